@@ -1,0 +1,125 @@
+"""Every error that Lakebed raises, grouped by what the caller does next.
+
+LakebedError
+├── NotFound          name something else, or create it
+├── AlreadyExists     choose another name, or open what is there
+├── Invalid           mend the call
+│   └── TooLarge      split the work
+├── Forbidden         ask for the right, or write elsewhere
+├── Conflict          look at what changed, decide, run again
+├── Unavailable       wait, free what is short, run again: nothing was written
+│   └── TimedOut      the same, or make the work shorter
+├── OutcomeUnknown    look the event id up: it was written wholly or not at all
+├── Corrupt           restore from a copy: what is stored is not what was written
+└── Expired           ask for a younger version
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class LakebedError(Exception):
+    """What went wrong, with which object, what was expected and found, and what to do about it."""
+
+    kind = "error"
+
+    def __init__(
+        self, problem: str, *, subject: str = "", expected: object = None, found: object = None, advice: str = ""
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.subject = subject
+        self.expected = expected
+        self.found = found
+        self.advice = advice
+
+    def __str__(self) -> str:
+        text = f"{self.subject}: {self.problem}" if self.subject else self.problem
+        seen = [
+            f"{word} {value}"
+            for word, value in (("expected", self.expected), ("found", self.found))
+            if value is not None
+        ]
+        if seen:
+            text += f" ({', '.join(seen)})"
+        return f"{text}. {self.advice}" if self.advice else text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors cross process borders (multiprocessing, Spark workers), and keyword arguments do not by themselves.
+        return _rebuild, (type(self), self.problem, dict(self.__dict__))
+
+
+def _rebuild(kind: type[LakebedError], problem: str, state: dict[str, Any]) -> LakebedError:
+    error = kind(problem)
+    error.__dict__.update(state)
+    return error
+
+
+class NotFound(LakebedError):
+    """There is no such object, name, version or file."""
+
+    kind = "not_found"
+
+
+class AlreadyExists(LakebedError):
+    """The name or path is taken."""
+
+    kind = "already_exists"
+
+
+class Invalid(LakebedError):
+    """The call itself is wrong, whatever the state of the lake."""
+
+    kind = "invalid"
+
+
+class TooLarge(Invalid):
+    """A value or a change is beyond what one transaction can hold."""
+
+    kind = "too_large"
+
+
+class Forbidden(LakebedError):
+    """The caller may not do this."""
+
+    kind = "forbidden"
+
+
+class Conflict(LakebedError):
+    """What this change relied on was changed by somebody else; `conflicts` says what and by whom."""
+
+    kind = "conflict"
+
+    def __init__(self, problem: str, *, conflicts: Sequence[Any] = (), **details: Any) -> None:
+        super().__init__(problem, **details)
+        self.conflicts = tuple(conflicts)
+
+
+class Unavailable(LakebedError):
+    """The lake can't be reached or can't be written now; nothing was changed."""
+
+    kind = "unavailable"
+
+
+class TimedOut(Unavailable):
+    """The work took longer than it may; nothing was changed."""
+
+    kind = "timed_out"
+
+
+class OutcomeUnknown(LakebedError):
+    """The answer to a commit was lost: it took effect wholly or not at all, and its event id tells which."""
+
+    kind = "outcome_unknown"
+
+
+class Corrupt(LakebedError):
+    """Stored bytes are not what Lakebed writes."""
+
+    kind = "corrupt"
+
+
+class Expired(LakebedError):
+    """The version asked for has been expired."""
+
+    kind = "expired"

@@ -1,0 +1,168 @@
+"""Every Python and shell block of README.md and docs/ runs, in the order of its page and in an empty folder."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+# Shown, but not run: a test can't call the tests, and what is installed is installed already.
+NOT_RUN = {
+    "make test",
+    "make test-all",
+    "make lint",
+    "make format",
+    "make bench",
+    "make proto",
+    "make clean",
+    "pip install lakebed",
+    "pip install -e .",
+}
+
+# Other spellings would let a block get by unseen.
+SPELLINGS = {"py": "python", "python3": "python", "pycon": "python", "shell": "sh", "zsh": "sh", "console": "sh"}
+
+
+FENCE = re.compile(r"\s*(`{3,}|~{3,})([^`]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block; `line` is where its fence opens."""
+
+    language: str
+    line: int
+    text: str
+
+
+def blocks(page: str) -> Iterator[Block]:
+    """The fenced blocks of a page, in order."""
+    opened: tuple[str, str, int] | None = None
+    lines: list[str] = []
+    for number, line in enumerate(page.splitlines(), 1):
+        match = FENCE.fullmatch(line)
+        fence, info = match.groups() if match else ("", "")
+        if opened is None and fence:
+            opened, lines = (fence, info.strip().partition(" ")[0], number), []
+        elif opened and fence.startswith(opened[0]) and not info.strip():
+            yield Block(opened[1], opened[2], dedent("\n".join(lines)) + "\n")
+            opened = None
+        else:
+            lines.append(line)
+    assert opened is None, f"the block that begins in line {opened[2]} never ends"
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "page", types.ModuleType("page"))  # pickle looks for a class in its module
+
+
+def run_page(path: Path) -> None:
+    """Run the blocks of one page; the Python ones share their names."""
+    for block in blocks(path.read_text(encoding="utf-8")):
+        assert block.language not in SPELLINGS, f"{path.name}:{block.line}: write ```{SPELLINGS[block.language]}"
+        if block.language == "python":
+            # Blank lines in front, so that a traceback shows the line of the page.
+            exec(compile("\n" * block.line + block.text, str(path), "exec"), vars(sys.modules["page"]))
+        elif block.language in {"sh", "bash"}:
+            run_shell(f"{path.name}:{block.line}", block.text)
+
+
+def run_shell(place: str, text: str) -> None:
+    script = "\n".join(line for line in text.splitlines() if not exempt(place, line))
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    command, environment = ["bash", "-euo", "pipefail", "-c", script], {**os.environ, "PATH": path}
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, f"{place} ends with {answer.returncode}:\n{answer.stdout}{answer.stderr}"
+
+
+def exempt(place: str, line: str) -> bool:
+    """Whether a line is only shown; it has to be a known one, and a target has to exist."""
+    if not re.match(r"\s*(make|pip install)\b", line):
+        return False
+    command = " ".join(shlex.split(line, comments=True))
+    assert command in NOT_RUN, f"{place}: `{command}` is not in NOT_RUN of tests/test_docs.py"
+    return True
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_block_of_the_page_runs(path: Path) -> None:
+    run_page(path)
+
+
+def test_every_make_target_that_a_page_may_show_exists() -> None:
+    shown = {command.removeprefix("make ") for command in NOT_RUN if command.startswith("make ")}
+    assert shown - make_targets() == set()
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "page.md"
+    path.write_text(dedent(text))
+    return path
+
+
+def test_blocks_share_names_and_a_folder(tmp_path: Path) -> None:
+    page = """
+        ```python
+        answer = 42
+        ```
+        - and in a list
+          ```python
+          with open("answer", "w") as file: file.write(str(answer))
+          ```
+        ```text
+        this is no code
+        ```
+        ````text
+        ```python
+        nor_is_this
+        ```
+        ````
+        ```sh
+        grep -q 42 answer  # what Python wrote
+        python -c 'import lakebed' && touch done
+        make test
+        ```
+    """
+    run_page(write(tmp_path, page))
+    assert (tmp_path / "done").exists()
+
+
+@pytest.mark.parametrize(
+    ("page", "problem"),
+    [
+        ("```python\nassert 1 == 2, 'it can fail'\n```", "it can fail"),
+        ("```sh\nfalse\n```", "page.md:1 ends with 1"),
+        ("words\n```bash\nfalse | true\n```", "page.md:2 ends with 1"),
+        ("```sh\nmake\n```", "`make` is not in NOT_RUN"),
+        ("```sh\nmake coffee\n```", "`make coffee` is not in NOT_RUN"),
+        ("```sh\npip install nonsense\n```", "`pip install nonsense` is not in NOT_RUN"),
+        ("```py\npass\n```", "write ```python"),
+        ("```console\n$ ls\n```", "write ```sh"),
+        ("```python\npass\n", "line 1 never ends"),
+    ],
+)
+def test_a_wrong_block_is_found(page: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=re.escape(problem)):
+        run_page(write(tmp_path, page))
+
+
+def test_a_failure_shows_the_line_of_the_page(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        run_page(write(tmp_path, "# Title\n\n```python\none = 1\none / 0\n```\n"))
+    assert caught.traceback[-1].lineno + 1 == 5

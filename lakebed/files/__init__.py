@@ -1,0 +1,7 @@
+"""Objects with put-if-absent, on a local folder; docs/files.md says what is promised."""
+
+from lakebed.files.files import BytesLike, Data, DeleteFailure, FileInfo, Files
+from lakebed.files.local import LocalFiles
+from lakebed.files.paths import check_path
+
+__all__ = ["BytesLike", "Data", "DeleteFailure", "FileInfo", "Files", "LocalFiles", "check_path"]

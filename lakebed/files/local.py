@@ -1,0 +1,259 @@
+"""Files in a local folder: a temporary is fsynced, then linked or renamed, then its folder is fsynced."""
+
+import io
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lakebed.errors import LakebedError
+from lakebed.files.durable import make_folders, opened, sync_file, sync_folder, write_whole
+from lakebed.files.files import Contents, Data, DeleteFailure, DeleteFailures, FileInfo, Files, pieces
+from lakebed.files.listing import info, sweep, walk
+from lakebed.files.paths import TEMPORARY, check_path, check_prefix
+from lakebed.files.ranges import read_range
+from lakebed.files.refusal import (
+    absent,
+    check_root,
+    linked,
+    misplaced,
+    negative,
+    refusals,
+    refused,
+    refused_change,
+    refused_sync,
+    taken,
+    unknown,
+    vanished,
+)
+
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+ATTEMPTS = 10  # each one is lost only to a sweep of the very folder that was just made
+BUFFER = 1 << 18
+
+
+class LocalFiles(Files):
+    """The files below a folder, which is made if it is not there; `Invalid` if it is a file."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        # Resolved once: the root itself may be reached through links, nothing below it may.
+        self.root = os.path.realpath(root)
+        with refusals(self.root):
+            make_folders(self.root, "/")
+            if not stat.S_ISDIR(os.stat(self.root).st_mode):
+                raise misplaced(self.root, "a folder", "a file")
+
+    @property
+    def url(self) -> str:
+        return Path(self.root).as_uri()
+
+    def location(self, path: str) -> str:
+        """The absolute path, unquoted."""
+        return f"{self.root}/{check_path(path)}"
+
+    def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
+        with self._opened(path) as (descriptor, size):
+            return read_range(descriptor, path, size, start, max(size - start, 0) if length is None else length)
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> Contents:
+        with self._opened(path) as (descriptor, size):
+            return [read_range(descriptor, path, size, start, length) for start, length in ranges]
+
+    def head(self, path: str) -> FileInfo:
+        return info(path, self._find(path)[1])
+
+    def put(self, path: str, data: Data) -> None:
+        full, found = self._look(path)
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            raise misplaced(path, "a file", "a folder")
+        self._publish(full, path, data, os.replace)
+
+    def put_if_absent(self, path: str, data: Data) -> None:
+        # Looking first spares a loser the write; the link decides.
+        self._publish(self._absent(path), path, data, os.link)
+
+    @contextmanager
+    def create(self, path: str) -> Iterator[BinaryIO]:
+        full = self._absent(path)
+        descriptor = self._open_new(full, path)
+        try:
+            with io.BufferedWriter(_NewFile(descriptor, path), BUFFER) as file:
+                yield file
+            with refusals(path):
+                os.fsync(descriptor)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(full)
+            raise
+        finally:
+            os.close(descriptor)
+        _sync_change(full, path)
+
+    def list(self, prefix: str = "", *, after: str | None = None, limit: int | None = None) -> Iterator[FileInfo]:
+        folder = check_prefix(prefix)
+        if folder:
+            self._look(folder)  # refuses links
+        if limit is not None and limit < 0:
+            raise negative("limit", limit, prefix)
+        return islice(walk(self.root, folder, prefix, after or ""), limit)
+
+    def delete(self, path: str) -> None:
+        for failure in self.delete_many([path]):
+            raise failure.error
+
+    def delete_many(self, paths: Iterable[str]) -> DeleteFailures:
+        failures: DeleteFailures = []
+        folders: dict[str, set[str]] = {}
+        for path in paths:
+            try:
+                folders.setdefault(self._unlink(path), set()).add(path)
+            except LakebedError as error:
+                failures.append(DeleteFailure(path, error))
+        for folder, gone in folders.items():
+            # Also for what was not there: a delete before this one may have failed to make that last.
+            try:
+                with suppress(FileNotFoundError, NotADirectoryError):
+                    sync_folder(folder)
+            except OSError as error:
+                failures += [DeleteFailure(path, unknown(error, path)) for path in sorted(gone)]
+        return failures
+
+    def sync(self, paths: Iterable[str]) -> None:
+        files = {path: self._find(path)[0] for path in paths}
+        folders = {folder for path in files for folder in _folders_of(path)}
+        for path, full in files.items():
+            with refusals(path, refused_sync):
+                sync_file(full)
+        for folder in sorted(folders, key=len, reverse=True):
+            with refusals(folder or self.root, refused_sync):
+                sync_folder(f"{self.root}/{folder}")
+
+    def sweep_temporaries(self, older_than_seconds: float) -> int:
+        if older_than_seconds < 0:
+            raise negative("older_than_seconds", older_than_seconds, self.root)
+        return sweep(self.root, "", time.time() - older_than_seconds)
+
+    def _look(self, path: str) -> tuple[str, os.stat_result | None]:
+        """The full path and what is there; `Invalid` if a link is on the way."""
+        full, found = self.root, None
+        for part in check_path(path).split("/"):
+            full = f"{full}/{part}"
+            try:
+                found = os.lstat(full)
+            except (FileNotFoundError, NotADirectoryError):
+                check_root(self.root)
+                return f"{self.root}/{path}", None
+            except OSError as error:
+                raise refused(error, path) from error
+            if stat.S_ISLNK(found.st_mode):
+                raise linked(path, full)
+        return full, found
+
+    def _find(self, path: str) -> tuple[str, os.stat_result]:
+        full, found = self._look(path)
+        if found is None or not stat.S_ISREG(found.st_mode):
+            raise absent(path, f"{'nothing' if found is None else 'no plain file'} at {full}")
+        return full, found
+
+    def _absent(self, path: str) -> str:
+        full, found = self._look(path)
+        if found is None:
+            return full
+        if not stat.S_ISREG(found.st_mode):
+            raise misplaced(path, "a file", "a folder")
+        raise taken(path, f"a file of {found.st_size} bytes")
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[tuple[int, int]]:
+        full, _ = self._find(path)
+        with refusals(path), opened(full) as descriptor:
+            yield descriptor, os.fstat(descriptor).st_size
+
+    def _open_new(self, full: str, path: str) -> int:
+        """A descriptor of a new file, whose folder is made if it lacks, again if a sweep takes it in between."""
+        with refusals(path):
+            for _ in range(ATTEMPTS):
+                with suppress(FileNotFoundError):
+                    try:
+                        return os.open(full, NEW, 0o666)
+                    except FileExistsError:
+                        raise taken(path, "a file") from None
+                with suppress(FileNotFoundError):
+                    make_folders(os.path.dirname(full), self.root)
+        raise vanished(path, f"no folder {os.path.dirname(full)}", f"See that {self.root} is mounted, and run again.")
+
+    def _publish(self, full: str, path: str, data: Data, step: Callable[[str, str], None]) -> None:
+        """Write the data to a temporary, and let `step` give it its name."""
+        temporary = f"{os.path.dirname(full)}/{TEMPORARY}{os.urandom(12).hex()}"
+        descriptor = self._open_new(temporary, path)
+        try:
+            try:
+                _write(descriptor, path, data)
+            finally:
+                os.close(descriptor)
+            _show(temporary, full, path, step)
+        finally:
+            with suppress(OSError):
+                os.unlink(temporary)
+        _sync_change(full, path)
+
+    def _unlink(self, path: str) -> str:
+        """Remove the file, if there is one, and answer its folder."""
+        full, found = self._look(path)
+        if found is not None and stat.S_ISREG(found.st_mode):
+            try:
+                with suppress(FileNotFoundError):
+                    os.unlink(full)
+            except OSError as error:
+                raise refused_change(error, path) from error
+        return os.path.dirname(full)
+
+
+class _NewFile(io.FileIO):
+    """The raw file under `create`: what the system refuses while a writer writes is one of Lakebed's errors."""
+
+    def __init__(self, descriptor: int, path: str) -> None:
+        # The descriptor outlives a writer that closes its file, so that it can be fsynced.
+        super().__init__(descriptor, "wb", closefd=False)
+        self.path = path
+
+    def write(self, data: Any) -> int:
+        with refusals(self.path):
+            return super().write(data)
+
+
+def _write(descriptor: int, path: str, data: Data) -> None:
+    for piece in pieces(path, data):  # outside `refusals`: an error of the caller's iterable is not ours
+        with refusals(path):
+            write_whole(descriptor, piece)
+    with refusals(path):
+        os.fsync(descriptor)
+
+
+def _show(temporary: str, full: str, path: str, step: Callable[[str, str], None]) -> None:
+    try:
+        step(temporary, full)
+    except FileExistsError:
+        raise taken(path, "a file that was put meanwhile") from None
+    except FileNotFoundError:
+        raise vanished(path, "that a sweep took it", "Sweep with a longer age, and run again.") from None
+    except OSError as error:
+        raise refused_change(error, path) from error
+
+
+def _sync_change(full: str, path: str) -> None:
+    try:
+        sync_folder(os.path.dirname(full))
+    except OSError as error:
+        raise unknown(error, path) from error
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """Each folder on the way up, to the root, which is the empty one."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path

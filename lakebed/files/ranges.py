@@ -1,0 +1,41 @@
+"""Reading exactly a range of an open file."""
+
+import os
+
+from lakebed.errors import Corrupt, Invalid
+from lakebed.files.refusal import negative
+
+
+def read_range(descriptor: int, path: str, size: int, start: int, length: int) -> bytes:
+    if start < 0 or length < 0:
+        raise negative("range", (start, length), path)
+    if start > size:
+        raise Invalid(
+            "the range begins beyond the end",
+            subject=path,
+            expected=f"a start of {size} at most",
+            found=start,
+            advice="Ask for its size first.",
+        )
+    read = _read(descriptor, start, length) if start + length <= size else None
+    if read is None or len(read) < length:
+        raise Corrupt(
+            "the file is too short",
+            subject=path,
+            expected=f"{length} bytes from {start} on",
+            found=f"{size - start if read is None else len(read)} bytes",
+            advice="Restore it from a copy: it was cut, or is another file than was meant.",
+        )
+    return read
+
+
+def _read(descriptor: int, start: int, length: int) -> bytes:
+    """As many bytes as there are: one call of the system reads 2 GB at most."""
+    read = os.pread(descriptor, length, start)
+    if len(read) == length:
+        return read
+    several = [read]
+    while read and (done := sum(map(len, several))) < length:
+        read = os.pread(descriptor, length - done, start + done)
+        several.append(read)
+    return b"".join(several)

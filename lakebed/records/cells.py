@@ -1,0 +1,169 @@
+"""Reading and writing cells: as of a version, through a line's ancestors, many in one round trip.
+
+A sight is what one looks at: a line and its ancestors, nearest first, each with the last version that may be seen of
+it. The first line that has a row decides; a row that says nothing hides what the ancestors have.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import groupby
+from typing import NamedTuple
+
+from lakebed.records import codec, layout
+from lakebed.records.layout import Cell, Space
+from lakebed.store import KeyRange, RangeRead, Reads, Transaction, Version
+from lakebed.store.subspace import after
+
+STEP_ROWS = 1000
+
+
+class LineAt(NamedTuple):
+    """A line as of a version."""
+
+    line: str
+    version: Version
+
+
+Sight = tuple[LineAt, ...]
+
+
+class Row(NamedTuple):
+    """A cell's value: the line and the version at which it was written, and the bytes of its record."""
+
+    line: str
+    version: Version
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Rows of a scan in key order, by the part of the key that follows the scope; None: `end` was reached."""
+
+    rows: list[tuple[bytes, Row]]
+    reached: bytes | None
+
+
+Source = Callable[[bytes, int], Stretch]
+
+
+def as_of(reads: Reads, sight: Sight, cells: Sequence[Cell]) -> list[Row | None]:
+    """Each cell's row in its nearest line that has one: one round trip, however many cells and lines."""
+    asked = [
+        RangeRead(layout.versions_up_to(cell.history_prefix(at.line), at.version), 1, True)
+        for cell in cells
+        for at in sight
+    ]
+    pages = iter(reads.get_ranges(asked))
+    return [_first([(at, next(pages).entries) for at in sight]) for _ in cells]
+
+
+def _first(found: list[tuple[LineAt, list[tuple[bytes, bytes]]]]) -> Row | None:
+    for at, entries in found:
+        for key, value in entries:
+            return Row(at.line, layout.key_version(key), value)
+    return None
+
+
+class Place(NamedTuple):
+    """Where a walk goes on: before `version` of the sight's line number `number`."""
+
+    number: int
+    version: Version
+
+
+def walk(
+    reads: Reads, sight: Sight, prefix: Callable[[str], bytes], *, floor: Version, start: Place | None, limit: int
+) -> tuple[list[Row], Place | None]:
+    """At most `limit` versioned rows, newest first, the line's own and then each ancestor's; and where to go on.
+
+    Only rows after `floor` are taken.
+    """
+    rows: list[Row] = []
+    for number, at in enumerate(sight):
+        if start is not None and number < start.number:
+            continue
+        last = start.version.previous() if start is not None and number == start.number else at.version
+        if last <= floor:
+            continue  # and no inverted range, which FoundationDB refuses
+        key = prefix(at.line)
+        range = KeyRange(layout.versions_after(key, floor).begin, layout.versions_up_to(key, last).end)
+        page = reads.get_range(range, limit=limit - len(rows), reverse=True)
+        rows += [Row(at.line, layout.key_version(key), value) for key, value in page.entries]
+        if len(rows) == limit:
+            return rows, Place(number, rows[-1].version)
+    return rows, None
+
+
+def since(reads: Reads, line: str, cell: Cell, version: Version) -> list[Row]:
+    """The rows that the line itself has written after `version`, oldest first."""
+    page = reads.get_range(layout.versions_after(cell.history_prefix(line), version))
+    return [Row(line, layout.key_version(key), value) for key, value in page.entries]
+
+
+def save(transaction: Transaction, incarnation: int, line: str, cell: Cell, current: bytes, past: bytes) -> None:
+    """Write a cell's current row and its history row, both at the version of the coming commit."""
+    transaction.set_stamped_value(cell.current_key(line), *layout.pending_value(incarnation, current))
+    transaction.set_stamped_key(*layout.pending(cell.history_prefix(line), incarnation), past)
+
+
+def line_source(reads: Reads, at: LineAt, space: Space, scope: bytes) -> Source:
+    """A line's rows under `scope`, as of its version.
+
+    Current rows name every cell that ever had a value; those that changed later are looked up in the history.
+    """
+    prefix = layout.PREFIX[space] + layout.id_element(at.line) + scope
+    end = after(prefix)
+
+    def stretch(start: bytes, limit: int) -> Stretch:
+        page = reads.get_range(KeyRange(prefix + start, end), limit=limit)
+        rests = [key[len(prefix) :] for key, _ in page.entries]
+        rows = [Row(at.line, *codec.split_current(value)) for _, value in page.entries]
+        late = [place for place, row in enumerate(rows) if row.version > at.version]
+        found: dict[int, Row | None] = {}
+        if late:
+            cells = [Cell(space, scope + rests[place]) for place in late]
+            found = dict(zip(late, as_of(reads, (at,), cells), strict=True))
+        seen = [(rest, found.get(place, row)) for place, (rest, row) in enumerate(zip(rests, rows, strict=True))]
+        reached = None if page.rest is None else page.rest.begin[len(prefix) :]
+        return Stretch([(rest, row) for rest, row in seen if row is not None], reached)
+
+    return stretch
+
+
+def scan(sources: Sequence[Source], start: bytes, limit: int, shown: Callable[[Row], bool]) -> Stretch:
+    """At most `limit` rows that are `shown`, over sources of which an earlier one hides a later one's cells.
+
+    Reads on in longer and longer steps: a small limit may have to pass thousands of names that were dropped.
+    """
+    rows: list[tuple[bytes, Row]] = []
+    position: bytes | None = start
+    step = limit
+    while position is not None and len(rows) < limit:
+        stretches = [source(position, step) for source in sources]
+        step = max(step, min(2 * step, STEP_ROWS))
+        ends = [stretch.reached for stretch in stretches if stretch.reached is not None]
+        position = min(ends, default=None)
+        for rest, row in _merged(stretches, position):
+            if shown(row):
+                if len(rows) == limit:
+                    return Stretch(rows, rest)
+                rows.append((rest, row))
+    return Stretch(rows, position)
+
+
+def _merged(stretches: Sequence[Stretch], end: bytes | None) -> Iterator[tuple[bytes, Row]]:
+    """The nearest row of each cell, as far as every source has been read."""
+    ordered = merge(
+        *([(rest, place, row) for rest, row in stretch.rows] for place, stretch in enumerate(stretches)),
+        key=lambda found: found[:2],
+    )
+    for rest, same in groupby(ordered, key=lambda found: found[0]):
+        if end is not None and rest >= end:
+            return
+        yield rest, next(same)[2]
+
+
+def says_something(row: Row) -> bool:
+    """Whether the row has a value; one that says nothing is a record without a field."""
+    return len(row.value) > codec.EMPTY_BYTES

@@ -1,0 +1,450 @@
+"""Proving that a lake's records agree: indexes with records, history with current, the log with both.
+
+Works page by page, each page in one transaction, so it can run beside writers.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple, cast
+from uuid import UUID
+
+from google.protobuf.message import Message
+
+from lakebed.errors import Corrupt, LakebedError
+from lakebed.records import bodies, codec, layout
+from lakebed.records import records_pb2 as pb
+from lakebed.records.cells import Row
+from lakebed.records.layout import ID_SIZE, PREFIX, Attribute, Cell, Space
+from lakebed.records.names import Casing, folded
+from lakebed.store import KeyRange, Reads, Store, Transaction, Version
+from lakebed.store.tuples import pack_element, unpack
+from lakebed.store.version import ZERO
+
+PAGE_ROWS = 500
+
+_SHAPES: dict[Space, tuple[type, ...]] = {
+    Space.CURRENT: (int, UUID, UUID, int),
+    Space.HISTORY: (int, UUID, UUID, int, Version),
+    Space.NAME: (int, UUID, UUID, str),
+    Space.NAME_HISTORY: (int, UUID, UUID, str, Version),
+    Space.DROPPED: (int, UUID, UUID, str, UUID),
+    Space.DROPPED_HISTORY: (int, UUID, UUID, str, UUID, Version),
+    Space.LISTING: (int, UUID, UUID),
+    Space.COMMIT: (int, UUID),
+    Space.LOG: (int, UUID, Version),
+    Space.TABLE_COMMIT: (int, UUID, UUID, Version),
+    Space.CHILDREN: (int, str, UUID, UUID),
+    Space.ALLOCATOR: (int, UUID, str),
+    Space.BODY: (int, UUID, str, int, int),
+}
+
+_LIVES = (pb.CatalogRecord, pb.DatabaseRecord, pb.TableReference, pb.TablePartition)
+_NAMES = (pb.ObjectName, pb.TableObjectName)
+_DROPPED_NAMES = (pb.DroppedObjectName, pb.DroppedTableObjectName)
+
+RECORDS: dict[Attribute, tuple[type[Message], ...]] = {
+    Attribute.LIFE: _LIVES,
+    Attribute.PROPERTIES: (pb.CatalogRecord, pb.DatabaseRecord, pb.TableProperties, pb.TablePartition),
+    Attribute.STORAGE: (pb.TableStorage,),
+    Attribute.SCHEMA: (pb.TableSchema,),
+    Attribute.SPEC: (pb.TableSpec,),
+    Attribute.SORT: (pb.TableSortOrder,),
+    Attribute.DATA: (pb.TableReference,),
+    Attribute.VIEW: (pb.ViewText,),
+    Attribute.REF: (pb.CatalogRecord,),
+    Attribute.PARTITION: (pb.TablePartition,),
+}
+"""The types of an attribute's current rows; its history has theirs, that of DATA has deltas."""
+
+_Judge = Callable[[Reads, bytes, bytes], Iterator[str]]
+
+
+class _Entry(NamedTuple):
+    """A row of a space that begins with a line: the line, what follows it in the key, and the value."""
+
+    line: str
+    rest: bytes
+    value: bytes
+
+
+class _Past(NamedTuple):
+    """A history row: its line, what of the key its cell has, the version and the value."""
+
+    line: str
+    rest: bytes
+    version: Version
+    value: bytes
+
+
+def check(store: Store) -> list[str]:
+    """Every disagreement found, in words; an empty list proves that there is none."""
+    problems = store.read(_lake)
+    listed: set[bytes] = set()
+    forks: set[bytes] = set()
+    checks: dict[Space, _Judge] = {
+        Space.CHILDREN: partial(_child, listed=listed),
+        Space.CURRENT: partial(_current, forks=forks),
+        Space.NAME: _name,
+        Space.DROPPED: _dropped,
+        Space.HISTORY: _history,
+        Space.NAME_HISTORY: _name_history,
+        Space.DROPPED_HISTORY: _dropped_history,
+        Space.LISTING: _listing,
+        Space.COMMIT: _commit,
+        Space.LOG: _log,
+        Space.TABLE_COMMIT: _table_commit,
+        Space.ALLOCATOR: _allocator,
+        Space.BODY: _body,
+    }
+    for space, judge in checks.items():
+        problems += _sweep(store, space, judge)
+    # A branch that came after its parent's row was looked for is in neither set, and one that left has no row now.
+    return problems + store.read(lambda transaction: _strays(transaction.snapshot, sorted(listed - forks)))
+
+
+def _sweep(store: Store, space: Space, judge: _Judge) -> list[str]:
+    problems: list[str] = []
+    rest: KeyRange | None = layout.prefix_range(PREFIX[space])
+    while rest is not None:
+        found, rest = store.read(partial(_sweep_page, space=space, judge=judge, part=rest))
+        problems += found
+    return problems
+
+
+def _sweep_page(
+    transaction: Transaction, space: Space, judge: _Judge, part: KeyRange
+) -> tuple[list[str], KeyRange | None]:
+    reads = transaction.snapshot
+    page = reads.get_range(part, limit=PAGE_ROWS)
+    found = [problem for key, value in page.entries for problem in _judged(space, judge, reads, key, value)]
+    return found, page.rest
+
+
+def _judged(space: Space, judge: _Judge, reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    try:
+        if tuple(map(type, unpack(key))) != _SHAPES[space]:
+            raise Corrupt("its key is not one of this space")
+        for problem in judge(reads, key, value):
+            yield _about(space, key, problem)
+    except LakebedError as error:
+        yield _about(space, key, str(error))
+
+
+def _about(space: Space, key: bytes, problem: str) -> str:
+    try:
+        shown = ", ".join(str(item) for item in unpack(key)[1:])
+    except Corrupt:
+        shown = key.hex()
+    return f"{space.name.lower()} row ({shown}): {problem}"
+
+
+def _says(wrong: bool, problem: str) -> Iterator[str]:
+    if wrong:
+        yield problem
+
+
+# Reading rows
+
+
+def _entry(key: bytes, value: bytes) -> _Entry:
+    start = 2  # every space but the lake's own has a number of one byte
+    return _Entry(layout.id_text(key[start : start + ID_SIZE]), key[start + ID_SIZE :], value)
+
+
+def _past(key: bytes, value: bytes) -> _Past:
+    line, rest, value = _entry(key, value)
+    return _Past(line, rest[: -layout.VERSION_SIZE], layout.key_version(key), value)
+
+
+def _record(value: bytes, kinds: tuple[type[Message], ...], read: Callable[[bytes], Message] = codec.decode) -> Any:
+    """The record of a value, if it is of one of these types."""
+    record = read(value)
+    if not isinstance(record, kinds):
+        expected = " or ".join(kind.DESCRIPTOR.name for kind in kinds)
+        raise Corrupt("it has a record of another type", expected=expected, found=type(record).__name__)
+    return record
+
+
+def _attribute(rest: bytes) -> tuple[str, Attribute]:
+    number = unpack(rest, ID_SIZE)[0]
+    if number not in list(Attribute):
+        raise Corrupt("there is no such attribute", found=number)
+    return layout.id_text(rest[:ID_SIZE]), Attribute(number)
+
+
+def _at(reads: Reads, cell: Cell, line: str, version: Version) -> bytes | None:
+    """The value of the history row of exactly this version."""
+    return reads.get(cell.history_prefix(line) + layout.version_element(version))
+
+
+def _newest(reads: Reads, cell: Cell, line: str, version: Version | None = None) -> Row | None:
+    """The newest history row, or the last one before a version."""
+    prefix = cell.history_prefix(line)
+    range = layout.versions_after(prefix, ZERO) if version is None else layout.versions_before(prefix, version)
+    entries = reads.get_range(range, limit=1, reverse=True).entries
+    return Row(line, layout.key_version(entries[0][0]), entries[0][1]) if entries else None
+
+
+def _event(reads: Reads, line: str, version: Version) -> bytes | None:
+    return reads.get(layout.log_prefix(line) + layout.version_element(version))
+
+
+# The lake
+
+
+def _lake(transaction: Transaction) -> list[str]:
+    reads = transaction.snapshot
+    value = reads.get(layout.lake_key())
+    rest = KeyRange(PREFIX[Space.CURRENT], layout.prefix_range(PREFIX[Space.BODY]).end)
+    if value is None:
+        return ["lake row (): it is not there"] if reads.get_range(rest, limit=1).entries else []
+    try:
+        _record(value, (pb.LakeRecord,))
+    except LakebedError as error:
+        return [f"lake row (): {error}"]
+    return []
+
+
+# Current rows and their histories
+
+
+def _current(reads: Reads, key: bytes, value: bytes, *, forks: set[bytes]) -> Iterator[str]:
+    entry = _entry(key, value)
+    object_id, attribute = _attribute(entry.rest)
+    record = _record(codec.split_current(value)[1], RECORDS[attribute])
+    yield from _agrees(reads, Space.CURRENT, entry, contents=attribute is not Attribute.DATA)
+    if attribute is Attribute.REF and record.parent_id:
+        fork = layout.children_prefix(record.parent_project_id, record.parent_id) + layout.id_element(object_id)
+        forks.add(fork)
+        yield from _says(reads.get(fork) is None, f"it is not listed under its parent, {record.parent_id}")
+
+
+def _agrees(reads: Reads, space: Space, entry: _Entry, *, contents: bool = True) -> Iterator[str]:
+    """The current row is the newest row of its history."""
+    version, value = codec.split_current(entry.value)
+    newest = _newest(reads, Cell(space, entry.rest), entry.line)
+    if newest is None:
+        yield "it has no history"
+    elif newest.version != version:
+        yield f"it is of version {version}, its history ends at {newest.version}"
+    elif contents and codec.decode_current(newest.value) != codec.decode(value):
+        yield f"it differs from its history at version {version}"
+
+
+def _history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    past = _past(key, value)
+    object_id, attribute = _attribute(past.rest)
+    kinds = (pb.TableHistory,) if attribute is Attribute.DATA else RECORDS[attribute]
+    record = _record(value, kinds, codec.decode_current)
+    yield from _belongs(reads, past, Space.CURRENT)
+    if attribute is Attribute.LIFE:
+        yield from _past_life(reads, past, object_id, record)
+
+
+def _belongs(reads: Reads, past: _Past, current: Space) -> Iterator[str]:
+    """A history row is of a commit of its line, and its cell has a current row that is not older."""
+    row = reads.get(Cell(current, past.rest).current_key(past.line))
+    if row is None:
+        yield "there is no current row for it"
+    elif codec.split_current(row)[0] < past.version:
+        yield f"the current row is older, of version {codec.split_current(row)[0]}"
+    yield from _says(_event(reads, past.line, past.version) is None, "its line has no commit of its version")
+
+
+# Lives and names
+
+
+def _past_life(reads: Reads, past: _Past, object_id: str, life: pb.TableReference) -> Iterator[str]:
+    """A life has the row of its name from the commit that gave it, and the name before has one that took it away."""
+    own = layout.attribute_cell(object_id, Attribute.LIFE)
+    before = _newest(reads, own, past.line, past.version)
+    old = None if before is None else cast(pb.TableReference, _record(before.value, _LIVES, codec.decode_current))
+    born = life.create_version or past.version
+    inherited = _at(reads, own, past.line, Version(born)) is None
+    rows = [_newest(reads, cell, past.line, past.version.next()) for cell in _name_cells(object_id, life)]
+    named = [row.version for row in rows if row is not None and _is_of(row.value, object_id)]
+    if (old is None and not inherited) or life.dropped or (old is not None and _moved(old, life)):
+        yield from _says(past.version not in named, f"there is no row of its version for its name, {life.name!r}")
+    else:
+        # A line that inherits an object and its name has no row until it changes the name.
+        yield from _says(not named and not inherited, f"there is no row for its name, {life.name!r}")
+    if old is not None and _moved(old, life):
+        rest = [_at(reads, cell, past.line, past.version) for cell in _name_cells(object_id, old)]
+        yield from _says(not any(rest), f"there is no row of its version for the name before, {old.name!r}")
+
+
+def _moved(old: pb.TableReference, new: pb.TableReference) -> bool:
+    return old.dropped or new.dropped or (old.container_id, old.name) != (new.container_id, new.name)
+
+
+def _name_cells(object_id: str, life: pb.TableReference) -> list[Cell]:
+    """Where a life's name, or dropped name, may be: how the line compares names is not known here."""
+    forms = sorted({folded(life.name, casing) for casing in Casing})
+    if life.dropped:
+        return [layout.dropped_cell(life.container_id, form, object_id) for form in forms]
+    return [layout.name_cell(life.container_id, form) for form in forms]
+
+
+def _is_of(value: bytes, object_id: str) -> bool:
+    """Whether a name's row is of this object; a dropped name's key says of whom it is, unless it says nothing."""
+    record = codec.decode(value)
+    return record.object_id == object_id if isinstance(record, _NAMES) else isinstance(record, _DROPPED_NAMES)
+
+
+def _name(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    entry = _entry(key, value)
+    version, stored = codec.split_current(value)
+    record = _record(stored, _NAMES)
+    yield from _agrees(reads, Space.NAME, entry)
+    parent = layout.id_text(entry.rest[:ID_SIZE])
+    listing = reads.get(layout.listing_key(entry.line, parent))
+    yield from _says(listing is None or listing[:12] < version, "the listing of its parent is older")
+    if record.object_id:
+        life = _stored_life(reads, entry.line, record.object_id)
+        yield from _says(not _fits(entry.rest, record, life), f"object {record.object_id} does not have this name")
+
+
+def _name_history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    past = _past(key, value)
+    record = _record(value, _NAMES)
+    yield from _belongs(reads, past, Space.NAME)
+    if record.object_id:
+        life = _life_at(reads, past, record.object_id)
+        yield from _says(not _fits(past.rest, record, life), f"object {record.object_id} did not get this name then")
+        return
+    before = _newest(reads, Cell(Space.NAME, past.rest), past.line, past.version)
+    holder = "" if before is None else _record(before.value, _NAMES).object_id
+    if holder:
+        yield from _says(_life_at(reads, past, holder) is None, f"object {holder} did not lose this name then")
+
+
+def _dropped(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    entry = _entry(key, value)
+    yield from _agrees(reads, Space.DROPPED, entry)
+    record = _dropped_record(codec.split_current(value)[1])
+    if record is not None:
+        object_id = layout.id_text(entry.rest[-ID_SIZE:])
+        life = _stored_life(reads, entry.line, object_id)
+        yield from _says(not _fits(entry.rest, record, life), f"object {object_id} was not dropped under this name")
+
+
+def _dropped_history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    past = _past(key, value)
+    yield from _belongs(reads, past, Space.DROPPED)
+    record = _dropped_record(value)
+    object_id = layout.id_text(past.rest[-ID_SIZE:])
+    life = _life_at(reads, past, object_id)
+    if record is None:
+        yield from _says(life is None, f"object {object_id} did not come back then")
+    else:
+        yield from _says(not _fits(past.rest, record, life), f"object {object_id} was not dropped then")
+
+
+def _dropped_record(value: bytes) -> Any:
+    """The record of a dropped name; None if nothing is dropped under it."""
+    return None if codec.decode(value) == pb.ObjectName() else _record(value, _DROPPED_NAMES)
+
+
+def _fits(rest: bytes, record: Any, life: pb.TableReference | None) -> bool:
+    """Whether a life says the same as a name's row, or a dropped name's, and as its key."""
+    parent, form = unpack(rest)[:2]
+    return (
+        life is not None
+        and life.dropped is not isinstance(record, _NAMES)
+        and (life.container_id, life.name, life.type) == (str(parent), record.name, record.type)
+        and any(form == folded(life.name, casing) for casing in Casing)
+        and (not life.dropped or life.create_version == record.create_version)
+    )
+
+
+def _stored_life(reads: Reads, line: str, object_id: str) -> pb.TableReference | None:
+    row = reads.get(layout.attribute_cell(object_id, Attribute.LIFE).current_key(line))
+    return None if row is None else cast(pb.TableReference, _record(codec.split_current(row)[1], _LIVES))
+
+
+def _life_at(reads: Reads, past: _Past, object_id: str) -> pb.TableReference | None:
+    value = _at(reads, layout.attribute_cell(object_id, Attribute.LIFE), past.line, past.version)
+    return None if value is None else cast(pb.TableReference, _record(value, _LIVES, codec.decode_current))
+
+
+def _listing(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    """A listing is as new as the newest name in it."""
+    version = Version(value)
+    entry = _entry(key, value)
+    prefix = PREFIX[Space.NAME] + layout.id_element(entry.line) + entry.rest
+    rows = reads.get_range(layout.prefix_range(prefix)).entries
+    newest = max((row[:12] for _, row in rows), default=b"")
+    yield from _says(newest != version, f"it is of version {version}, the newest name of another")
+
+
+# Commits
+
+
+def _commit(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    version, body = codec.split_current(value)
+    record = _record(body, (pb.CatalogCommit,))
+    wrong = _event(reads, record.catalog_id, version) != key[-16:]
+    yield from _says(wrong, f"the log of line {record.catalog_id} does not have it at version {version}")
+
+
+def _log(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    entry, version = _entry(key, value), layout.key_version(key)
+    event = layout.id_text(b"\x30" + value)
+    commit = reads.get(layout.commit_key(event))
+    if commit is None:
+        yield f"it names a commit that is not there, {event}"
+        return
+    stored, body = codec.split_current(commit)
+    record = _record(body, (pb.CatalogCommit,))
+    yield from _says((stored, record.catalog_id) != (version, entry.line), "its commit is of another line or version")
+    for object_id in sorted({operation.object_id for operation in record.operations}):
+        own = layout.table_commit_prefix(entry.line, object_id) + layout.version_element(version)
+        yield from _says(reads.get(own) is None, f"object {object_id} has no commit of its own for it")
+
+
+def _table_commit(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    entry, version = _entry(key, value), layout.key_version(key)
+    own = _record(value, (pb.TableCommit,))
+    event = _event(reads, entry.line, version)
+    commit = None if event is None else reads.get(layout.commit_key(layout.id_text(b"\x30" + event)))
+    if commit is None:
+        yield "its line has no commit of its version"
+        return
+    object_id = layout.id_text(entry.rest[:ID_SIZE])
+    whole = _record(codec.split_current(commit)[1], (pb.CatalogCommit,))
+    expected = [operation for operation in whole.operations if operation.object_id == object_id]
+    yield from _says(not expected or list(own.operation) != expected, "its operations are not those of the commit")
+
+
+# Branches
+
+
+def _child(reads: Reads, key: bytes, value: bytes, *, listed: set[bytes]) -> Iterator[str]:
+    listed.add(key)
+    yield from _says(value != b"", "it has a value")
+
+
+def _strays(reads: Reads, keys: list[bytes]) -> list[str]:
+    values = reads.get_many(keys)
+    still = [key for key, value in zip(keys, values, strict=True) if value is not None]
+    return [_about(Space.CHILDREN, key, "no branch has this parent") for key in still]
+
+
+# What belongs to a table
+
+
+def _allocator(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    yield from _says(bodies.next_id(value) < 2, "it has never given out an id")
+
+
+def _body(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    _, table, kind, body_id, part = unpack(key)
+    prefix = layout.body_prefix(str(table), kind, body_id)
+    following, _ = bodies.part_of(value)
+    if part > 0:
+        yield from _says(reads.get(prefix + pack_element(part - 1)) is None, f"part {part - 1} is missing")
+    after = reads.get(prefix + pack_element(part + 1))
+    if after is None:
+        yield from _says(following > 0, f"part {part + 1} is missing")
+    else:
+        yield from _says(bodies.part_of(after)[0] != following - 1, f"part {part + 1} is of another body")

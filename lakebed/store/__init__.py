@@ -1,0 +1,26 @@
+"""Ordered, transactional key-values. docs/store.md says what they promise."""
+
+from lakebed.store.locations import open_store
+from lakebed.store.memory import MemoryStore
+from lakebed.store.sqlite import SQLiteStore
+from lakebed.store.store import Ran, Store
+from lakebed.store.subspace import Subspace
+from lakebed.store.transaction import Committed, KeyRange, Page, RangeRead, Reads, Stale, Transaction
+from lakebed.store.version import Version
+
+__all__ = [
+    "Committed",
+    "KeyRange",
+    "MemoryStore",
+    "Page",
+    "Ran",
+    "RangeRead",
+    "Reads",
+    "SQLiteStore",
+    "Stale",
+    "Store",
+    "Subspace",
+    "Transaction",
+    "Version",
+    "open_store",
+]

@@ -1,0 +1,96 @@
+"""Forks, and a library that does not bear them: nobody is inside it, and nothing of it is open, when one happens."""
+
+import os
+import threading
+import time
+import weakref
+from abc import ABC, abstractmethod
+from types import TracebackType
+
+from lakebed.errors import Unavailable
+
+PATIENCE = 10.0  # seconds; no call takes as long, unless its own thread forks
+
+
+class ForkAware(ABC):
+    """What has to be told of forks, from `watch_forks` on."""
+
+    @abstractmethod
+    def before_fork(self) -> None:
+        """End the threads that belong to it: Python warns of a fork beside other threads."""
+
+    @abstractmethod
+    def at_fork(self) -> None:
+        """Close what must not be inherited. Nobody is inside the gate, nor will be until the fork is done."""
+
+    @abstractmethod
+    def after_fork_in_child(self) -> None: ...
+
+
+class Gate:
+    """Many threads may be inside, or one may fork; a thread enters it once at a time."""
+
+    def __init__(self) -> None:
+        self._entry = threading.Lock()
+        self._inside: list[None] = []  # a list, because append and pop are atomic and need no second lock
+        self._broken = False
+
+    def __enter__(self) -> None:
+        with self._entry:
+            if self._broken:
+                raise Unavailable(
+                    "this process was forked while a thread was inside SQLite, which does not bear it",
+                    advice="Fork when no other thread uses the lake, or start the process by multiprocessing's spawn.",
+                )
+            self._inside.append(None)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._inside:  # else the thread forked in here, and this is the child
+            self._inside.pop()
+
+    def shut(self) -> bool:
+        """Let nobody in, wait until all are out; whether they are. `reopen` ends it either way."""
+        self._entry.acquire()
+        deadline = time.monotonic() + PATIENCE
+        while self._inside and time.monotonic() < deadline:
+            time.sleep(0.0002)
+        return not self._inside
+
+    def reopen(self) -> None:
+        self._entry.release()
+
+    def renew(self) -> None:
+        """In a forked child, where the threads that were here are gone."""
+        self._broken = self._broken or bool(self._inside)
+        self._entry = threading.Lock()
+        self._inside = []
+
+
+GATE = Gate()
+_aware: "weakref.WeakSet[ForkAware]" = weakref.WeakSet()
+
+
+def watch_forks(thing: ForkAware) -> None:
+    _aware.add(thing)
+
+
+def _before() -> None:
+    try:
+        for thing in list(_aware):
+            thing.before_fork()
+    finally:
+        all_out = GATE.shut()
+    if all_out:
+        for thing in list(_aware):
+            thing.at_fork()
+
+
+def _after_in_child() -> None:
+    GATE.renew()
+    for thing in list(_aware):
+        thing.after_fork_in_child()
+
+
+os.register_at_fork(before=_before, after_in_parent=GATE.reopen, after_in_child=_after_in_child)

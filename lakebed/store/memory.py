@@ -1,0 +1,130 @@
+"""The store in memory: the model that the others are tested against, and a lake that lasts as long as its process."""
+
+import threading
+import time
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from collections.abc import Sequence
+
+from lakebed.errors import Invalid
+from lakebed.store.buffered import BufferedTransaction, Snapshot
+from lakebed.store.conflicts import Batch, ReadSet, WriteSet, Written
+from lakebed.store.store import Store
+from lakebed.store.transaction import STAMP_BYTES, Committed, Entry, RangeRead, Stale, Transaction
+
+LOGGED_COMMITS = 2048
+
+_Values = list[tuple[bytes, bytes | None]]
+
+
+class MemoryStore(Store):
+    """Every value that a key ever had, by stamp; so a snapshot is only a stamp, and nothing is ever forgotten."""
+
+    url = "memory:"
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._keys: list[bytes] = []
+        self._values: dict[bytes, _Values] = {}
+        self._commits: list[Committed] = []
+        self._log: deque[tuple[bytes, Written]] = deque(maxlen=LOGGED_COMMITS)
+        self._closed = False
+
+    def begin(self) -> Transaction:
+        self._require_open()
+        return BufferedTransaction(self)
+
+    def close(self) -> None:
+        self._closed = True
+
+    def open_snapshot(self) -> Snapshot:
+        self._require_open()
+        with self._lock:
+            return _MemorySnapshot(self, self._newest())
+
+    def apply(self, reads: ReadSet, writes: WriteSet, since: bytes | None) -> Committed:
+        self._require_open()
+        with self._lock:
+            newest = self._newest()
+            if since is not None and since != newest:
+                self._validate(reads, since)
+            stamp = (int.from_bytes(newest) + 1).to_bytes(STAMP_BYTES)
+            return self._write(writes.batch(stamp), stamp)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise Invalid("the store is closed", subject=self.url)
+
+    def _newest(self) -> bytes:
+        return self._commits[-1].stamp if self._commits else bytes(STAMP_BYTES)
+
+    def _validate(self, reads: ReadSet, since: bytes) -> None:
+        if int.from_bytes(since) + 1 < int.from_bytes(self._log[0][0]):
+            raise Stale("the snapshot is older than the log of commits")
+        if any(stamp > since and reads.meets(written) for stamp, written in self._log):
+            raise Stale("something that was read has changed")
+
+    def _write(self, batch: Batch, stamp: bytes) -> Committed:
+        for range in batch.cleared_ranges:
+            for key in self._keys[bisect_left(self._keys, range.begin) : bisect_left(self._keys, range.end)]:
+                self._put(key, None, stamp)
+        for key in batch.cleared:
+            self._put(key, None, stamp)
+        for key, value in batch.entries.items():
+            self._put(key, value, stamp)
+        self._log.append((stamp, batch.written))
+        earlier = self._commits[-1].time if self._commits else 0
+        self._commits.append(Committed(stamp, max(earlier, time.time_ns() // 1000)))
+        return self._commits[-1]
+
+    def _put(self, key: bytes, value: bytes | None, stamp: bytes) -> None:
+        if key not in self._values:
+            insort(self._keys, key)
+            self._values[key] = []
+        values = self._values[key]
+        if values and values[-1][0] == stamp:
+            values.pop()
+        values.append((stamp, value))
+
+
+class _MemorySnapshot(Snapshot):
+    def __init__(self, store: MemoryStore, stamp: bytes) -> None:
+        self._store = store
+        self.stamp = stamp
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        self._store._require_open()
+        with self._store._lock:
+            return [self._at(key) for key in keys]
+
+    def scan(self, read: RangeRead) -> list[Entry]:
+        self._store._require_open()
+        entries: list[Entry] = []
+        with self._store._lock:
+            keys = self._store._keys
+            found = keys[bisect_left(keys, read.range.begin) : bisect_left(keys, read.range.end)]
+            for key in reversed(found) if read.reverse else found:
+                if len(entries) == read.limit:
+                    break
+                value = self._at(key)
+                if value is not None:
+                    entries.append((key, value))
+        return entries
+
+    def times_of(self, stamps: Sequence[bytes]) -> list[int]:
+        commits = self._store._commits
+        places = [min(int.from_bytes(stamp), int.from_bytes(self.stamp)) for stamp in stamps]
+        return [commits[place - 1].time if place else 0 for place in places]
+
+    def stamp_at(self, time: int) -> bytes | None:
+        commits = self._store._commits
+        place = bisect_right(commits, time, hi=int.from_bytes(self.stamp), key=lambda commit: commit.time)
+        return commits[place - 1].stamp if place else None
+
+    def close(self) -> None:
+        pass
+
+    def _at(self, key: bytes) -> bytes | None:
+        values = self._store._values.get(key, [])
+        place = bisect_right(values, self.stamp, key=lambda value: value[0])
+        return values[place - 1][1] if place else None

@@ -1,0 +1,102 @@
+"""A store of ordered, transactional key-values, and the only retry loop there is."""
+
+import random
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+from lakebed.errors import OutcomeUnknown, TimedOut, Unavailable
+from lakebed.store.transaction import Committed, Stale, Transaction
+
+T = TypeVar("T")
+
+RUN_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ran(Generic[T]):
+    """What a transaction's work answered, and its commit (None if it wrote nothing)."""
+
+    value: T
+    committed: Committed | None
+
+
+class Store(ABC):
+    """One ordered map from bytes to bytes, shared by many threads and processes."""
+
+    url: str
+
+    @abstractmethod
+    def begin(self) -> Transaction: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections. Closing twice is fine; using a closed store is `Invalid`."""
+
+    def run(self, work: Callable[[Transaction], T], *, seconds: float = RUN_SECONDS) -> Ran[T]:
+        """Run `work` in a transaction and commit it, again and again until no one else changed what it read.
+
+        `work` may run many times and must not act on anything but the transaction. Gives up after `seconds` with
+        `Unavailable`. `OutcomeUnknown` is passed on: only the caller knows whether running again is harmless.
+        """
+        return self._retry(work, seconds, (Stale, TimedOut))
+
+    def run_idempotent(self, work: Callable[[Transaction], T], *, seconds: float = RUN_SECONDS) -> Ran[T]:
+        """As `run`, and an unknown outcome runs again too: for work that finds out if an earlier try took effect."""
+        return self._retry(work, seconds, (Stale, TimedOut, OutcomeUnknown))
+
+    def read(self, work: Callable[[Transaction], T], *, seconds: float = RUN_SECONDS) -> T:
+        """Run `work` on one snapshot; what it writes is thrown away."""
+
+        def attempt() -> T:
+            with self.begin() as transaction:
+                return work(transaction)
+
+        return _until(attempt, seconds, (Stale, TimedOut))
+
+    def _retry(self, work: Callable[[Transaction], T], seconds: float, again: tuple[type[Exception], ...]) -> Ran[T]:
+        def attempt() -> Ran[T]:
+            with self.begin() as transaction:
+                value = work(transaction)
+                return Ran(value, transaction.commit())
+
+        return _until(attempt, seconds, again)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _until(attempt: Callable[[], T], seconds: float, again: tuple[type[Exception], ...]) -> T:
+    deadline = time.monotonic() + seconds
+    tries = 0
+    while True:
+        try:
+            return attempt()
+        except again as error:
+            tries += 1
+            pause = _pause(tries)
+            if time.monotonic() + pause > deadline:
+                if isinstance(error, Stale):
+                    raise _given_up(tries, seconds) from error
+                raise
+        time.sleep(pause)
+
+
+def _pause(tries: int) -> float:
+    """No wait after the first loss, then random and growing, so that losers do not meet again."""
+    return 0.0 if tries == 1 else random.uniform(0, 0.0005 * 2 ** min(tries, 7))
+
+
+def _given_up(tries: int, seconds: float) -> Unavailable:
+    return Unavailable(
+        f"a transaction lost to other writers {tries} times in {seconds:g} s; nothing was written",
+        advice="Run it again, or let fewer writers change the same objects at once.",
+    )

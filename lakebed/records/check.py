@@ -13,7 +13,9 @@ from google.protobuf.message import Message
 from lakebed.errors import Corrupt, LakebedError
 from lakebed.records import bodies, codec, layout
 from lakebed.records import records_pb2 as pb
+from lakebed.records.attributes import LIVES, RECORDS
 from lakebed.records.cells import Row
+from lakebed.records.commits import load_commits, operations_part, stored_commit
 from lakebed.records.layout import ID_SIZE, PREFIX, Attribute, Cell, Space
 from lakebed.records.names import Casing, folded
 from lakebed.store import KeyRange, Reads, Store, Transaction, Version
@@ -36,25 +38,11 @@ _SHAPES: dict[Space, tuple[type, ...]] = {
     Space.CHILDREN: (int, str, UUID, UUID),
     Space.ALLOCATOR: (int, UUID, str),
     Space.BODY: (int, UUID, str, int, int),
+    Space.OPERATIONS: (int, UUID, int),
 }
 
-_LIVES = (pb.CatalogRecord, pb.DatabaseRecord, pb.TableReference, pb.TablePartition)
 _NAMES = (pb.ObjectName, pb.TableObjectName)
 _DROPPED_NAMES = (pb.DroppedObjectName, pb.DroppedTableObjectName)
-
-RECORDS: dict[Attribute, tuple[type[Message], ...]] = {
-    Attribute.LIFE: _LIVES,
-    Attribute.PROPERTIES: (pb.CatalogRecord, pb.DatabaseRecord, pb.TableProperties, pb.TablePartition),
-    Attribute.STORAGE: (pb.TableStorage,),
-    Attribute.SCHEMA: (pb.TableSchema,),
-    Attribute.SPEC: (pb.TableSpec,),
-    Attribute.SORT: (pb.TableSortOrder,),
-    Attribute.DATA: (pb.TableReference,),
-    Attribute.VIEW: (pb.ViewText,),
-    Attribute.REF: (pb.CatalogRecord,),
-    Attribute.PARTITION: (pb.TablePartition,),
-}
-"""The types of an attribute's current rows; its history has theirs, that of DATA has deltas."""
 
 _Judge = Callable[[Reads, bytes, bytes], Iterator[str]]
 
@@ -95,6 +83,7 @@ def check(store: Store) -> list[str]:
         Space.TABLE_COMMIT: _table_commit,
         Space.ALLOCATOR: _allocator,
         Space.BODY: _body,
+        Space.OPERATIONS: _operations,
     }
     for space, judge in checks.items():
         problems += _sweep(store, space, judge)
@@ -258,7 +247,7 @@ def _past_life(reads: Reads, past: _Past, object_id: str, life: pb.TableReferenc
     """A life has the row of its name from the commit that gave it, and the name before has one that took it away."""
     own = layout.attribute_cell(object_id, Attribute.LIFE)
     before = _newest(reads, own, past.line, past.version)
-    old = None if before is None else cast(pb.TableReference, _record(before.value, _LIVES, codec.decode_current))
+    old = None if before is None else cast(pb.TableReference, _record(before.value, LIVES, codec.decode_current))
     born = life.create_version or past.version
     inherited = _at(reads, own, past.line, Version(born)) is None
     rows = [_newest(reads, cell, past.line, past.version.next()) for cell in _name_cells(object_id, life)]
@@ -269,8 +258,22 @@ def _past_life(reads: Reads, past: _Past, object_id: str, life: pb.TableReferenc
         # A line that inherits an object and its name has no row until it changes the name.
         yield from _says(not named and not inherited, f"there is no row for its name, {life.name!r}")
     if old is not None and _moved(old, life):
-        rest = [_at(reads, cell, past.line, past.version) for cell in _name_cells(object_id, old)]
-        yield from _says(not any(rest), f"there is no row of its version for the name before, {old.name!r}")
+        yield from _says(
+            _left(reads, past, object_id, old), f"there is no row of its version for the name before, {old.name!r}"
+        )
+
+
+def _left(reads: Reads, past: _Past, object_id: str, old: pb.TableReference) -> bool:
+    """Whether a name that the object gave up still seems to be its own."""
+    cells = _name_cells(object_id, old)
+    if not any(_at(reads, cell, past.line, past.version) for cell in cells):
+        return True
+    for cell in cells:
+        before = layout.versions_up_to(cell.history_prefix(past.line), past.version.previous())
+        rows = reads.get_range(before, limit=1, reverse=True).entries
+        if rows and _is_of(rows[0][1], object_id) and _at(reads, cell, past.line, past.version) is None:
+            return True
+    return False
 
 
 def _moved(old: pb.TableReference, new: pb.TableReference) -> bool:
@@ -353,18 +356,23 @@ def _fits(rest: bytes, record: Any, life: pb.TableReference | None) -> bool:
         and life.dropped is not isinstance(record, _NAMES)
         and (life.container_id, life.name, life.type) == (str(parent), record.name, record.type)
         and any(form == folded(life.name, casing) for casing in Casing)
-        and (not life.dropped or life.create_version == record.create_version)
+        and (not life.dropped or _marks(life) == (record.create_version, record.dropped_version, record.drop_type))
     )
+
+
+def _marks(life: pb.TableReference) -> tuple[bytes, bytes, int]:
+    """When a dropped object came, when it went, and how."""
+    return life.create_version, life.drop_version, life.drop_type or pb.MARKED
 
 
 def _stored_life(reads: Reads, line: str, object_id: str) -> pb.TableReference | None:
     row = reads.get(layout.attribute_cell(object_id, Attribute.LIFE).current_key(line))
-    return None if row is None else cast(pb.TableReference, _record(codec.split_current(row)[1], _LIVES))
+    return None if row is None else cast(pb.TableReference, _record(codec.split_current(row)[1], LIVES))
 
 
 def _life_at(reads: Reads, past: _Past, object_id: str) -> pb.TableReference | None:
     value = _at(reads, layout.attribute_cell(object_id, Attribute.LIFE), past.line, past.version)
-    return None if value is None else cast(pb.TableReference, _record(value, _LIVES, codec.decode_current))
+    return None if value is None else cast(pb.TableReference, _record(value, LIVES, codec.decode_current))
 
 
 def _listing(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
@@ -390,12 +398,11 @@ def _commit(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
 def _log(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     entry, version = _entry(key, value), layout.key_version(key)
     event = layout.id_text(b"\x30" + value)
-    commit = reads.get(layout.commit_key(event))
+    [commit] = load_commits(reads, [event])
     if commit is None:
         yield f"it names a commit that is not there, {event}"
         return
-    stored, body = codec.split_current(commit)
-    record = _record(body, (pb.CatalogCommit,))
+    stored, record = commit
     yield from _says((stored, record.catalog_id) != (version, entry.line), "its commit is of another line or version")
     for object_id in sorted({operation.object_id for operation in record.operations}):
         own = layout.table_commit_prefix(entry.line, object_id) + layout.version_element(version)
@@ -406,14 +413,20 @@ def _table_commit(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     entry, version = _entry(key, value), layout.key_version(key)
     own = _record(value, (pb.TableCommit,))
     event = _event(reads, entry.line, version)
-    commit = None if event is None else reads.get(layout.commit_key(layout.id_text(b"\x30" + event)))
+    commit = None if event is None else load_commits(reads, [layout.id_text(b"\x30" + event)])[0]
     if commit is None:
         yield "its line has no commit of its version"
         return
     object_id = layout.id_text(entry.rest[:ID_SIZE])
-    whole = _record(codec.split_current(commit)[1], (pb.CatalogCommit,))
-    expected = [operation for operation in whole.operations if operation.object_id == object_id]
+    expected = [operation for operation in commit.record.operations if operation.object_id == object_id]
     yield from _says(not expected or list(own.operation) != expected, "its operations are not those of the commit")
+
+
+def _operations(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    operations_part(value)
+    row = reads.get(layout.commit_key(layout.id_text(key[2 : 2 + ID_SIZE])))
+    parts = 0 if row is None else stored_commit(row).record.operation_parts
+    yield from _says(unpack(key)[2] >= parts, "its commit has fewer parts")
 
 
 # Branches

@@ -14,6 +14,7 @@
     (11, parent project, parent, catalog)           -> nothing: the branches of a catalog
     (12, table, kind)                               -> the next id to give out
     (13, table, kind, id, part)                     -> a part of an immutable body
+    (14, event, part)                               -> operations of a commit that did not fit into its record
 
 Every value but those of 7, 9, 11 is a record in the form of `codec`, or framed like one (12, 13: `bodies`).
 """
@@ -45,6 +46,7 @@ class Space(IntEnum):
     CHILDREN = 11
     ALLOCATOR = 12
     BODY = 13
+    OPERATIONS = 14
 
 
 class Attribute(IntEnum):
@@ -169,6 +171,10 @@ def listing_key(line: str, parent: str) -> bytes:
 
 def commit_key(event: str) -> bytes:
     return PREFIX[Space.COMMIT] + id_element(event)
+
+
+def operations_prefix(event: str) -> bytes:
+    return PREFIX[Space.OPERATIONS] + id_element(event)
 
 
 def log_prefix(line: str) -> bytes:

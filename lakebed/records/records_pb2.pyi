@@ -179,12 +179,13 @@ class ObjectName(_message.Message):
     def __init__(self, type: _Optional[int] = ..., parent_id: _Optional[str] = ..., name: _Optional[str] = ..., object_id: _Optional[str] = ...) -> None: ...
 
 class DroppedObjectName(_message.Message):
-    __slots__ = ("type", "parent_id", "name", "object_id", "dropped_time", "create_version", "dropped_version")
+    __slots__ = ("type", "parent_id", "name", "object_id", "dropped_time", "drop_type", "create_version", "dropped_version")
     TYPE_FIELD_NUMBER: _ClassVar[int]
     PARENT_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     OBJECT_ID_FIELD_NUMBER: _ClassVar[int]
     DROPPED_TIME_FIELD_NUMBER: _ClassVar[int]
+    DROP_TYPE_FIELD_NUMBER: _ClassVar[int]
     CREATE_VERSION_FIELD_NUMBER: _ClassVar[int]
     DROPPED_VERSION_FIELD_NUMBER: _ClassVar[int]
     type: int
@@ -192,9 +193,10 @@ class DroppedObjectName(_message.Message):
     name: str
     object_id: str
     dropped_time: int
+    drop_type: ObjectDropType
     create_version: bytes
     dropped_version: bytes
-    def __init__(self, type: _Optional[int] = ..., parent_id: _Optional[str] = ..., name: _Optional[str] = ..., object_id: _Optional[str] = ..., dropped_time: _Optional[int] = ..., create_version: _Optional[bytes] = ..., dropped_version: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, type: _Optional[int] = ..., parent_id: _Optional[str] = ..., name: _Optional[str] = ..., object_id: _Optional[str] = ..., dropped_time: _Optional[int] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ..., dropped_version: _Optional[bytes] = ...) -> None: ...
 
 class TableObjectName(_message.Message):
     __slots__ = ("catalog_id", "database_id", "name", "object_id", "type")
@@ -235,7 +237,7 @@ class DroppedTableObjectName(_message.Message):
     def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., name: _Optional[str] = ..., object_id: _Optional[str] = ..., create_time: _Optional[int] = ..., dropped_time: _Optional[int] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., type: _Optional[_Union[ObjectType, str]] = ..., create_version: _Optional[bytes] = ..., dropped_version: _Optional[bytes] = ...) -> None: ...
 
 class CatalogRecord(_message.Message):
-    __slots__ = ("project_id", "catalog_id", "name", "create_time", "properties", "parent_type", "parent_project_id", "parent_id", "parent_version", "user_id", "dropped", "type", "container_id", "drop_type", "create_version", "ancestry", "granted_ids", "casing")
+    __slots__ = ("project_id", "catalog_id", "name", "create_time", "properties", "parent_type", "parent_project_id", "parent_id", "parent_version", "user_id", "dropped", "type", "container_id", "drop_type", "create_version", "ancestry", "granted_ids", "casing", "drop_version")
     class PropertiesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -261,6 +263,7 @@ class CatalogRecord(_message.Message):
     ANCESTRY_FIELD_NUMBER: _ClassVar[int]
     GRANTED_IDS_FIELD_NUMBER: _ClassVar[int]
     CASING_FIELD_NUMBER: _ClassVar[int]
+    DROP_VERSION_FIELD_NUMBER: _ClassVar[int]
     project_id: str
     catalog_id: str
     name: str
@@ -279,7 +282,8 @@ class CatalogRecord(_message.Message):
     ancestry: _containers.RepeatedCompositeFieldContainer[LineVersion]
     granted_ids: _containers.RepeatedScalarFieldContainer[str]
     casing: int
-    def __init__(self, project_id: _Optional[str] = ..., catalog_id: _Optional[str] = ..., name: _Optional[str] = ..., create_time: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., parent_type: _Optional[_Union[ObjectType, str]] = ..., parent_project_id: _Optional[str] = ..., parent_id: _Optional[str] = ..., parent_version: _Optional[bytes] = ..., user_id: _Optional[str] = ..., dropped: _Optional[bool] = ..., type: _Optional[_Union[ObjectType, str]] = ..., container_id: _Optional[str] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ..., ancestry: _Optional[_Iterable[_Union[LineVersion, _Mapping]]] = ..., granted_ids: _Optional[_Iterable[str]] = ..., casing: _Optional[int] = ...) -> None: ...
+    drop_version: bytes
+    def __init__(self, project_id: _Optional[str] = ..., catalog_id: _Optional[str] = ..., name: _Optional[str] = ..., create_time: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., parent_type: _Optional[_Union[ObjectType, str]] = ..., parent_project_id: _Optional[str] = ..., parent_id: _Optional[str] = ..., parent_version: _Optional[bytes] = ..., user_id: _Optional[str] = ..., dropped: _Optional[bool] = ..., type: _Optional[_Union[ObjectType, str]] = ..., container_id: _Optional[str] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ..., ancestry: _Optional[_Iterable[_Union[LineVersion, _Mapping]]] = ..., granted_ids: _Optional[_Iterable[str]] = ..., casing: _Optional[int] = ..., drop_version: _Optional[bytes] = ...) -> None: ...
 
 class CatalogHistory(_message.Message):
     __slots__ = ("project_id", "catalog_id", "name", "properties", "parent_type", "parent_id", "parent_version", "dropped", "event_id", "version")
@@ -313,7 +317,7 @@ class CatalogHistory(_message.Message):
     def __init__(self, project_id: _Optional[str] = ..., catalog_id: _Optional[str] = ..., name: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., parent_type: _Optional[_Union[ObjectType, str]] = ..., parent_id: _Optional[str] = ..., parent_version: _Optional[bytes] = ..., dropped: _Optional[bool] = ..., event_id: _Optional[str] = ..., version: _Optional[bytes] = ...) -> None: ...
 
 class CatalogCommit(_message.Message):
-    __slots__ = ("event_id", "project_id", "catalog_id", "commit_time", "operation", "detail", "version", "author", "fingerprint", "base_version", "operations", "parents")
+    __slots__ = ("event_id", "project_id", "catalog_id", "commit_time", "operation", "detail", "version", "author", "fingerprint", "base_version", "operations", "parents", "operation_parts")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     CATALOG_ID_FIELD_NUMBER: _ClassVar[int]
@@ -326,6 +330,7 @@ class CatalogCommit(_message.Message):
     BASE_VERSION_FIELD_NUMBER: _ClassVar[int]
     OPERATIONS_FIELD_NUMBER: _ClassVar[int]
     PARENTS_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_PARTS_FIELD_NUMBER: _ClassVar[int]
     event_id: str
     project_id: str
     catalog_id: str
@@ -338,10 +343,11 @@ class CatalogCommit(_message.Message):
     base_version: bytes
     operations: _containers.RepeatedCompositeFieldContainer[Operation]
     parents: _containers.RepeatedCompositeFieldContainer[LineVersion]
-    def __init__(self, event_id: _Optional[str] = ..., project_id: _Optional[str] = ..., catalog_id: _Optional[str] = ..., commit_time: _Optional[int] = ..., operation: _Optional[str] = ..., detail: _Optional[str] = ..., version: _Optional[bytes] = ..., author: _Optional[str] = ..., fingerprint: _Optional[bytes] = ..., base_version: _Optional[bytes] = ..., operations: _Optional[_Iterable[_Union[Operation, _Mapping]]] = ..., parents: _Optional[_Iterable[_Union[LineVersion, _Mapping]]] = ...) -> None: ...
+    operation_parts: int
+    def __init__(self, event_id: _Optional[str] = ..., project_id: _Optional[str] = ..., catalog_id: _Optional[str] = ..., commit_time: _Optional[int] = ..., operation: _Optional[str] = ..., detail: _Optional[str] = ..., version: _Optional[bytes] = ..., author: _Optional[str] = ..., fingerprint: _Optional[bytes] = ..., base_version: _Optional[bytes] = ..., operations: _Optional[_Iterable[_Union[Operation, _Mapping]]] = ..., parents: _Optional[_Iterable[_Union[LineVersion, _Mapping]]] = ..., operation_parts: _Optional[int] = ...) -> None: ...
 
 class DatabaseRecord(_message.Message):
-    __slots__ = ("project_id", "catalog_id", "database_id", "catalog_name", "name", "properties", "location", "create_time", "description", "user_id", "type", "container_id", "dropped", "drop_type", "create_version")
+    __slots__ = ("project_id", "catalog_id", "database_id", "catalog_name", "name", "properties", "location", "create_time", "description", "user_id", "type", "container_id", "dropped", "drop_type", "create_version", "drop_version")
     class PropertiesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -364,6 +370,7 @@ class DatabaseRecord(_message.Message):
     DROPPED_FIELD_NUMBER: _ClassVar[int]
     DROP_TYPE_FIELD_NUMBER: _ClassVar[int]
     CREATE_VERSION_FIELD_NUMBER: _ClassVar[int]
+    DROP_VERSION_FIELD_NUMBER: _ClassVar[int]
     project_id: str
     catalog_id: str
     database_id: str
@@ -379,7 +386,8 @@ class DatabaseRecord(_message.Message):
     dropped: bool
     drop_type: ObjectDropType
     create_version: bytes
-    def __init__(self, project_id: _Optional[str] = ..., catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., catalog_name: _Optional[str] = ..., name: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., location: _Optional[str] = ..., create_time: _Optional[str] = ..., description: _Optional[str] = ..., user_id: _Optional[str] = ..., type: _Optional[_Union[ObjectType, str]] = ..., container_id: _Optional[str] = ..., dropped: _Optional[bool] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ...) -> None: ...
+    drop_version: bytes
+    def __init__(self, project_id: _Optional[str] = ..., catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., catalog_name: _Optional[str] = ..., name: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., location: _Optional[str] = ..., create_time: _Optional[str] = ..., description: _Optional[str] = ..., user_id: _Optional[str] = ..., type: _Optional[_Union[ObjectType, str]] = ..., container_id: _Optional[str] = ..., dropped: _Optional[bool] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ..., drop_version: _Optional[bytes] = ...) -> None: ...
 
 class DatabaseHistory(_message.Message):
     __slots__ = ("catalog_id", "database_id", "name", "properties", "location", "create_time", "description", "user_id", "event_id", "version")
@@ -413,7 +421,7 @@ class DatabaseHistory(_message.Message):
     def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., name: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., location: _Optional[str] = ..., create_time: _Optional[str] = ..., description: _Optional[str] = ..., user_id: _Optional[str] = ..., event_id: _Optional[str] = ..., version: _Optional[bytes] = ...) -> None: ...
 
 class TableReference(_message.Message):
-    __slots__ = ("catalog_id", "database_id", "table_id", "name", "latest_meta", "latest_data", "type", "container_id", "dropped", "drop_type", "create_version")
+    __slots__ = ("catalog_id", "database_id", "table_id", "name", "latest_meta", "latest_data", "type", "container_id", "dropped", "drop_type", "create_version", "drop_version")
     CATALOG_ID_FIELD_NUMBER: _ClassVar[int]
     DATABASE_ID_FIELD_NUMBER: _ClassVar[int]
     TABLE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -425,6 +433,7 @@ class TableReference(_message.Message):
     DROPPED_FIELD_NUMBER: _ClassVar[int]
     DROP_TYPE_FIELD_NUMBER: _ClassVar[int]
     CREATE_VERSION_FIELD_NUMBER: _ClassVar[int]
+    DROP_VERSION_FIELD_NUMBER: _ClassVar[int]
     catalog_id: str
     database_id: str
     table_id: str
@@ -436,7 +445,8 @@ class TableReference(_message.Message):
     dropped: bool
     drop_type: ObjectDropType
     create_version: bytes
-    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., name: _Optional[str] = ..., latest_meta: _Optional[str] = ..., latest_data: _Optional[str] = ..., type: _Optional[_Union[ObjectType, str]] = ..., container_id: _Optional[str] = ..., dropped: _Optional[bool] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ...) -> None: ...
+    drop_version: bytes
+    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., name: _Optional[str] = ..., latest_meta: _Optional[str] = ..., latest_data: _Optional[str] = ..., type: _Optional[_Union[ObjectType, str]] = ..., container_id: _Optional[str] = ..., dropped: _Optional[bool] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ..., drop_version: _Optional[bytes] = ...) -> None: ...
 
 class TableSchema(_message.Message):
     __slots__ = ("catalog_id", "database_id", "table_id", "column", "schema_id")
@@ -496,7 +506,7 @@ class TableProperties(_message.Message):
     def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class TablePartition(_message.Message):
-    __slots__ = ("catalog_id", "database_id", "table_id", "name", "partition_id", "location", "file_format", "input_format", "output_format", "serde", "properties", "type", "container_id", "dropped", "drop_type", "create_version", "values", "state")
+    __slots__ = ("catalog_id", "database_id", "table_id", "name", "partition_id", "location", "file_format", "input_format", "output_format", "serde", "properties", "type", "container_id", "dropped", "drop_type", "create_version", "values", "state", "drop_version")
     class PropertiesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -522,6 +532,7 @@ class TablePartition(_message.Message):
     CREATE_VERSION_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
+    DROP_VERSION_FIELD_NUMBER: _ClassVar[int]
     catalog_id: str
     database_id: str
     table_id: str
@@ -540,7 +551,8 @@ class TablePartition(_message.Message):
     create_version: bytes
     values: bytes
     state: str
-    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., name: _Optional[str] = ..., partition_id: _Optional[str] = ..., location: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., type: _Optional[_Union[ObjectType, str]] = ..., container_id: _Optional[str] = ..., dropped: _Optional[bool] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ..., values: _Optional[bytes] = ..., state: _Optional[str] = ...) -> None: ...
+    drop_version: bytes
+    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., name: _Optional[str] = ..., partition_id: _Optional[str] = ..., location: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., type: _Optional[_Union[ObjectType, str]] = ..., container_id: _Optional[str] = ..., dropped: _Optional[bool] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ..., values: _Optional[bytes] = ..., state: _Optional[str] = ..., drop_version: _Optional[bytes] = ...) -> None: ...
 
 class TableHistory(_message.Message):
     __slots__ = ("catalog_id", "database_id", "table_id", "segment_type", "cur_set_id", "set_ids", "table_index_url", "event_id", "version", "snapshot_id", "previous_snapshot_id", "sequence_number", "first_row_id", "schema_id", "spec_id", "operation", "totals", "counts", "manifest", "manifest_path", "manifest_length", "manifest_crc32c")

@@ -8,7 +8,8 @@ import pytest
 from lakebed.metastore import ROOT, Line, Operation, RecordsMetastore, life, new_id
 from lakebed.records import bodies, codec, layout
 from lakebed.records import records_pb2 as pb
-from lakebed.records.check import PAGE_ROWS, RECORDS, check
+from lakebed.records.attributes import RECORDS
+from lakebed.records.check import PAGE_ROWS, check
 from lakebed.records.layout import ID_SIZE, PREFIX, VERSION_SIZE, Attribute, Space
 from lakebed.records.names import Casing
 from lakebed.store import MemoryStore, Version
@@ -16,6 +17,7 @@ from lakebed.store.tuples import pack, unpack
 from lakebed.testing.metastore_writer import Writer, trunk
 
 NOTHING = codec.encode(pb.ObjectName())
+COMMITS = (Space.COMMIT, Space.OPERATIONS)
 
 
 def build(store):
@@ -45,6 +47,7 @@ def build(store):
     stream = writer.create(pb.STREAM, "main", edition)
     writer.write(writer.create(pb.PARTITION, "root", stream), Attribute.PARTITION, 1)
     branch_out(metastore, writer, orders, items[0])
+    writer.commit(operations=tuple(Operation("insert", new_id(), detail="x" * 20_000) for _ in range(7)))  # 4 values
     exact = Writer(metastore, Line(new_id(), new_id(), casing=Casing.EXACT))
     exact.rename(exact.table("T"), "t")
     exact.table("T")
@@ -225,7 +228,7 @@ def of_another_version(key, value):
 def of_another_type(key, value):
     """A sound record that does not belong there."""
     space = Space(unpack(key)[0])
-    stranger = codec.encode(pb.CatalogCommit(detail="x") if space is not Space.COMMIT else pb.TableSpec(spec_id=1))
+    stranger = codec.encode(pb.CatalogCommit(detail="x") if space not in COMMITS else pb.TableSpec(spec_id=1))
     stamped = space in (Space.CURRENT, Space.NAME, Space.DROPPED, Space.COMMIT)
     return {key: value[:12] + stranger if stamped else stranger}
 

@@ -45,6 +45,7 @@ KEYS = {
     "children": (layout.children_prefix("p", PARENT) + layout.id_element(OBJECT), (11, "p", parent, object_id)),
     "allocator": (layout.allocator_key(OBJECT, "field"), (12, object_id, "field")),
     "body": (layout.body_prefix(OBJECT, "schema", 3) + pack((0,)), (13, object_id, "schema", 3, 0)),
+    "operations": (layout.operations_prefix(EVENT) + pack((0,)), (14, event, 0)),
 }
 
 versions = st.binary(min_size=12, max_size=12).map(Version)
@@ -88,6 +89,7 @@ def test_the_numbers_of_spaces_and_attributes_are_the_format():
         "CHILDREN": 11,
         "ALLOCATOR": 12,
         "BODY": 13,
+        "OPERATIONS": 14,
     }
     assert {attribute.name: int(attribute) for attribute in Attribute} == {
         "LIFE": 1,

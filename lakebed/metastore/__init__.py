@@ -1,0 +1,42 @@
+"""The versioned object tree. docs/metastore.md says what it promises."""
+
+from lakebed.metastore.change import (
+    AttributeRead,
+    Change,
+    Clash,
+    Commit,
+    DataChange,
+    DataRead,
+    ListingRead,
+    NameRead,
+    Operation,
+    State,
+)
+from lakebed.metastore.line import ROOT, Line
+from lakebed.metastore.metastore import Child, Dropped, Metastore, Reader
+from lakebed.metastore.objects import life, new_id
+from lakebed.metastore.pages import Page
+from lakebed.metastore.records_form import RecordsMetastore
+
+__all__ = [
+    "ROOT",
+    "AttributeRead",
+    "Change",
+    "Child",
+    "Clash",
+    "Commit",
+    "DataChange",
+    "DataRead",
+    "Dropped",
+    "Line",
+    "ListingRead",
+    "Metastore",
+    "NameRead",
+    "Operation",
+    "Page",
+    "Reader",
+    "RecordsMetastore",
+    "State",
+    "life",
+    "new_id",
+]

@@ -1,0 +1,69 @@
+"""Kinds of objects: which record says where one is, what it may be in, and how it may be named."""
+
+import os
+from uuid import UUID
+
+from lakebed.errors import Invalid
+from lakebed.metastore.change import LifeRecord
+from lakebed.records import records_pb2 as pb
+from lakebed.records.names import normal_name, normal_ref_name
+
+_CATALOGS = (pb.PROJECT, pb.CATALOG, pb.BRANCH, pb.TAG, pb.SHARE)
+_REFS = (pb.BRANCH, pb.TAG, pb.SHARE)
+_TABLES = (pb.TABLE, pb.VIEW)
+
+RECORDS: dict[int, type[LifeRecord]] = {
+    **dict.fromkeys(_CATALOGS, pb.CatalogRecord),
+    pb.NAMESPACE: pb.DatabaseRecord,
+    **dict.fromkeys(_TABLES, pb.TableReference),
+    **dict.fromkeys((pb.EDITION, pb.STREAM, pb.PARTITION), pb.TablePartition),
+}
+
+# What an object may be in. None is the top of its line: the lake for projects, the catalog for the rest.
+CONTAINERS: dict[int, tuple[int | None, ...]] = {
+    pb.PROJECT: (None,),
+    pb.CATALOG: (None, pb.PROJECT),
+    **dict.fromkeys(_REFS, (None,)),
+    pb.NAMESPACE: (None, pb.NAMESPACE),
+    pb.TABLE: (None, pb.NAMESPACE),
+    pb.VIEW: (None, pb.NAMESPACE),
+    pb.EDITION: (pb.TABLE,),
+    pb.STREAM: (pb.EDITION,),
+    pb.PARTITION: (pb.STREAM, pb.PARTITION),
+}
+
+
+def new_id() -> str:
+    """A fresh random id (a version 4 UUID)."""
+    return str(UUID(bytes=os.urandom(16), version=4))
+
+
+def type_name(kind: int) -> str:
+    return pb.ObjectType.Name(kind).lower() if kind in pb.ObjectType.values() else f"type {kind}"
+
+
+def life(kind: int, container: str, name: str) -> LifeRecord:
+    """The life of a new object."""
+    record = RECORDS[kind](container_id=container, name=name)
+    record.type = kind  # type: ignore[assignment]
+    return record
+
+
+def check_life(object_id: str, record: LifeRecord) -> None:
+    """Refuse a record that can't be an object's life, whatever the lake holds."""
+    if record.type not in RECORDS:
+        raise Invalid("an object has no type", subject=object_id, found=record.type)
+    if type(record) is not RECORDS[record.type]:
+        raise Invalid(
+            f"a {type_name(record.type)} has the wrong record",
+            subject=object_id,
+            expected=RECORDS[record.type].DESCRIPTOR.name,
+            found=type(record).__name__,
+        )
+    normal = normal_ref_name(record.name) if record.type in _REFS else normal_name(record.name)
+    if normal != record.name:
+        raise Invalid("a name is not in normal form", subject=object_id, expected=repr(normal), found=repr(record.name))
+
+
+def is_table(kind: int) -> bool:
+    return kind in _TABLES

@@ -1,0 +1,114 @@
+"""The metastore as records in a store: source document 002's form, on any backend."""
+
+import time
+from collections.abc import Sequence
+from typing import cast
+
+from lakebed.errors import Invalid, NotFound, TooLarge
+from lakebed.metastore.ancestors import Ancestors
+from lakebed.metastore.change import Change, Commit
+from lakebed.metastore.line import Line
+from lakebed.metastore.metastore import Metastore, Reader
+from lakebed.metastore.objects import new_id
+from lakebed.metastore.records_commit import attempt, check_change
+from lakebed.metastore.records_reader import RecordsReader, commits
+from lakebed.records import bodies, codec, layout
+from lakebed.records import records_pb2 as pb
+from lakebed.store import Store, Transaction, Version
+
+FORMAT_VERSION = 1
+
+
+class RecordsMetastore(Metastore):
+    """Opens the lake in `store`, or makes one there if the store is empty."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._ancestors = Ancestors()
+        lake = store.run_idempotent(_opened_lake).value
+        if lake.format_version > FORMAT_VERSION:
+            raise Invalid(
+                "the lake has a newer format than this Lakebed knows",
+                subject=store.url,
+                expected=f"format {FORMAT_VERSION}",
+                found=f"format {lake.format_version}",
+                advice="Upgrade Lakebed.",
+            )
+        self.lake_id = lake.lake_id
+        self.format_version = lake.format_version
+        self._incarnation = lake.incarnation
+
+    def newest(self) -> Version:
+        return self._version(self._store.read(lambda transaction: transaction.read_stamp))
+
+    def version_at(self, time: int) -> Version:
+        stamp = self._store.read(lambda transaction: transaction.stamp_at(time))
+        if stamp is None:
+            raise NotFound("the lake is younger than that time", subject=f"{time} µs since 1970")
+        return self._version(stamp)
+
+    def times(self, versions: Sequence[Version]) -> list[int]:
+        stamps = [version.stamp for version in versions]
+        return self._store.read(lambda transaction: transaction.times_of(stamps))
+
+    def reader(self, line: Line, version: Version | None = None) -> Reader:
+        newest = self.newest()
+        if version is not None and version > newest:
+            raise Invalid("that version is not there yet", expected=f"at most {newest}", found=version)
+        return RecordsReader(self._store, self.lake_id, self._ancestors, line, version or newest)
+
+    def commit(self, change: Change) -> Commit:
+        check_change(change)
+        try:
+            ran = self._store.run_idempotent(
+                lambda transaction: attempt(transaction, self._incarnation, self._ancestors, change)
+            )
+        except TooLarge as error:
+            error.advice = "One commit holds about 10 MB, say 4,000 new tables, and no value above 100 kB: split it."
+            raise
+        if ran.value is not None:
+            return ran.value
+        assert ran.committed is not None
+        return Commit(
+            change.event_id,
+            change.line.id,
+            self._version(ran.committed.stamp),
+            ran.committed.time,
+            change.message,
+            change.author,
+            change.project,
+            change.operations,
+            change.parents,
+            change.base,
+        )
+
+    def find(self, event_id: str) -> Commit | None:
+        return self._store.read(lambda transaction: commits(transaction, [event_id]))[0]
+
+    def allocate(self, table: str, kind: str, count: int = 1) -> int:
+        return self._store.run_idempotent(lambda transaction: bodies.allocate(transaction, table, kind, count)).value
+
+    def bodies(self, wanted: Sequence[tuple[str, str, int]]) -> list[bytes | None]:
+        return self._store.read(lambda transaction: bodies.load_bodies(transaction.snapshot, wanted))
+
+    def forks(self, parent: str, *, project: str = "") -> list[str]:
+        prefix = layout.children_prefix(project, parent)
+        page = self._store.read(lambda transaction: transaction.snapshot.get_range(layout.prefix_range(prefix)))
+        return [layout.id_text(key[len(prefix) :]) for key, _ in page.entries]
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _version(self, stamp: bytes) -> Version:
+        return Version.of(self._incarnation, stamp)
+
+
+def _opened_lake(transaction: Transaction) -> pb.LakeRecord:
+    stored = transaction.get(layout.lake_key())
+    if stored is not None:
+        return cast(pb.LakeRecord, codec.decode(stored))
+    lake = pb.LakeRecord(
+        format_version=FORMAT_VERSION, lake_id=new_id(), incarnation=0, create_time=time.time_ns() // 1000
+    )
+    transaction.set(layout.lake_key(), codec.encode(lake))
+    return lake

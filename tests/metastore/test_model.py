@@ -1,0 +1,12 @@
+"""The model passes the suite that it is the oracle of."""
+
+import pytest
+
+from lakebed.testing.metastore import MetastoreSuite
+from lakebed.testing.metastore_model import ModelMetastore
+
+
+class TestModelMetastore(MetastoreSuite):
+    @pytest.fixture
+    def metastore(self):
+        return ModelMetastore()

@@ -30,7 +30,7 @@ def place(heads: Heads, change: Change) -> Placement:
 
     A name that this change frees is free: two objects can swap names. Else `NotFound`, `AlreadyExists` or `Invalid`.
     """
-    _load(heads, change)
+    heads.load(cells_placed(change))
     placement = Placement()
     freed: dict[Cell, str] = {}
     taken: dict[Cell, str] = {}
@@ -49,16 +49,14 @@ def place(heads: Heads, change: Change) -> Placement:
     return placement
 
 
-def _load(heads: Heads, change: Change) -> None:
-    """Everything that will surely be looked at, in one round trip."""
+def cells_placed(change: Change) -> list[Cell]:
+    """The cells that `place` will surely look at."""
     top = change.line.top
     objects = [*change.lives, *(life.container_id for life in change.lives.values() if life.container_id != top)]
-    heads.load(
-        [
-            *(layout.attribute_cell(object_id, Attribute.LIFE) for object_id in objects),
-            *(_name_cell(change, life) for life in change.lives.values() if not life.dropped),
-        ]
-    )
+    return [
+        *(layout.attribute_cell(object_id, Attribute.LIFE) for object_id in objects),
+        *(_name_cell(change, life) for life in change.lives.values() if not life.dropped),
+    ]
 
 
 def _checked(heads: Heads, change: Change, object_id: str, old: LifeRecord | None, new: LifeRecord) -> LifeRecord:

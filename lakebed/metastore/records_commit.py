@@ -13,14 +13,14 @@ from lakebed.metastore.ancestors import Ancestors
 from lakebed.metastore.change import Change, Commit, DataChange, LifeRecord, Operation
 from lakebed.metastore.heads import Heads
 from lakebed.metastore.objects import check_life
-from lakebed.metastore.placement import Placement, place
+from lakebed.metastore.placement import Placement, cells_placed, place
 from lakebed.metastore.records_reader import commit_of, state
-from lakebed.metastore.validation import validate
+from lakebed.metastore.validation import cells_read, validate
 from lakebed.records import bodies, cells, codec, layout
 from lakebed.records import records_pb2 as pb
 from lakebed.records.attributes import RECORDS
 from lakebed.records.commits import Stored, load_commits, save_commit
-from lakebed.records.layout import Attribute
+from lakebed.records.layout import Attribute, Cell
 from lakebed.store import Transaction, Version
 
 _SOME_DATA = codec.encode(pb.TableReference())
@@ -70,10 +70,12 @@ def attempt(transaction: Transaction, incarnation: int, ancestors: Ancestors, ch
         return _replayed(transaction, change, known)
     _check_base(transaction, incarnation, change)
     heads = Heads(transaction, change, ancestors)
+    written = {*(one for one, _ in change.attributes), *(one.table for one in change.data)}
+    heads.load_own([*cells_placed(change), *cells_read(change), *_cells_written(change, written)])
     placement = place(heads, change)
-    for object_id in {*(one for one, _ in change.attributes), *(one.table for one in change.data)}:
+    for object_id in written:
         heads.require_alive(object_id)
-    validate(transaction, change)
+    validate(transaction, heads, change)
     _write_placement(transaction, incarnation, change, placement)
     _write_attributes(transaction, incarnation, heads, change)
     for data in change.data:
@@ -82,6 +84,11 @@ def attempt(transaction: Transaction, incarnation: int, ancestors: Ancestors, ch
         bodies.save_body(transaction, table, kind, body_id, body)
     _write_commit(transaction, incarnation, change)
     return None
+
+
+def _cells_written(change: Change, objects: set[str]) -> list[Cell]:
+    lives = (layout.attribute_cell(object_id, Attribute.LIFE) for object_id in objects)
+    return [*lives, *(layout.attribute_cell(data.partition, Attribute.DATA) for data in change.data)]
 
 
 def _replayed(transaction: Transaction, change: Change, known: Stored) -> Commit:
@@ -160,7 +167,7 @@ def _save(
     record: Message | LifeRecord,
 ) -> None:
     cell = layout.attribute_cell(object_id, attribute)
-    cells.save(transaction, incarnation, line, cell, codec.encode(record), codec.encode_history(record))
+    cells.save(transaction, incarnation, line, cell, *codec.encode_both(record))
 
 
 def _write_commit(transaction: Transaction, incarnation: int, change: Change) -> None:

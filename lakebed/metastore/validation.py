@@ -9,33 +9,53 @@ from typing import NamedTuple
 
 from lakebed.errors import Conflict
 from lakebed.metastore.change import AttributeRead, Change, Clash, DataRead, ListingRead, NameRead, Read
+from lakebed.metastore.heads import Heads
 from lakebed.metastore.records_reader import commits_at, state
 from lakebed.records import cells, layout, names
 from lakebed.records.cells import LineAt
-from lakebed.records.layout import Attribute
+from lakebed.records.layout import Attribute, Cell
 from lakebed.store import Transaction, Version
+from lakebed.store.version import ZERO
 
 
 class _Unit(NamedTuple):
+    """Something that was relied on: a cell, or the listing of an object."""
+
     what: str
     object_id: str
     line: str
-    key: bytes
+    cell: Cell | None
     read: Read | None
 
 
-def validate(transaction: Transaction, change: Change) -> None:
+def cells_read(change: Change) -> list[Cell]:
+    """The cells of the change's own line that `validate` will look at."""
+    return [unit.cell for unit in _units(change) if unit.cell is not None and unit.line == change.line.id]
+
+
+def validate(transaction: Transaction, heads: Heads, change: Change) -> None:
     """Refuse the change with `Conflict` if anything that it relied on changed after its base."""
     units = list(dict.fromkeys(_units(change)))
-    rows = transaction.get_many([unit.key for unit in units])
-    late = [
-        (unit, Version(row[:12]))
-        for unit, row in zip(units, rows, strict=True)
-        if row is not None and row[:12] > change.base
-    ]
+    elsewhere = [unit for unit in units if unit.cell is None or unit.line != change.line.id]
+    stored = transaction.get_many([_key(unit) for unit in elsewhere]) if elsewhere else []
+    others = dict(zip(elsewhere, stored, strict=True))
+    late = [(unit, version) for unit in units if (version := _version(heads, others, unit)) > change.base]
     clashes = [clash for unit, version in late if (clash := _clash(transaction, change, unit, version)) is not None]
     if clashes:
         raise _conflict(clashes)
+
+
+def _version(heads: Heads, others: dict[_Unit, bytes | None], unit: _Unit) -> Version:
+    """The version of a unit's last change on its line."""
+    if unit in others:
+        return Version((others[unit] or ZERO)[:12])
+    assert unit.cell is not None
+    row = heads.own(unit.cell)
+    return ZERO if row is None else row.version
+
+
+def _key(unit: _Unit) -> bytes:
+    return layout.listing_key(unit.line, unit.object_id) if unit.cell is None else unit.cell.current_key(unit.line)
 
 
 def _units(change: Change) -> Iterator[_Unit]:
@@ -54,17 +74,15 @@ def _unit(change: Change, read: Read) -> _Unit:
             return _attribute(other or line, object_id, attribute)
         case NameRead(parent, name):
             folded = names.folded(names.normal_name(name, refused=""), change.line.casing)
-            return _Unit(f"name {name!r}", parent, line, layout.name_cell(parent, folded).current_key(line), None)
+            return _Unit(f"name {name!r}", parent, line, layout.name_cell(parent, folded), None)
         case ListingRead(parent):
-            return _Unit("listing", parent, line, layout.listing_key(line, parent), None)
+            return _Unit("listing", parent, line, None, None)
         case DataRead(partition):
-            key = layout.attribute_cell(partition, Attribute.DATA).current_key(line)
-            return _Unit("data", partition, line, key, read)
+            return _Unit("data", partition, line, layout.attribute_cell(partition, Attribute.DATA), read)
 
 
 def _attribute(line: str, object_id: str, attribute: Attribute) -> _Unit:
-    cell = layout.attribute_cell(object_id, attribute)
-    return _Unit(attribute.name.lower(), object_id, line, cell.current_key(line), None)
+    return _Unit(attribute.name.lower(), object_id, line, layout.attribute_cell(object_id, attribute), None)
 
 
 def _clash(transaction: Transaction, change: Change, unit: _Unit, version: Version) -> Clash | None:

@@ -78,9 +78,12 @@ def encode(record: Message) -> bytes:
     return _sealed(_HEADS[type(record)], stripped(record))
 
 
-def encode_history(record: Message) -> bytes:
-    """The value of a current record in its history."""
-    return _sealed(_HISTORY_HEADS.get(type(record)) or _HEADS[type(record)], stripped(record))
+def encode_both(record: Message) -> tuple[bytes, bytes]:
+    """The values of a current record and of its history, which have the same payload."""
+    payload = stripped(record)
+    current = _sealed(_HEADS[type(record)], payload)
+    head = _HISTORY_HEADS.get(type(record))
+    return current, current if head is None else _sealed(head, payload)
 
 
 def decode(value: bytes) -> Message:

@@ -23,7 +23,10 @@ class Snapshot(ABC):
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
 
     @abstractmethod
-    def scan(self, read: RangeRead) -> list[Entry]: ...
+    def scan_many(self, reads: Sequence[RangeRead]) -> list[list[Entry]]: ...
+
+    def scan(self, read: RangeRead) -> list[Entry]:
+        return self.scan_many((read,))[0]
 
     @abstractmethod
     def times_of(self, stamps: Sequence[bytes]) -> list[int]: ...
@@ -96,7 +99,9 @@ class BufferedTransaction(Transaction):
 
     def peek_ranges(self, reads: Sequence[RangeRead]) -> list[Page]:
         source = self._open()
-        return [self._page(source, read) for read in reads]
+        if self.writes:
+            return [self._page(read, self._own_and(source, read)) for read in reads]
+        return [self._page(read, entries) for read, entries in zip(reads, source.scan_many(reads), strict=True)]
 
     def times_of(self, stamps: Sequence[bytes]) -> list[int]:
         return self._open().times_of(stamps)
@@ -110,10 +115,13 @@ class BufferedTransaction(Transaction):
             self._source = self._backend.open_snapshot()
         return self._source
 
-    def _page(self, source: Snapshot, read: RangeRead) -> Page:
+    def _own_and(self, source: Snapshot, read: RangeRead) -> list[Entry]:
         if self.writes.pends_in(read.range):
             raise _pending(read.range)
-        entries = self._merged(source, read) if self.writes else source.scan(read)
+        return self._merged(source, read)
+
+    @staticmethod
+    def _page(read: RangeRead, entries: list[Entry]) -> Page:
         cut = read.limit is not None and len(entries) >= read.limit
         return Page(entries, read.without(entries[-1][0]) if cut else None)
 

@@ -97,7 +97,10 @@ class _MemorySnapshot(Snapshot):
         with self._store._lock:
             return [self._at(key) for key in keys]
 
-    def scan(self, read: RangeRead) -> list[Entry]:
+    def scan_many(self, reads: Sequence[RangeRead]) -> list[list[Entry]]:
+        return [self._scan(read) for read in reads]
+
+    def _scan(self, read: RangeRead) -> list[Entry]:
         self._store._require_open()
         entries: list[Entry] = []
         with self._store._lock:

@@ -70,20 +70,9 @@ class DatabaseFile(ForkAware):
             self._prepare()
         self._identity = _identity(self.path)
 
-    @contextmanager
-    def lent(self) -> Iterator[apsw.Connection]:
-        """A connection for one piece of work. It is kept for the next one unless something failed in it."""
-        with self.calls:
-            connection = self.connection()
-            try:
-                yield connection
-            except Stale:
-                self.release(connection)
-                raise
-            except BaseException:
-                _discard(connection)
-                raise
-            self.release(connection)
+    def lent(self) -> "_Loan":
+        """A connection for one piece of work, in a `with`; kept for the next one unless something failed in it."""
+        return _Loan(self)
 
     def connection(self) -> apsw.Connection:
         """A connection that nobody else uses, inside `calls`; give it back with `release`."""
@@ -179,7 +168,7 @@ class DatabaseFile(ForkAware):
                 ready = _is_ready(self.path, connection)
             self.write_lock.open()
             if not ready:
-                with self.write_lock.held(), GATE:
+                with self.write_lock, GATE:
                     _make_ready(self.path, connection)
         except BaseException:
             _discard(connection)
@@ -202,7 +191,34 @@ class _Calls:
     ) -> None:
         GATE.__exit__(kind, error, trace)
         if isinstance(error, apsw.Error | OSError):
-            raise _translation(self._path, error) from error
+            raise translation(self._path, error) from error
+
+
+class _Loan:
+    """A connection in `calls`. A class, because contextlib's generators cost a commit 5 µs each."""
+
+    def __init__(self, file: DatabaseFile) -> None:
+        self._file = file
+
+    def __enter__(self) -> apsw.Connection:
+        self._file.calls.__enter__()
+        try:
+            self._connection = self._file.connection()
+        except BaseException as error:
+            self._file.calls.__exit__(type(error), error, error.__traceback__)
+            raise
+        return self._connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None or isinstance(error, Stale):
+                self._file.release(self._connection)
+            else:
+                _discard(self._connection)
+        finally:
+            self._file.calls.__exit__(kind, error, trace)
 
 
 def _discard(connection: apsw.Connection) -> None:
@@ -277,6 +293,15 @@ def _connected(path: Path, seconds: float) -> apsw.Connection:
 
 def _is_ready(path: Path, connection: apsw.Connection) -> bool:
     """Whether the database is ours and whole; `Invalid` if it is something else's or newer."""
+    # All of it as of one moment: one that another process is just making would look like something else's.
+    connection.execute("BEGIN")
+    try:
+        return _looks_ready(path, connection)
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def _looks_ready(path: Path, connection: apsw.Connection) -> bool:
     application = connection.pragma("application_id")
     if application == 0 and not connection.execute("SELECT count(*) FROM sqlite_schema").get:
         return False
@@ -334,10 +359,11 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except (apsw.Error, OSError) as error:
-        raise _translation(path, error) from error
+        raise translation(path, error) from error
 
 
-def _translation(path: Path, error: apsw.Error | OSError) -> LakebedError:
+def translation(path: Path, error: apsw.Error | OSError) -> LakebedError:
+    """Our error for one of SQLite's or of the system's."""
     subject, text = str(path), str(error)
     code = getattr(error, "errno", 0)
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):

@@ -5,8 +5,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from lakebed.errors import TimedOut
@@ -25,23 +24,25 @@ class WriteLock:
         self._seconds = seconds
         self._threads = threading.Lock()
         self._descriptor: int | None = None
+        self._held = -1, self._threads
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def __enter__(self) -> None:
         """Hold the lock; `TimedOut` when it can't be had in time."""
         deadline = time.monotonic() + self._seconds
         if not self._threads.acquire(timeout=self._seconds):
             raise self._timed_out()
         try:
-            descriptor = self._locked(deadline)
-            try:
-                yield
-            finally:
-                # In a child that was forked from in here, the descriptor is the parent's, and closed.
-                with suppress(OSError):
-                    fcntl.flock(descriptor, fcntl.LOCK_UN)
-        finally:
+            self._held = self._locked(deadline), self._threads
+        except BaseException:
             self._threads.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        # In a child that was forked from in here, the descriptor is the parent's, and closed.
+        descriptor, threads = self._held
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        threads.release()
 
     def open(self) -> None:
         """Make the file now, so that a folder that can't be written is found out."""

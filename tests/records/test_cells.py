@@ -192,16 +192,12 @@ def test_rows_after_a_version_are_the_lines_own_oldest_first(lines):
 def test_what_is_saved_has_one_version_in_its_current_and_its_history_row(lines):
     cell = layout.attribute_cell(PARENT, Attribute.SCHEMA)
     record = pb.TableSchema(schema_id=1)
-    ran = lines.store.run(
-        lambda transaction: cells.save(
-            transaction, 7, line_id(0), cell, codec.encode(record), codec.encode_history(record)
-        )
-    )
+    ran = lines.store.run(lambda transaction: cells.save(transaction, 7, line_id(0), cell, *codec.encode_both(record)))
     version = Version.of(7, ran.committed.stamp)
     current = lines.read(lambda reads: reads.get(cell.current_key(line_id(0))))
     assert codec.split_current(current) == (version, codec.encode(record))
     [row] = lines.read(lambda reads: cells.as_of(reads, (LineAt(line_id(0), version),), [cell]))
-    assert row == Row(line_id(0), version, codec.encode_history(record))
+    assert row == Row(line_id(0), version, codec.encode_both(record)[1])
 
 
 class Counting(Reads):

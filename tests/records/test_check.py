@@ -321,7 +321,7 @@ def both(store, key, record):
     space = Space(unpack(key)[0])
     version = dict(rows(store, space))[key][:12]
     history = PREFIX[Space(space + 1)] + key[2:] + layout.version_element(Version(version))
-    return {key: version + codec.encode(record), history: codec.encode_history(record)}
+    return {key: version + codec.encode(record), history: codec.encode_both(record)[1]}
 
 
 def test_a_name_that_points_elsewhere_is_found(store):

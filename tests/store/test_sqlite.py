@@ -284,7 +284,7 @@ def test_a_lock_file_that_was_removed_is_made_anew(store: SQLiteStore, path: Pat
     lock.unlink()
     put(store, a=b"2")
     assert lock.exists()
-    with SQLiteStore(path, lock_seconds=0.1) as other, store._file.write_lock.held(), pytest.raises(TimedOut):
+    with SQLiteStore(path, lock_seconds=0.1) as other, store._file.write_lock, pytest.raises(TimedOut):
         put(other, a=b"3")
 
 
@@ -314,7 +314,7 @@ def test_a_full_database_takes_nothing_and_is_usable_again(path: Path, monkeypat
 
 
 def test_threads_wait_for_each_other_no_longer_than_asked(path: Path) -> None:
-    with SQLiteStore(path, lock_seconds=0.1) as store, store._file.write_lock.held():
+    with SQLiteStore(path, lock_seconds=0.1) as store, store._file.write_lock:
         problems: list[BaseException] = []
 
         def work() -> None:

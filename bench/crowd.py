@@ -1,0 +1,63 @@
+"""Some processes that do the same thing at once, for a while."""
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+from bench.timing import Work, percentile, seconds
+
+Maker = Callable[[Path], Work]
+
+_WARM_UP = 30
+_PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """How long each process's works took, in seconds."""
+
+    times: list[list[float]]
+    elapsed: float
+
+    def rate(self) -> float:
+        return sum(len(one) for one in self.times) / self.elapsed
+
+    def fairness(self) -> float:
+        """What the slowest process did, as a part of what the fastest did."""
+        done = [len(one) for one in self.times]
+        return min(done) / max(done)
+
+    def percentile(self, percent: float) -> float:
+        return percentile([time for one in self.times for time in one], percent)
+
+
+def crowd(count: int, elapsed: float, make: Maker, path: Path) -> Crowd:
+    """`make` is called in each process, and what it answers again and again for `elapsed` seconds, by all at once."""
+    context = multiprocessing.get_context("spawn")
+    start, answers = context.Barrier(count), context.Queue()
+    workers = [context.Process(target=_work, args=(elapsed, make, path, start, answers)) for _ in range(count)]
+    for worker in workers:
+        worker.start()
+    try:
+        times = [answers.get(timeout=elapsed + _PATIENCE) for _ in workers]
+    finally:
+        for worker in workers:
+            worker.join(timeout=_PATIENCE)
+            worker.kill()
+    return Crowd(times, elapsed)
+
+
+def _work(elapsed: float, make: Maker, path: Path, start: Barrier, answers: "Queue[list[float]]") -> None:
+    work = make(path)
+    for _ in range(_WARM_UP):
+        work()
+    start.wait(_PATIENCE)
+    end = time.perf_counter() + elapsed
+    times = []
+    while time.perf_counter() < end:
+        times.append(seconds(work))
+    answers.put(times)

@@ -1,0 +1,67 @@
+"""What a figure answers: rows of what was compared, the goal, and what was measured."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from bench.timing import Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. `goal` is None where there is nothing to reach, `met` where nothing can be said of it."""
+
+    what: str
+    measured: str
+    detail: str
+    goal: str | None = None
+    met: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A question, by the name that the command line takes. `measure` gets an empty folder of its own."""
+
+    name: str
+    title: str
+    measure: Callable[[Path], list[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A figure's rows, and what one sync to the disk took before and after: other work on the machine slows it."""
+
+    figure: Figure
+    rows: list[Row]
+    syncs: tuple[float, float]
+
+
+def ratio(what: str, pairs: Pairs, *, at_most: float | None = None) -> Row:
+    """How many times as long the first took: the median of the rounds' ratios, and how far they were apart."""
+    times = pairs.ratios()
+    middle = median(times)
+    detail = f"{shown(pairs.ours())} against {shown(pairs.theirs())}; rounds {min(times):.2f}–{max(times):.2f}"
+    if pairs.busy:
+        detail += f"; the disk was busy in {pairs.busy} of {len(times)}"
+    goal = None if at_most is None else f"≤ {at_most:g}×"
+    return Row(what, f"{middle:.2f}×", detail, goal, None if at_most is None or pairs.busy else middle <= at_most)
+
+
+def duration(what: str, seconds: float, detail: str, *, at_most: float | None = None) -> Row:
+    goal = None if at_most is None else f"≤ {shown(at_most)}"
+    return Row(what, shown(seconds), detail, goal, None if at_most is None else seconds <= at_most)
+
+
+def share(what: str, shares: Sequence[float], detail: str, *, at_least: float | None = None) -> Row:
+    """The median of some fractions."""
+    middle = median(shares)
+    goal = None if at_least is None else f"≥ {at_least:.0%}"
+    spread = f"{detail}; rounds {min(shares):.0%}–{max(shares):.0%}"
+    return Row(what, f"{middle:.0%}", spread, goal, None if at_least is None else middle >= at_least)
+
+
+def shown(seconds: float) -> str:
+    if seconds < 0.000_995:
+        return f"{seconds * 1e6:.3g} µs"
+    return f"{seconds * 1e3:.3g} ms" if seconds < 0.995 else f"{seconds:.3g} s"

@@ -28,16 +28,17 @@ class Heads:
         self._inherited: dict[Cell, Row | None] = {}
         self._lives: dict[str, LifeRecord | None] = {}
 
-    def load_own(self, wanted: Iterable[Cell]) -> None:
-        """Read the line's own rows of cells, in one round trip."""
+    def load_own(self, wanted: Iterable[Cell], *beside: bytes) -> list[bytes | None]:
+        """Read the line's own rows of cells, and what stands under some other keys, in one round trip."""
         line = self._change.line.id
         new = [cell for cell in dict.fromkeys(wanted) if cell not in self._own]
-        if new:
-            stored = self._transaction.get_many([cell.current_key(line) for cell in new])
-            self._own.update(
-                (cell, None if value is None else Row(line, *codec.split_current(value)))
-                for cell, value in zip(new, stored, strict=True)
-            )
+        keys = [*beside, *(cell.current_key(line) for cell in new)]
+        stored = self._transaction.get_many(keys) if keys else []
+        self._own.update(
+            (cell, None if value is None else Row(line, *codec.split_current(value)))
+            for cell, value in zip(new, stored[len(beside) :], strict=True)
+        )
+        return stored[: len(beside)]
 
     def load(self, wanted: Iterable[Cell]) -> None:
         """Read cells, the line's own and what it inherits, in a round trip each."""
@@ -50,13 +51,18 @@ class Heads:
 
     def own(self, cell: Cell) -> Row | None:
         """The row that the line itself has written, if any."""
-        self.load_own([cell])
+        if cell not in self._own:
+            self.load_own([cell])
         return self._own[cell]
 
     def row(self, cell: Cell) -> Row | None:
         """The row that the line sees."""
-        self.load([cell])
-        return self._own[cell] or self._inherited.get(cell)
+        own = self.own(cell)
+        if own is not None or len(self._sight) == 1:
+            return own
+        if cell not in self._inherited:
+            self.load([cell])
+        return self._inherited[cell]
 
     def stored_life(self, object_id: str) -> LifeRecord | None:
         """An object's life before this change."""

@@ -19,7 +19,7 @@ from lakebed.metastore.validation import cells_read, validate
 from lakebed.records import bodies, cells, codec, layout
 from lakebed.records import records_pb2 as pb
 from lakebed.records.attributes import RECORDS
-from lakebed.records.commits import Stored, load_commits, save_commit
+from lakebed.records.commits import load_commits, save_commit
 from lakebed.records.layout import Attribute, Cell
 from lakebed.store import Transaction, Version
 
@@ -65,13 +65,12 @@ def check_change(change: Change) -> None:
 
 def attempt(transaction: Transaction, incarnation: int, ancestors: Ancestors, change: Change) -> Commit | None:
     """Write the change, or answer the commit that already has its event id."""
-    [known] = load_commits(transaction, [change.event_id])
-    if known is not None:
-        return _replayed(transaction, change, known)
-    _check_base(transaction, incarnation, change)
     heads = Heads(transaction, change, ancestors)
     written = {*(one for one, _ in change.attributes), *(one.table for one in change.data)}
-    heads.load_own([*cells_placed(change), *cells_read(change), *_cells_written(change, written)])
+    looked_at = [*cells_placed(change), *cells_read(change), *_cells_written(change, written)]
+    if heads.load_own(looked_at, layout.commit_key(change.event_id)) != [None]:
+        return _replayed(transaction, change)
+    _check_base(transaction, incarnation, change)
     placement = place(heads, change)
     for object_id in written:
         heads.require_alive(object_id)
@@ -91,7 +90,9 @@ def _cells_written(change: Change, objects: set[str]) -> list[Cell]:
     return [*lives, *(layout.attribute_cell(data.partition, Attribute.DATA) for data in change.data)]
 
 
-def _replayed(transaction: Transaction, change: Change, known: Stored) -> Commit:
+def _replayed(transaction: Transaction, change: Change) -> Commit:
+    [known] = load_commits(transaction, [change.event_id])
+    assert known is not None
     if known.record.fingerprint != change.fingerprint or known.record.catalog_id != change.line.id:
         raise Invalid(
             "this event id belongs to another change",

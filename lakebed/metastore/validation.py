@@ -36,6 +36,8 @@ def cells_read(change: Change) -> list[Cell]:
 def validate(transaction: Transaction, heads: Heads, change: Change) -> None:
     """Refuse the change with `Conflict` if anything that it relied on changed after its base."""
     units = list(dict.fromkeys(_units(change)))
+    if not units:
+        return
     elsewhere = [unit for unit in units if unit.cell is None or unit.line != change.line.id]
     stored = transaction.get_many([_key(unit) for unit in elsewhere]) if elsewhere else []
     others = dict(zip(elsewhere, stored, strict=True))

@@ -6,6 +6,7 @@
 (10, line, object, version) -> table commit
 """
 
+import copy
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -28,12 +29,10 @@ class Stored(NamedTuple):
 
 def save_commit(transaction: Transaction, incarnation: int, event: str, record: pb.CatalogCommit) -> None:
     """Write a commit on the line that the record names, with all its indexes."""
-    first, *more = _groups(record.operations) or [[]]
-    head = pb.CatalogCommit()
-    head.CopyFrom(record)
-    del head.operations[:]
-    head.operations.extend(first)
+    head, more = record, _groups(record.operations)[1:]
     if more:
+        head = copy.deepcopy(record)
+        del head.operations[len(record.operations) - sum(map(len, more)) :]
         head.operation_parts = len(more)
     value, offset = layout.pending_value(incarnation, codec.encode(head))
     transaction.set_stamped_value(layout.commit_key(event), value, offset)

@@ -191,9 +191,13 @@ class BufferedTransaction(Transaction):
         self._grow(3 * len(key) + 1 + len(value))
 
     def _grow(self, size: int) -> None:
-        self._require_open()
-        limits.check_transaction(self._size + size)
-        self._size += size
+        # Twenty times in a small commit, so what is usual is asked here and the calls are left out.
+        if self._ended or time.monotonic() - self._began > limits.TRANSACTION_SECONDS:
+            self._require_open()
+        size += self._size
+        if size > limits.TRANSACTION_BYTES:
+            limits.check_transaction(size)
+        self._size = size
 
     # Ending
 

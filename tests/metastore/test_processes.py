@@ -96,7 +96,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_half_there_after_kills(tmp_
         for process in processes:
             process.wait(30)
         for output in outputs:
-            # A kill may cut a line off where the file goes on to another page, so the last one counts only if whole.
+            # A kill may cut the last line off (print writes it in parts), so it counts only if it is whole.
             for line in output.read_text().split("\n")[:-1]:
                 word, _, event = line.partition(" ")
                 (tried if word == "try" else acknowledged).add(event)

@@ -7,7 +7,8 @@ import pytest
 from lakebed.errors import OutcomeUnknown
 from lakebed.store import KeyRange, MemoryStore, Stale, Store, Transaction
 from lakebed.testing.faults import Fault, FaultyStore, RecordingStore
-from lakebed.testing.store import STAMP, StoreSuite, put, state
+from lakebed.testing.store import StoreSuite
+from lakebed.testing.store_steps import STAMP, put, state
 
 
 class TestFaultyStore(StoreSuite):

@@ -7,7 +7,7 @@ import pytest
 
 from lakebed.errors import Invalid
 from lakebed.store import MemoryStore, SQLiteStore, open_store
-from lakebed.testing.store import put, state
+from lakebed.testing.store_steps import put, state
 
 
 def test_a_store_in_memory_is_opened() -> None:

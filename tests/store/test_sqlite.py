@@ -11,7 +11,8 @@ import pytest
 
 from lakebed.errors import Corrupt, Invalid, TimedOut, Unavailable
 from lakebed.store import SQLiteStore, Stale, Store, limits, sqlite, sqlite_file
-from lakebed.testing.store import StoreSuite, put, runs_again_when_its_snapshot_is_older_than_the_log, state
+from lakebed.testing.store import StoreSuite
+from lakebed.testing.store_steps import put, runs_again_when_its_snapshot_is_older_than_the_log, state
 
 
 class TestSQLiteStore(StoreSuite):

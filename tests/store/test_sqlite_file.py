@@ -9,7 +9,7 @@ import pytest
 from lakebed.errors import Corrupt, Invalid, LakebedError, Unavailable
 from lakebed.store import SQLiteStore, mounts
 from lakebed.store.sqlite_file import APPLICATION_ID, refuse_old_library
-from lakebed.testing.store import put, state
+from lakebed.testing.store_steps import put, state
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 
 from lakebed.errors import TimedOut
 from lakebed.store import SQLiteStore, Store, sqlite_file
-from lakebed.testing.store import put, state
+from lakebed.testing.store_steps import put, state
 
 Process = subprocess.Popen[str]
 Start = Callable[..., Process]

@@ -12,7 +12,7 @@ _CATALOGS = (pb.PROJECT, pb.CATALOG, pb.BRANCH, pb.TAG, pb.SHARE)
 _REFS = (pb.BRANCH, pb.TAG, pb.SHARE)
 _TABLES = (pb.TABLE, pb.VIEW)
 
-RECORDS: dict[int, type[LifeRecord]] = {
+LIFE_RECORDS: dict[int, type[LifeRecord]] = {
     **dict.fromkeys(_CATALOGS, pb.CatalogRecord),
     pb.NAMESPACE: pb.DatabaseRecord,
     **dict.fromkeys(_TABLES, pb.TableReference),
@@ -44,20 +44,20 @@ def type_name(kind: int) -> str:
 
 def life(kind: int, container: str, name: str) -> LifeRecord:
     """The life of a new object."""
-    record = RECORDS[kind](container_id=container, name=name)
+    record = LIFE_RECORDS[kind](container_id=container, name=name)
     record.type = kind  # type: ignore[assignment]
     return record
 
 
 def check_life(object_id: str, record: LifeRecord) -> None:
     """Refuse a record that can't be an object's life, whatever the lake holds."""
-    if record.type not in RECORDS:
+    if record.type not in LIFE_RECORDS:
         raise Invalid("an object has no type", subject=object_id, found=record.type)
-    if type(record) is not RECORDS[record.type]:
+    if type(record) is not LIFE_RECORDS[record.type]:
         raise Invalid(
             f"a {type_name(record.type)} has the wrong record",
             subject=object_id,
-            expected=RECORDS[record.type].DESCRIPTOR.name,
+            expected=LIFE_RECORDS[record.type].DESCRIPTOR.name,
             found=type(record).__name__,
         )
     normal = normal_ref_name(record.name) if record.type in _REFS else normal_name(record.name)

@@ -87,7 +87,7 @@ class MetastoreMachine(RuleBasedStateMachine):
     """Subclass it with `make`, which gives the metastore of an empty lake; `run_state_machine_as_test` runs it."""
 
     def make(self) -> Metastore:
-        raise NotImplementedError
+        raise NotImplementedError("the subclass says how to make the metastore of an empty lake")
 
     def __init__(self) -> None:
         super().__init__()

@@ -92,7 +92,7 @@ class StoreMachine(RuleBasedStateMachine):
     """Subclass it by `store_machine`."""
 
     def open_stores(self) -> Sequence[Store]:
-        raise NotImplementedError
+        raise NotImplementedError("store_machine makes a subclass that says how to open empty stores")
 
     def __init__(self) -> None:
         super().__init__()

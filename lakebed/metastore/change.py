@@ -127,6 +127,7 @@ class Commit:
     operations: tuple[Operation, ...]
     parents: tuple[LineAt, ...]
     base: Version
+    fingerprint: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,7 @@ class RecordsMetastore(Metastore):
             change.operations,
             change.parents,
             change.base,
+            change.fingerprint,
         )
 
     def find(self, event_id: str) -> Commit | None:

@@ -51,6 +51,7 @@ def commit_of(event: str, stored: Stored, time: int) -> Commit:
         tuple(_operation(operation) for operation in record.operations),
         tuple(LineAt(parent.line_id, Version(parent.version)) for parent in record.parents),
         Version(record.base_version),
+        record.fingerprint,
     )
 
 

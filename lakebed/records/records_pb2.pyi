@@ -463,7 +463,7 @@ class TableSchema(_message.Message):
     def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., column: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., schema_id: _Optional[int] = ...) -> None: ...
 
 class TableStorage(_message.Message):
-    __slots__ = ("catalog_id", "database_id", "table_id", "location", "source_short_name", "file_format", "input_format", "output_format", "serde", "user_id")
+    __slots__ = ("catalog_id", "database_id", "table_id", "location", "source_short_name", "file_format", "input_format", "output_format", "serde", "user_id", "edition_id", "stream_id", "partition_id")
     CATALOG_ID_FIELD_NUMBER: _ClassVar[int]
     DATABASE_ID_FIELD_NUMBER: _ClassVar[int]
     TABLE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -474,6 +474,9 @@ class TableStorage(_message.Message):
     OUTPUT_FORMAT_FIELD_NUMBER: _ClassVar[int]
     SERDE_FIELD_NUMBER: _ClassVar[int]
     USER_ID_FIELD_NUMBER: _ClassVar[int]
+    EDITION_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_ID_FIELD_NUMBER: _ClassVar[int]
     catalog_id: str
     database_id: str
     table_id: str
@@ -484,7 +487,10 @@ class TableStorage(_message.Message):
     output_format: str
     serde: str
     user_id: str
-    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., location: _Optional[str] = ..., source_short_name: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., user_id: _Optional[str] = ...) -> None: ...
+    edition_id: str
+    stream_id: str
+    partition_id: str
+    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., location: _Optional[str] = ..., source_short_name: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., user_id: _Optional[str] = ..., edition_id: _Optional[str] = ..., stream_id: _Optional[str] = ..., partition_id: _Optional[str] = ...) -> None: ...
 
 class TableProperties(_message.Message):
     __slots__ = ("catalog_id", "database_id", "table_id", "properties")
@@ -555,7 +561,7 @@ class TablePartition(_message.Message):
     def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., name: _Optional[str] = ..., partition_id: _Optional[str] = ..., location: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., type: _Optional[_Union[ObjectType, str]] = ..., container_id: _Optional[str] = ..., dropped: _Optional[bool] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ..., values: _Optional[bytes] = ..., state: _Optional[str] = ..., drop_version: _Optional[bytes] = ...) -> None: ...
 
 class TableHistory(_message.Message):
-    __slots__ = ("catalog_id", "database_id", "table_id", "segment_type", "cur_set_id", "set_ids", "table_index_url", "event_id", "version", "snapshot_id", "previous_snapshot_id", "sequence_number", "first_row_id", "schema_id", "spec_id", "operation", "totals", "counts", "manifest", "manifest_path", "manifest_length", "manifest_crc32c")
+    __slots__ = ("catalog_id", "database_id", "table_id", "segment_type", "cur_set_id", "set_ids", "table_index_url", "event_id", "version", "snapshot_id", "previous_snapshot_id", "sequence_number", "first_row_id", "schema_id", "spec_id", "operation", "totals", "counts", "manifest", "manifest_path", "manifest_length", "manifest_crc32c", "last_column_id")
     class TotalsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -592,6 +598,7 @@ class TableHistory(_message.Message):
     MANIFEST_PATH_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_LENGTH_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_CRC32C_FIELD_NUMBER: _ClassVar[int]
+    LAST_COLUMN_ID_FIELD_NUMBER: _ClassVar[int]
     catalog_id: str
     database_id: str
     table_id: str
@@ -614,7 +621,8 @@ class TableHistory(_message.Message):
     manifest_path: str
     manifest_length: int
     manifest_crc32c: int
-    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., segment_type: _Optional[_Union[SegmentSetType, str]] = ..., cur_set_id: _Optional[str] = ..., set_ids: _Optional[_Iterable[str]] = ..., table_index_url: _Optional[str] = ..., event_id: _Optional[str] = ..., version: _Optional[bytes] = ..., snapshot_id: _Optional[int] = ..., previous_snapshot_id: _Optional[int] = ..., sequence_number: _Optional[int] = ..., first_row_id: _Optional[int] = ..., schema_id: _Optional[int] = ..., spec_id: _Optional[int] = ..., operation: _Optional[_Union[OperationType, str]] = ..., totals: _Optional[_Mapping[str, int]] = ..., counts: _Optional[_Mapping[str, int]] = ..., manifest: _Optional[bytes] = ..., manifest_path: _Optional[str] = ..., manifest_length: _Optional[int] = ..., manifest_crc32c: _Optional[int] = ...) -> None: ...
+    last_column_id: int
+    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., segment_type: _Optional[_Union[SegmentSetType, str]] = ..., cur_set_id: _Optional[str] = ..., set_ids: _Optional[_Iterable[str]] = ..., table_index_url: _Optional[str] = ..., event_id: _Optional[str] = ..., version: _Optional[bytes] = ..., snapshot_id: _Optional[int] = ..., previous_snapshot_id: _Optional[int] = ..., sequence_number: _Optional[int] = ..., first_row_id: _Optional[int] = ..., schema_id: _Optional[int] = ..., spec_id: _Optional[int] = ..., operation: _Optional[_Union[OperationType, str]] = ..., totals: _Optional[_Mapping[str, int]] = ..., counts: _Optional[_Mapping[str, int]] = ..., manifest: _Optional[bytes] = ..., manifest_path: _Optional[str] = ..., manifest_length: _Optional[int] = ..., manifest_crc32c: _Optional[int] = ..., last_column_id: _Optional[int] = ...) -> None: ...
 
 class TableSchemaHistory(_message.Message):
     __slots__ = ("catalog_id", "database_id", "table_id", "column", "event_id", "version", "schema_id")
@@ -635,7 +643,7 @@ class TableSchemaHistory(_message.Message):
     def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., column: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., event_id: _Optional[str] = ..., version: _Optional[bytes] = ..., schema_id: _Optional[int] = ...) -> None: ...
 
 class TableStorageHistory(_message.Message):
-    __slots__ = ("catalog_id", "database_id", "table_id", "location", "source_short_name", "file_format", "input_format", "output_format", "serde", "user_id", "properties", "event_id", "version")
+    __slots__ = ("catalog_id", "database_id", "table_id", "location", "source_short_name", "file_format", "input_format", "output_format", "serde", "user_id", "properties", "event_id", "version", "edition_id", "stream_id", "partition_id")
     class PropertiesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -656,6 +664,9 @@ class TableStorageHistory(_message.Message):
     PROPERTIES_FIELD_NUMBER: _ClassVar[int]
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    EDITION_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_ID_FIELD_NUMBER: _ClassVar[int]
     catalog_id: str
     database_id: str
     table_id: str
@@ -669,7 +680,10 @@ class TableStorageHistory(_message.Message):
     properties: _containers.ScalarMap[str, str]
     event_id: str
     version: bytes
-    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., location: _Optional[str] = ..., source_short_name: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., user_id: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., event_id: _Optional[str] = ..., version: _Optional[bytes] = ...) -> None: ...
+    edition_id: str
+    stream_id: str
+    partition_id: str
+    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., location: _Optional[str] = ..., source_short_name: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., user_id: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., event_id: _Optional[str] = ..., version: _Optional[bytes] = ..., edition_id: _Optional[str] = ..., stream_id: _Optional[str] = ..., partition_id: _Optional[str] = ...) -> None: ...
 
 class TablePropertiesHistory(_message.Message):
     __slots__ = ("catalog_id", "database_id", "table_id", "properties", "event_id", "version")

@@ -251,6 +251,7 @@ class ModelMetastore(Metastore):
             operations=change.operations,
             parents=change.parents,
             base=change.base,
+            fingerprint=change.fingerprint,
         )
         entry = _Entry(commit, change.fingerprint, names)
         self.logs[change.line.id].append(entry)

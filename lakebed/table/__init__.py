@@ -1,0 +1,1 @@
+"""Schemas, manifests, snapshots and statistics as pure values. docs/table.md says what they promise."""

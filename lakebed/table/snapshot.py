@@ -1,0 +1,104 @@
+"""A snapshot: the live files of a table after a delta, folded from the deltas up to it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from lakebed.errors import Corrupt, Invalid
+from lakebed.table import manifest_pb2 as pb
+from lakebed.table.delta import ADDED, DELETED, EXISTING
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Live files by path, in the order in which they were added. `added` are those that the last delta added.
+
+    The messages are shared with the manifests that they came in, and their status may be of then: `entries` has the
+    right one.
+    """
+
+    files: Mapping[str, pb.DataFileRef] = field(default_factory=lambda: MappingProxyType({}))
+    snapshot_id: int | None = None
+    sequence_number: int = 0
+    table_id: str = ""
+    added: frozenset[str] = frozenset()
+
+    def entries(self) -> Iterator[pb.DataFileRef]:
+        """The live files, as a manifest of the whole snapshot lists them: added by its last delta, or existing."""
+        for path, file in self.files.items():
+            yield _with_status(file, ADDED if path in self.added else EXISTING)
+
+
+EMPTY: Final = Snapshot()
+
+
+def fold(manifests: Iterable[pb.Manifest], onto: Snapshot = EMPTY) -> Snapshot:
+    """The snapshot after these whole manifests, oldest first; `Corrupt` if one does not follow from what is before it.
+
+    The manifests must not be changed afterwards: the snapshot shares their entries.
+    """
+    files = dict(onto.files)
+    last, added = onto, onto.added
+    for manifest in manifests:
+        _check_chain(manifest, last)
+        added = frozenset(_apply(manifest, files))
+        last = Snapshot({}, manifest.snapshot_id, manifest.sequence_number, manifest.table_uuid)
+    return Snapshot(MappingProxyType(files), last.snapshot_id, last.sequence_number, last.table_id, added)
+
+
+def _apply(manifest: pb.Manifest, files: dict[str, pb.DataFileRef]) -> list[str]:
+    """Change the files as the manifest says; the answer is what it added."""
+    added = []
+    for file in manifest.data_files:
+        path, status = file.path, file.status
+        if (path in files) is (status == ADDED):
+            raise _misplaced(manifest, file)
+        if status == DELETED:
+            del files[path]
+        elif status in (ADDED, EXISTING):
+            files[path] = file
+        else:
+            raise _corrupt("a file has an unknown status", manifest, path, "0, 1 or 2", status)
+        if status == ADDED:
+            added.append(path)
+    return added
+
+
+def _check_chain(manifest: pb.Manifest, last: Snapshot) -> None:
+    previous = manifest.previous_snapshot_id if manifest.HasField("previous_snapshot_id") else None
+    if previous != last.snapshot_id:
+        raise _corrupt("a delta is missing before this one", manifest, "", last.snapshot_id, previous)
+    if last.snapshot_id is not None and manifest.sequence_number != last.sequence_number + 1:
+        found = manifest.sequence_number
+        raise _corrupt("the sequence has a gap", manifest, "", last.sequence_number + 1, found)
+    if last.snapshot_id is not None and manifest.table_uuid != last.table_id:
+        raise _corrupt("the delta is of another table", manifest, "", last.table_id, manifest.table_uuid)
+    if manifest.delete_files:
+        raise Invalid(
+            "a manifest has delete files, which this Lakebed does not read",
+            subject=manifest.delete_files[0].path,
+            expected="deletion vectors",
+            advice="Compact the table with its own engine first.",
+        )
+
+
+def _with_status(file: pb.DataFileRef, status: int) -> pb.DataFileRef:
+    if file.status == status:
+        return file
+    copy = pb.DataFileRef()
+    copy.CopyFrom(file)
+    copy.status = status
+    return copy
+
+
+def _misplaced(manifest: pb.Manifest, file: pb.DataFileRef) -> Corrupt:
+    if file.status == ADDED:
+        return _corrupt("a file is added that is live already", manifest, file.path, "not live", "live")
+    verb = "deleted" if file.status == DELETED else "changed"
+    return _corrupt(f"a file is {verb} that is not live", manifest, file.path, "live", "not live")
+
+
+def _corrupt(problem: str, manifest: pb.Manifest, path: str, expected: object, found: object) -> Corrupt:
+    subject = f"snapshot {manifest.snapshot_id}" + (f", {path}" if path else "")
+    return Corrupt(problem, subject=subject, expected=expected or "none", found="none" if found is None else found)

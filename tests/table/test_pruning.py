@@ -1,0 +1,144 @@
+"""A file with a row that a filter keeps is never cut; one whose statistics rule every row out is."""
+
+import math
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lakebed.table.bounds import encode_bound, lower_bound, upper_bound
+from lakebed.table.filter import Filter
+from lakebed.table.filter_text import parse_filter
+from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef
+from lakebed.table.pruning import may_match
+from lakebed.table.types import Field
+from lakebed.testing.filters import NAN, SCHEMA, condition, rows
+
+FIELD = {field.name: field for field in SCHEMA.fields}
+
+
+def statistics(field: Field, values: list[Any]) -> ColumnStatistics:
+    """All that is to be known of these values."""
+    known = ColumnStatistics(field_id=field.id, value_count=len(values), null_count=values.count(None))
+    present = [value for value in values if value is not None]
+    if str(field.type) in ("float", "double"):
+        known.nan_count = sum(map(math.isnan, present))
+        present = [value for value in present if not math.isnan(value)]
+    if present:
+        lower, upper = lower_bound(field.type, min(present)), upper_bound(field.type, max(present))
+        if lower is not None:
+            known.lower = lower
+        if upper is not None:
+            known.upper = upper
+    return known
+
+
+def file_of(table: list[dict[str, Any]]) -> DataFileRef:
+    found = [statistics(field, [row[field.name] for row in table]) for field in SCHEMA.fields]
+    return DataFileRef(num_rows=len(table), statistics=found)
+
+
+def where(text: str) -> Filter:
+    return parse_filter(text, SCHEMA)
+
+
+@settings(deadline=None)
+@given(st.randoms(use_true_random=False), st.lists(st.integers(0, 59), min_size=1, max_size=4), st.data())
+def test_a_file_with_a_matching_row_is_never_cut(random: Random, chosen: list[int], data: st.DataObject) -> None:
+    table = [ROWS[at] for at in chosen]
+    file, asked = file_of(table), condition(random)
+    unknown = ["value_count", "null_count", "nan_count", "lower", "upper"]
+    for known in file.statistics:
+        for name in data.draw(st.lists(st.sampled_from(unknown), max_size=2)):
+            known.ClearField(name)
+    if any(asked.kept(table)):
+        assert may_match(where(asked.text), file), asked.text
+
+
+ROWS = rows(Random(11), 60)
+
+
+@settings(deadline=None)
+@given(st.text(), st.text(), st.text(), st.sampled_from(["=", "!=", "<", "<=", ">", ">="]))
+def test_texts_cut_in_the_statistics_cut_no_file(first: str, second: str, value: str, sign: str) -> None:
+    """All three share a prefix that is as long as bounds are, so that the bounds know it alone."""
+    first, second, value = ("\U0010ffff" * 8 + one for one in (first, second, value))
+    order = {
+        "=": lambda a: a == value,
+        "!=": lambda a: a != value,
+        "<": lambda a: a < value,
+        "<=": lambda a: a <= value,
+    }
+    order |= {">": lambda a: a > value, ">=": lambda a: a >= value}
+    file = DataFileRef(statistics=[statistics(FIELD["word"], [first, second])])
+    quoted = value.replace("\\", "\\\\").replace("'", "\\'")
+    if any(map(order[sign], (first, second))):
+        assert may_match(where(f"word {sign} '{quoted}'"), file)
+
+
+def one_column(name: str, *values: Any) -> DataFileRef:
+    return DataFileRef(num_rows=len(values), statistics=[statistics(FIELD[name], list(values))])
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ("small = 4", one_column("small", 1, 3)),
+        ("small = 0", one_column("small", 1, 3)),
+        ("small > 3", one_column("small", 1, 3)),
+        ("small >= 4", one_column("small", 1, 3)),
+        ("small < 1", one_column("small", 1, 3)),
+        ("small <= 0.5", one_column("small", 1, 3)),
+        ("small != 1", one_column("small", 1, 1, None)),
+        ("small in (0, 4, 5)", one_column("small", 1, 3)),
+        ("small not in (0, 1)", one_column("small", 1, 1)),
+        ("small not between 0 and 5", one_column("small", 1, 3)),
+        ("small is null", one_column("small", 1, 3)),
+        ("small is not null", one_column("small", None, None)),
+        ("small = 1", one_column("small", None, None)),
+        ("small != 1", one_column("small", None)),
+        ("small in (1)", one_column("small", None)),
+        ("small not in (1)", one_column("small", None)),
+        ("share > 2", one_column("share", 1.0, 2.0)),
+        ("share != 1", one_column("share", 1.0, 1.0)),
+        ("share = 'NaN'", one_column("share", 1.0, None)),
+        ("share < 'NaN'", one_column("share", None)),
+        ("word >= 'b'", one_column("word", "a" * 100)),
+        ("word < 'a'", one_column("word", "a" * 100)),
+        ("day < '1970-01-01'", one_column("day", 0, 5)),
+        ("not flag", one_column("flag", True)),
+        ("small = 1 and word = 'a'", one_column("small", 2)),
+        ("small = 3 or small = 4", one_column("small", 1, 2)),
+        ("small = null", one_column("small", 1)),
+    ],
+)
+def test_a_file_without_a_matching_row_is_cut(text: str, file: DataFileRef) -> None:
+    assert not may_match(where(text), file)
+
+
+@pytest.mark.parametrize("text", ["share > 5", "share >= 5", "share != 1", "share = 'NaN'", "share not in (1, 2)"])
+def test_unknown_nans_are_there(text: str) -> None:
+    file = one_column("share", 1.0, 1.0)
+    assert not may_match(where(text), file)
+    file.statistics[0].ClearField("nan_count")
+    assert may_match(where(text), file)
+
+
+def test_a_bound_that_is_nan_is_none() -> None:
+    file = one_column("share", 1.0, NAN)
+    file.statistics[0].lower = file.statistics[0].upper = encode_bound(FIELD["share"].type, NAN)
+    assert may_match(where("share < 0"), file)
+    assert may_match(where("share = 1"), file)
+
+
+@pytest.mark.parametrize("text", ["small = 1", "small != 1", "small is null", "small is not null", "share = 'NaN'"])
+def test_a_column_without_statistics_is_unknown(text: str) -> None:
+    assert may_match(where(text), DataFileRef(num_rows=3))
+    assert may_match(where(text), DataFileRef(num_rows=3, statistics=[ColumnStatistics(field_id=FIELD["small"].id)]))
+
+
+def test_a_filter_that_is_always_or_never_true_needs_no_statistics() -> None:
+    assert may_match(where("true"), DataFileRef())
+    assert not may_match(where("false"), DataFileRef())

@@ -1,0 +1,175 @@
+"""A schema's body: Iceberg's JSON with our key, the same bytes for the same schema, and nothing guessed from others."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyiceberg import types as iceberg
+from pyiceberg.schema import Schema as IcebergSchema
+
+from lakebed.errors import Corrupt, Invalid
+from lakebed.table.schema import Schema, with_ids
+from lakebed.table.schema_json import schema_from_json, schema_to_json
+from lakebed.table.types import NAMES, Decimal, Field, List, Map, Struct
+
+GOLDEN = (Path(__file__).parent.parent / "golden/schema.json").read_bytes().rstrip(b"\n")
+
+EVERYTHING = Schema(
+    [
+        Field("id", "long", required=True, comment="the order's number"),
+        Field("Größe", "decimal(10, 2)"),
+        *(Field(f"a {name}", name) for name in NAMES),
+        Field("items", List(Struct((Field("sku", "string", required=True), Field("a.b", "int"))), True)),
+        Field("tags", Map(NAMES["string"], List(NAMES["int"]), True)),
+    ]
+)
+
+names = st.sampled_from(["a", "b c", "d.e", "é", '"', "`"])
+ids = st.integers(0, 2**31 - 1)
+simple = st.sampled_from([*NAMES.values(), Decimal(1, 0), Decimal(38, 38)])
+
+
+def fields(inner):
+    one = st.builds(Field, names, inner, st.booleans(), st.text(max_size=5), id=ids, physical_name=st.text(max_size=5))
+    return st.lists(one, min_size=1, max_size=4, unique_by=lambda one: one.name).map(tuple)
+
+
+types = st.recursive(
+    simple,
+    lambda inner: (
+        st.builds(List, inner, st.booleans(), ids)
+        | st.builds(Map, inner, inner, st.booleans(), ids, ids)
+        | fields(inner).map(Struct)
+    ),
+    max_leaves=6,
+)
+schemas = st.builds(Schema, fields(types), ids)
+
+
+def body(**changes):
+    field = {"id": 1, "name": "a", "physical-name": "a", "required": False, "type": "long"}
+    return {"type": "struct", "schema-id": 1, "fields": [{**field, **changes}]}
+
+
+def dumped(value):
+    return json.dumps(value).encode()
+
+
+def same_type(ours, theirs):
+    match ours:
+        case Struct(ours_fields):
+            return isinstance(theirs, iceberg.StructType) and same_fields(ours_fields, theirs.fields)
+        case List():
+            known = (ours.element_id, ours.element_required) == (theirs.element_id, theirs.element_required)
+            return known and same_type(ours.element, theirs.element_type)
+        case Map():
+            known = (ours.key_id, ours.value_id, ours.value_required)
+            parts = same_type(ours.key, theirs.key_type) and same_type(ours.value, theirs.value_type)
+            return parts and known == (theirs.key_id, theirs.value_id, theirs.value_required)
+        case _:
+            return str(ours) == str(theirs)
+
+
+def same_fields(ours, theirs):
+    return len(ours) == len(theirs) and all(
+        (one.id, one.name, one.required, one.comment) == (other.field_id, other.name, other.required, other.doc or "")
+        and same_type(one.type, other.field_type)
+        for one, other in zip(ours, theirs, strict=True)
+    )
+
+
+def test_the_golden_bytes_of_a_schema():
+    assert schema_to_json(with_ids(EVERYTHING, 1, 1)) == GOLDEN
+    assert schema_from_json(GOLDEN) == with_ids(EVERYTHING, 1, 1)
+
+
+@given(schemas)
+def test_a_schema_comes_back_and_has_one_form(schema):
+    data = schema_to_json(schema)
+    assert schema_from_json(data) == schema
+    assert schema_to_json(schema_from_json(json.dumps(json.loads(data), indent=2).encode())) == data
+
+
+@settings(deadline=None)
+@given(schemas)
+def test_iceberg_reads_the_same_schema(schema):
+    given_out = with_ids(schema, schema.id, 1)
+    read = IcebergSchema.model_validate_json(schema_to_json(given_out))
+    assert read.schema_id == schema.id
+    assert same_fields(given_out.fields, read.fields)
+
+
+def test_text_is_not_escaped_and_keys_are_sorted_without_spaces():
+    data = schema_to_json(Schema([Field("é", "long", id=1, physical_name="é")], 2))
+    assert data.decode() == (
+        '{"fields":[{"id":1,"name":"é","physical-name":"é","required":false,"type":"long"}],"schema-id":2,"type":"struct"}'
+    )
+
+
+def test_text_that_has_no_bytes_is_refused():
+    with pytest.raises(Invalid, match="has no bytes in UTF-8"):
+        schema_to_json(Schema([Field("a", "long", comment="\ud800")]))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b"[]",
+        b"{}",
+        b"[" * 100_000,
+        GOLDEN[:-1],
+        dumped({**body(), "type": "list"}),
+        dumped({"type": "struct", "fields": []}),
+        dumped({**body(), "schema-id": "1"}),
+        dumped({**body(), "schema-id": True}),
+        dumped({**body(), "fields": {}}),
+        dumped({**body(), "fields": ["a"]}),
+        dumped({**body(), "fields": body()["fields"] * 2}),
+        dumped(body(id=None)),
+        dumped(body(id=1.0)),
+        dumped(body(name=5)),
+        dumped(body(name="")),
+        dumped(body(required="false")),
+        dumped(body(doc=5)),
+        dumped(body(type="lnog")),
+        dumped(body(type="list<int>")),
+        dumped(body(type="decimal(39, 1)")),
+        dumped(body(type=5)),
+        dumped(body(type={})),
+        dumped(body(type={"type": "set"})),
+        dumped(body(type={"type": "struct", "fields": []})),
+        dumped(body(type={"type": "list", "element": "int", "element-id": 2})),
+        dumped(body(type={"type": "map", "key": "int", "key-id": 2, "value": "int", "value-id": 3})),
+    ],
+)
+def test_a_damaged_body_is_corrupt(data):
+    with pytest.raises(Corrupt):
+        schema_from_json(data)
+
+
+@pytest.mark.parametrize("key", ["id", "name", "physical-name", "required", "type"])
+def test_a_field_without_one_of_its_keys_is_corrupt(key):
+    broken = body()
+    del broken["fields"][0][key]
+    with pytest.raises(Corrupt, match=f"a field in a schema's body is damaged .expected {key} as"):
+        schema_from_json(dumped(broken))
+
+
+@pytest.mark.parametrize("newer", [{**body(), "default-order": 1}, body(**{"initial-default": 5})])
+def test_a_key_that_only_a_newer_lakebed_knows_is_said_and_never_dropped(newer):
+    with pytest.raises(Invalid, match=r"has an unknown key .*Upgrade Lakebed\."):
+        schema_from_json(dumped(newer))
+
+
+@given(st.data())
+def test_any_change_of_a_byte_is_another_schema_or_an_error_of_ours(data):
+    place = data.draw(st.integers(0, len(GOLDEN) - 1))
+    changed = GOLDEN[:place] + data.draw(st.binary(max_size=2)) + GOLDEN[place + 1 :]
+    with suppress(Corrupt, Invalid):
+        assert isinstance(schema_from_json(changed), Schema)

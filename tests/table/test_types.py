@@ -1,0 +1,164 @@
+"""Types: their text reads as it prints, and what is no type is refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakebed.errors import Invalid
+from lakebed.table.types import (
+    BOOLEAN,
+    DATE,
+    FLOAT,
+    INT,
+    LONG,
+    NAMES,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Decimal,
+    Field,
+    List,
+    Map,
+    Primitive,
+    Struct,
+    leaves,
+    parse_type,
+)
+
+names = st.text(st.characters(exclude_categories=["Cc", "Cn", "Cs"]), min_size=1, max_size=8) | st.sampled_from(
+    ["a", "long", "struct", "`", "``", "a`b", " a ", "a.b", "1", "<", ":", "é"]
+)
+decimals = st.tuples(st.integers(1, 38), st.integers(0, 38)).map(lambda pair: Decimal(max(pair), pair[1]))
+simple = st.sampled_from(list(NAMES.values())) | decimals
+
+
+def with_parts(inner):
+    fields = st.lists(st.builds(Field, names, inner), min_size=1, max_size=3, unique_by=lambda one: one.name.casefold())
+    return st.builds(List, inner) | st.builds(Map, inner, inner) | fields.map(tuple).map(structs)
+
+
+def structs(fields):
+    try:
+        return Struct(fields)
+    except Invalid:  # two names that only Unicode's full folding finds equal
+        return Struct(fields[:1])
+
+
+types = st.recursive(simple, with_parts, max_leaves=8)
+
+
+@given(types)
+def test_the_text_of_a_type_reads_as_the_type(type):
+    assert parse_type(str(type)) == type
+
+
+@pytest.mark.parametrize(
+    ("text", "type"),
+    [
+        ("long", LONG),
+        (" LONG ", LONG),
+        ("bigint", LONG),
+        ("bool", BOOLEAN),
+        ("integer", INT),
+        ("real", FLOAT),
+        ("timestamp", TIMESTAMP),
+        ("timestamp_ntz", TIMESTAMP),
+        ("timestamptz", TIMESTAMPTZ),
+        ("decimal(10,2)", Decimal(10, 2)),
+        ("decimal( 10 , 2 )", Decimal(10, 2)),
+        ("list<string>", List(STRING)),
+        ("map<string,list<int>>", Map(STRING, List(INT))),
+        ("struct<a: int, `b c`: struct<d:date>>", Struct((Field("a", INT), Field("b c", Struct((Field("d", DATE),)))))),
+        ("struct<`a``b`: int>", Struct((Field("a`b", INT),))),
+        ("struct<long: long>", Struct((Field("long", LONG),))),
+    ],
+)
+def test_types_by_text(text, type):
+    assert parse_type(text) == type
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  ",
+        "lnog",
+        "`long`",
+        "long long",
+        "long>",
+        "list",
+        "list<",
+        "list<>",
+        "list<int",
+        "list<int,int>",
+        "map<int>",
+        "struct<>",
+        "struct<a int>",
+        "struct<<: int>",
+        "struct<,: int>",
+        "struct<``: int>",
+        "struct<a: int,>",
+        "struct<`a: int>",
+        "decimal",
+        "decimal(10)",
+        "decimal(a, b)",
+        "decimal(1٠, 2)",
+        "decimal(-1, 2)",
+        "decimal(" + "9" * 5000 + ", 2)",
+        "decimal(39, 2)",
+        "decimal(0, 0)",
+        "decimal(5, 6)",
+        "struct<a: int, A: int>",
+        "long;",
+        "list<" * 5000,
+        "list<" * 101 + "int" + ">" * 101,
+    ],
+)
+def test_what_names_no_type_is_invalid(text):
+    with pytest.raises(Invalid):
+        parse_type(text)
+
+
+def test_a_type_may_be_nested_a_hundred_levels_deep():
+    text = "list<" * 100 + "int" + ">" * 100
+    assert str(parse_type(text)) == text
+
+
+def test_a_refusal_says_what_it_knows():
+    with pytest.raises(Invalid, match=r"'text': this names no type .expected boolean, int, .*found 'text'"):
+        parse_type("text")
+
+
+def test_a_struct_has_fields_of_different_names():
+    with pytest.raises(Invalid, match="a struct has no field"):
+        Struct(())
+    with pytest.raises(Invalid, match="two columns have one name"):
+        Struct((Field("a", INT), Field("a", INT)))
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(0, 0), (39, 0), (5, 6), (5, -1)])
+def test_a_decimal_has_up_to_38_digits_and_no_more_behind_the_point(precision, scale):
+    with pytest.raises(Invalid, match="a decimal has another precision or scale"):
+        Decimal(precision, scale)
+
+
+def test_the_type_of_a_field_may_be_text_and_is_nothing_but_a_type():
+    assert Field("a", "list<int>").type == List(INT)
+    with pytest.raises(Invalid, match=r"a: this is not a type .found int"):
+        Field("a", 5)
+
+
+def test_a_field_without_a_table_has_no_id_and_no_name_in_files():
+    assert (Field("a", INT).id, Field("a", INT).physical_name) == (0, "")
+
+
+def test_leaves_are_reached_through_structs_and_not_through_lists_and_maps():
+    type = parse_type("struct<x: int, inner: struct<y: string, list: list<int>>, map: map<int, int>>")
+    paths = leaves((Field("a", LONG), Field("b", type), Field("c", "list<struct<z: int>>")))
+    assert [[one.name for one in path] for path in paths] == [["a"], ["b", "x"], ["b", "inner", "y"]]
+
+
+def test_every_simple_type_is_a_leaf():
+    for one in (*NAMES.values(), Decimal(5, 2)):
+        assert isinstance(one, Primitive | Decimal)
+        assert list(leaves((Field("a", one),))) == [(Field("a", one),)]

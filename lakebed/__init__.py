@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lakebed import spark as spark
+    from lakebed.catalog.commits import Commit, event_id
     from lakebed.errors import (
         AlreadyExists,
         Conflict,
@@ -18,34 +20,68 @@ if TYPE_CHECKING:
         TooLarge,
         Unavailable,
     )
+    from lakebed.lake.catalog import Catalog
+    from lakebed.lake.lake import Lake, connect
+    from lakebed.lake.namespace import Namespace
+    from lakebed.lake.table import Table
+    from lakebed.lake.transaction import Transaction
+    from lakebed.store.version import Version
+    from lakebed.table.schema import Schema
+    from lakebed.table.types import Field
 
     __version__: str
 
 __all__ = [
     "AlreadyExists",
+    "Catalog",
+    "Commit",
     "Conflict",
     "Corrupt",
     "Expired",
+    "Field",
     "Forbidden",
     "Invalid",
+    "Lake",
     "LakebedError",
+    "Namespace",
     "NotFound",
     "OutcomeUnknown",
+    "Schema",
+    "Table",
     "TimedOut",
     "TooLarge",
+    "Transaction",
     "Unavailable",
+    "Version",
     "__version__",
+    "connect",
+    "event_id",
 ]
 
-_HOMES = {name: "lakebed.errors" for name in __all__ if name != "__version__"}
+_HOMES = {
+    "Catalog": "lakebed.lake.catalog",
+    "Commit": "lakebed.catalog.commits",
+    "Field": "lakebed.table.types",
+    "Lake": "lakebed.lake.lake",
+    "Namespace": "lakebed.lake.namespace",
+    "Schema": "lakebed.table.schema",
+    "Table": "lakebed.lake.table",
+    "Transaction": "lakebed.lake.transaction",
+    "Version": "lakebed.store.version",
+    "connect": "lakebed.lake.lake",
+    "event_id": "lakebed.catalog.commits",
+}
+_ERRORS = "lakebed.errors"
 
 
 def _load(name: str) -> object:
     if name == "__version__":
         return import_module("importlib.metadata").version("lakebed")
-    if name not in _HOMES:
+    if name == "spark":  # so that `lakebed.spark.session(lake)` needs no second import
+        return import_module("lakebed.spark")
+    if name not in __all__:
         raise AttributeError(f"module 'lakebed' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(import_module(_HOMES.get(name, _ERRORS)), name)
     return value
 
 

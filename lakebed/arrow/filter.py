@@ -1,0 +1,111 @@
+"""A table's filter as an expression of Arrow, over the columns as the files name them."""
+
+import operator
+from collections.abc import Callable, Iterable
+
+import pyarrow
+import pyarrow.compute as compute
+
+from lakebed.arrow.types import arrow_schema
+from lakebed.table.filter import (
+    ALWAYS,
+    And,
+    Comparison,
+    Filter,
+    IsNan,
+    IsNull,
+    Leaf,
+    NoneOf,
+    NotNan,
+    NotNull,
+    OneOf,
+    Operator,
+    Or,
+    Value,
+    all_of,
+    any_of,
+)
+from lakebed.table.schema import Schema
+from lakebed.table.types import Field
+
+NameOf = Callable[[Field], str]
+_Join = Callable[[compute.Expression, compute.Expression], compute.Expression]
+
+_COMPARED: dict[Operator, _Join] = {
+    Operator.EQUAL: operator.eq,
+    Operator.NOT_EQUAL: operator.ne,
+    Operator.LESS: operator.lt,
+    Operator.LESS_OR_EQUAL: operator.le,
+    Operator.GREATER: operator.gt,
+    Operator.GREATER_OR_EQUAL: operator.ge,
+}
+
+
+def to_arrow(filter: Filter, name_of: NameOf) -> compute.Expression:
+    """The expression that is true of the rows that the filter keeps, for rows in memory.
+
+    A scanner of Parquet would test it against statistics that leave NaN out, and lose rows: see `to_arrow_scan`.
+    """
+    match filter:
+        case And(parts):
+            return _joined(operator.and_, [to_arrow(part, name_of) for part in parts], empty=True)
+        case Or(parts):
+            return _joined(operator.or_, [to_arrow(part, name_of) for part in parts], empty=False)
+        case _:
+            return _leaf(filter, compute.field(name_of(filter.field)))
+
+
+def to_arrow_scan(filter: Filter, name_of: NameOf) -> compute.Expression:
+    """An expression that a scanner of Parquet may skip row groups by: filter what it gives by `to_arrow` again.
+
+    Equal bounds make Arrow take a column for that one value, so that `is_nan(x)` is false of [1.0, NaN] (pyarrow 26; a
+    kin of apache/arrow#34162). Here whatever may be NaN is kept.
+    """
+    return to_arrow(_without_nan(filter), name_of)
+
+
+def _without_nan(filter: Filter) -> Filter:
+    match filter:
+        case And(parts):
+            return all_of([_without_nan(part) for part in parts])
+        case Or(parts):
+            return any_of([_without_nan(part) for part in parts])
+        case IsNan() | NotNan():
+            return ALWAYS
+        case _:
+            return filter
+
+
+def _joined(join: _Join, parts: list[compute.Expression], empty: bool) -> compute.Expression:
+    """The parts, joined in pairs and pairs of pairs: Arrow recurses, and a chain would be as deep as it is long."""
+    while len(parts) > 1:
+        parts = [join(*parts[at : at + 2]) if at + 1 < len(parts) else parts[at] for at in range(0, len(parts), 2)]
+    return parts[0] if parts else compute.scalar(empty)
+
+
+def _leaf(leaf: Leaf, column: compute.Expression) -> compute.Expression:
+    match leaf:
+        case Comparison(field, compared, value):
+            return _COMPARED[compared](column, compute.scalar(pyarrow.scalar(value, _type(field))))
+        case OneOf(field, values):
+            return column.isin(_array(field, values))
+        case NoneOf(field, values):
+            return column.is_valid() & ~column.isin(_array(field, values))
+        case IsNull():
+            return column.is_null()
+        case NotNull():
+            return column.is_valid()
+        case IsNan():
+            return compute.is_nan(column)
+        case NotNan():
+            return ~compute.is_nan(column)
+
+
+def _type(field: Field) -> pyarrow.DataType:
+    return arrow_schema(Schema((field,))).field(0).type
+
+
+def _array(field: Field, values: Iterable[Value]) -> pyarrow.Array:
+    # `is_in` looks values up by their bits, and so tells the two zeros apart.
+    zeros = [-0.0] if pyarrow.types.is_floating(_type(field)) and 0.0 in values else []
+    return pyarrow.array([*values, *zeros], _type(field))

@@ -1,0 +1,231 @@
+"""Bringing Arrow columns to a schema: names inside structs, order, and types that hold the same values.
+
+The same steps lead from what a user gives to what a file holds, and from what a file holds to what a scan gives. Only
+the names by which fields are found differ: that is a `Naming`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow
+import pyarrow.compute
+
+from lakebed.arrow.types import PRIMITIVES, is_decimal, is_list
+from lakebed.errors import Invalid
+from lakebed.table.column_names import folded_column
+from lakebed.table.types import (
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Decimal,
+    Field,
+    List,
+    Map,
+    Struct,
+    Type,
+)
+
+_WIDER = {(INT, LONG), (FLOAT, DOUBLE)}
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How a field is found among names that arrive: where the keys of both are equal."""
+
+    key: Callable[[str], str]
+    key_of: Callable[[Field], str]
+
+
+AS_GIVEN = Naming(folded_column, lambda field: folded_column(field.name))
+AS_STORED = Naming(str, lambda field: field.physical_name)
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A column that is not as the schema has it; `expected` or `found` is None where there is no such column."""
+
+    path: str
+    expected: str | None
+    found: str | None
+
+    def __str__(self) -> str:
+        if self.expected is None:
+            return f"{self.path}: {self.found}, which the table does not have"
+        return f"{self.path}: {self.expected} expected, {self.found or 'no such column'} found"
+
+
+def misfits(
+    found: Iterable[pyarrow.Field], fields: Sequence[Field], naming: Naming, path: str = ""
+) -> Iterator[Misfit]:
+    """Whatever keeps columns of these names and types from being brought to the fields'."""
+    wanted = {naming.key_of(one): one for one in fields}
+    seen: set[str] = set()
+    for one in found:
+        key = naming.key(one.name)
+        field = wanted.get(key)
+        if field is None or key in seen:
+            yield Misfit(f"{path}{one.name}", None, f"{one.type}{' once more' if key in seen else ''}")
+        else:
+            yield from _type_misfits(one.type, field.type, naming, f"{path}{field.name}")
+        seen.add(key)
+    for key, field in wanted.items():
+        if field.required and key not in seen:
+            yield Misfit(f"{path}{field.name}", f"{field.type} not null", None)
+
+
+def _type_misfits(found: pyarrow.DataType, type: Type, naming: Naming, path: str) -> Iterator[Misfit]:
+    if pyarrow.types.is_dictionary(found):
+        found = found.value_type
+    if pyarrow.types.is_null(found):
+        return  # where no null may be, whoever brings the rows finds them
+    match type:
+        case Struct(fields) if pyarrow.types.is_struct(found):
+            yield from misfits(found, fields, naming, f"{path}.")
+        case List() if is_list(found):
+            yield from _type_misfits(found.value_type, type.element, naming, f"{path}.element")
+        case Map() if pyarrow.types.is_map(found):
+            yield from _type_misfits(found.key_type, type.key, naming, f"{path}.key")
+            yield from _type_misfits(found.item_type, type.value, naming, f"{path}.value")
+        case _ if not _holds(type, found):
+            yield Misfit(path, str(type), str(found))
+
+
+def _holds(type: Type, found: pyarrow.DataType) -> bool:
+    """Whether every value of an Arrow type is one of ours; of times finer than a microsecond, those that are whole."""
+    if isinstance(type, Decimal):
+        whole_digits = type.precision - type.scale
+        return is_decimal(found) and 0 <= found.scale <= type.scale and found.precision - found.scale <= whole_digits
+    if pyarrow.types.is_timestamp(found):
+        return type == (TIMESTAMP if found.tz is None else TIMESTAMPTZ)
+    known = PRIMITIVES.get(found.id)
+    return known is not None and (known == type or (known, type) in _WIDER)
+
+
+def shaped(
+    columns: Sequence[pyarrow.Array],
+    names: Iterable[str],
+    fields: Sequence[Field],
+    target: Iterable[pyarrow.Field],
+    naming: Naming,
+    rows: int,
+    *,
+    path: str = "",
+    nulls: int = 0,
+) -> list[pyarrow.Array]:
+    """Columns that have no misfits, brought to the fields, whose form in Arrow is `target`.
+
+    `nulls` is how many of the rows are null themselves, and with them every column. `Invalid` for a null in a column
+    that is required, and for a value that would be lost.
+    """
+    found = {naming.key(name): column for name, column in zip(names, columns, strict=True)}
+    return [
+        _column(found.get(naming.key_of(field)), field, form.type, naming, rows, f"{path}{field.name}", nulls)
+        for field, form in zip(fields, target, strict=True)
+    ]
+
+
+def _column(
+    column: pyarrow.Array | None, field: Field, form: pyarrow.DataType, naming: Naming, rows: int, path: str, nulls: int
+) -> pyarrow.Array:
+    if column is None:
+        return pyarrow.nulls(rows, form)
+    brought = _brought(column, field.type, form, naming, path)
+    if field.required and brought.null_count:
+        if brought.null_count > nulls:
+            raise _null(path)
+        return _without_nulls(brought)
+    return brought
+
+
+def _brought(column: pyarrow.Array, type: Type, form: pyarrow.DataType, naming: Naming, path: str) -> pyarrow.Array:
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pyarrow.types.is_null(column.type):
+        return pyarrow.nulls(len(column), form)
+    match type:
+        case Struct(fields):
+            return _struct(column, fields, form, naming, path)
+        case List():
+            return _list(column, type, form, naming, path)
+        case Map():
+            return _map(column, type, form, naming, path)
+        case _:
+            return column if column.type == form else _cast(column, form, path)
+
+
+def _struct(
+    column: pyarrow.Array, fields: Sequence[Field], form: pyarrow.DataType, naming: Naming, path: str
+) -> pyarrow.Array:
+    names, rows, nulls = [one.name for one in column.type], len(column), column.null_count
+    # Flattened, a struct's columns are null wherever it is.
+    brought = shaped(column.flatten(), names, fields, form, naming, rows, path=f"{path}.", nulls=nulls)
+    return pyarrow.StructArray.from_arrays(brought, fields=list(form), mask=column.is_null())
+
+
+def _list(column: pyarrow.Array, type: List, form: pyarrow.DataType, naming: Naming, path: str) -> pyarrow.Array:
+    offsets, mask = _offsets(column)
+    elements = _brought(column.flatten(), type.element, form.value_type, naming, f"{path}.element")
+    if type.element_required and elements.null_count:
+        raise _null(f"{path}.element")
+    return pyarrow.ListArray.from_arrays(offsets, elements, form, mask=mask)
+
+
+def _map(column: pyarrow.Array, type: Map, form: pyarrow.DataType, naming: Naming, path: str) -> pyarrow.Array:
+    entries = column.cast(pyarrow.list_(pyarrow.struct([column.type.key_field, column.type.item_field])))
+    offsets, mask = _offsets(entries)
+    keys, values = entries.flatten().flatten()
+    keys = _brought(keys, type.key, form.key_type, naming, f"{path}.key")
+    values = _brought(values, type.value, form.item_type, naming, f"{path}.value")
+    for part, required, name in ((keys, True, "key"), (values, type.value_required, "value")):
+        if required and part.null_count:
+            raise _null(f"{path}.{name}")
+    return pyarrow.MapArray.from_arrays(offsets, keys, values, form, mask=mask)
+
+
+def _offsets(lists: pyarrow.Array) -> tuple[pyarrow.Array, pyarrow.Array | None]:
+    """Where each list begins among the elements of them all, and which lists are null.
+
+    From the lengths, since pyarrow 26 casts list views to lists with wrong elements, and without saying so.
+    """
+    lengths = pyarrow.compute.list_value_length(lists).fill_null(0).cast(pyarrow.int32())
+    ends = pyarrow.compute.cumulative_sum_checked(lengths)
+    return pyarrow.concat_arrays([pyarrow.array([0], pyarrow.int32()), ends]), lists.is_null()
+
+
+def _cast(column: pyarrow.Array, form: pyarrow.DataType, path: str) -> pyarrow.Array:
+    try:
+        return column.cast(form)
+    except pyarrow.ArrowInvalid as error:
+        raise Invalid(
+            "a value does not fit the column",
+            subject=path,
+            expected=str(form),
+            found=str(error),
+            advice="Round or split what is given first: nothing is lost silently.",
+        ) from error
+
+
+def _without_nulls(column: pyarrow.Array) -> pyarrow.Array:
+    """The column of a null row's fields as if each had a value: Parquet's writer refuses nulls there, seen or not."""
+    if pyarrow.types.is_struct(column.type):
+        parts = [column.field(index) for index in range(column.type.num_fields)]
+        return pyarrow.StructArray.from_arrays(parts, fields=list(column.type))
+    if pyarrow.types.is_list(column.type):
+        return pyarrow.ListArray.from_arrays(column.offsets, column.values, column.type)
+    if pyarrow.types.is_map(column.type):
+        return pyarrow.MapArray.from_arrays(column.offsets, column.keys, column.items, column.type)
+    buffers = [None, *column.buffers()[1:]]
+    return pyarrow.Array.from_buffers(column.type, len(column), buffers, 0, column.offset)
+
+
+def _null(path: str) -> Invalid:
+    return Invalid(
+        "a column that is required has a null",
+        subject=path,
+        expected="a value in every row",
+        found="null",
+        advice="Give it a value, or leave those rows out.",
+    )

@@ -1,0 +1,186 @@
+"""Types of columns as Arrow has them, both ways."""
+
+from collections.abc import Callable
+
+import pyarrow
+
+from lakebed.errors import Invalid
+from lakebed.table.schema import Schema
+from lakebed.table.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Decimal,
+    Field,
+    List,
+    Map,
+    Primitive,
+    Struct,
+    Type,
+)
+
+FIELD_ID = b"PARQUET:field_id"  # what Arrow's Parquet writer takes a field's id from, and its reader leaves it in
+COMMENT = b"comment"
+
+_ARROW = {
+    BOOLEAN: pyarrow.bool_(),
+    INT: pyarrow.int32(),
+    LONG: pyarrow.int64(),
+    FLOAT: pyarrow.float32(),
+    DOUBLE: pyarrow.float64(),
+    DATE: pyarrow.date32(),
+    TIMESTAMP: pyarrow.timestamp("us"),
+    TIMESTAMPTZ: pyarrow.timestamp("us", tz="UTC"),
+    STRING: pyarrow.string(),
+    BINARY: pyarrow.binary(),
+}
+
+# By the type's id: which of ours holds all of its values.
+PRIMITIVES = {
+    pyarrow.lib.Type_BOOL: BOOLEAN,
+    pyarrow.lib.Type_INT8: INT,
+    pyarrow.lib.Type_INT16: INT,
+    pyarrow.lib.Type_INT32: INT,
+    pyarrow.lib.Type_UINT8: INT,
+    pyarrow.lib.Type_UINT16: INT,
+    pyarrow.lib.Type_UINT32: LONG,
+    pyarrow.lib.Type_INT64: LONG,
+    pyarrow.lib.Type_HALF_FLOAT: FLOAT,
+    pyarrow.lib.Type_FLOAT: FLOAT,
+    pyarrow.lib.Type_DOUBLE: DOUBLE,
+    pyarrow.lib.Type_DATE32: DATE,
+    pyarrow.lib.Type_DATE64: DATE,
+    pyarrow.lib.Type_STRING: STRING,
+    pyarrow.lib.Type_LARGE_STRING: STRING,
+    pyarrow.lib.Type_STRING_VIEW: STRING,
+    pyarrow.lib.Type_BINARY: BINARY,
+    pyarrow.lib.Type_LARGE_BINARY: BINARY,
+    pyarrow.lib.Type_BINARY_VIEW: BINARY,
+}
+
+_ADVICE = {
+    pyarrow.lib.Type_UINT64: "Cast it to int64, or to decimal128(20, 0) for numbers beyond it.",
+    pyarrow.lib.Type_TIMESTAMP: "Cast it to microseconds, timestamp('us').",
+    pyarrow.lib.Type_TIME32: "Cast it to a string or a number.",
+    pyarrow.lib.Type_TIME64: "Cast it to a string or a number.",
+    pyarrow.lib.Type_DURATION: "Cast it to a number, such as its microseconds.",
+    pyarrow.lib.Type_FIXED_SIZE_BINARY: "Cast it to binary.",
+    pyarrow.lib.Type_STRUCT: "Give it a field: Parquet can't hold a struct without any.",
+    pyarrow.lib.Type_NA: "Give the column a type: nulls alone have none.",
+}
+
+
+def arrow_schema(schema: Schema) -> pyarrow.Schema:
+    """The schema of what a scan gives: the columns by their own names."""
+    return pyarrow.schema([_field(one, _shown_field) for one in schema.fields])
+
+
+def file_schema(schema: Schema) -> pyarrow.Schema:
+    """The schema of a data file: the columns by their names in the files, with field ids on every level."""
+    return pyarrow.schema([_field(one, _stored_field) for one in schema.fields])
+
+
+# Makes Arrow's field for one of ours, whose type it is given as Arrow has it.
+_Maker = Callable[[Field, pyarrow.DataType], pyarrow.Field]
+
+
+def _shown_field(field: Field, type: pyarrow.DataType) -> pyarrow.Field:
+    metadata = {COMMENT: field.comment.encode()} if field.comment else None
+    return pyarrow.field(field.name, type, not field.required, metadata)
+
+
+def _stored_field(field: Field, type: pyarrow.DataType) -> pyarrow.Field:
+    return pyarrow.field(field.physical_name, type, not field.required, {FIELD_ID: b"%d" % field.id})
+
+
+def _field(field: Field, make: _Maker) -> pyarrow.Field:
+    return make(field, _arrow(field.type, make))
+
+
+def _arrow(type: Type, make: _Maker) -> pyarrow.DataType:
+    match type:
+        case Primitive():
+            return _ARROW[type]
+        case Decimal(precision, scale):
+            return pyarrow.decimal128(precision, scale)
+        case List():
+            return pyarrow.list_(_field(_part("element", type.element, type.element_required, type.element_id), make))
+        case Map():
+            key = _part("key", type.key, True, type.key_id)
+            value = _part("value", type.value, type.value_required, type.value_id)
+            return pyarrow.map_(_field(key, make), _field(value, make))
+        case Struct(fields):
+            return pyarrow.struct([_field(one, make) for one in fields])
+
+
+def _part(name: str, type: Type, required: bool, id: int) -> Field:
+    """What is inside a list or a map, as a field by the name that Parquet gives it."""
+    return Field(name, type, required, id=id, physical_name=name)
+
+
+def schema_of(arrow: pyarrow.Schema) -> Schema:
+    """The schema that an Arrow schema stands for, still without ids; `Invalid` names a column that has no such type."""
+    return Schema([_field_of(one, one.name) for one in arrow])
+
+
+def _field_of(arrow: pyarrow.Field, path: str) -> Field:
+    comment = (arrow.metadata or {}).get(COMMENT, b"").decode(errors="replace")
+    return Field(arrow.name, _type_of(arrow.type, path), not arrow.nullable, comment)
+
+
+def _type_of(arrow: pyarrow.DataType, path: str) -> Type:
+    known = PRIMITIVES.get(arrow.id)
+    if known is not None:
+        return known
+    if is_list(arrow):
+        element = arrow.value_field
+        return List(_type_of(element.type, f"{path}.element"), not element.nullable)
+    match arrow.id:
+        case pyarrow.lib.Type_DICTIONARY:
+            return _type_of(arrow.value_type, path)
+        case pyarrow.lib.Type_TIMESTAMP if arrow.unit != "ns":
+            return TIMESTAMP if arrow.tz is None else TIMESTAMPTZ
+        case pyarrow.lib.Type_STRUCT if arrow.num_fields:
+            return Struct(tuple(_field_of(one, f"{path}.{one.name}") for one in arrow))
+        case pyarrow.lib.Type_MAP:
+            key, value = _type_of(arrow.key_type, f"{path}.key"), _type_of(arrow.item_type, f"{path}.value")
+            return Map(key, value, not arrow.item_field.nullable)
+    if is_decimal(arrow) and arrow.precision <= 38 and 0 <= arrow.scale <= arrow.precision:
+        return Decimal(arrow.precision, arrow.scale)
+    raise _refused(arrow, path)
+
+
+def is_decimal(arrow: pyarrow.DataType) -> bool:
+    """Whether it is a decimal of any width."""
+    return bool(pyarrow.types.is_decimal(arrow))
+
+
+def is_list(arrow: pyarrow.DataType) -> bool:
+    """Whether it is a list in any of Arrow's layouts."""
+    return arrow.id in _LISTS
+
+
+_LISTS = {
+    pyarrow.lib.Type_LIST,
+    pyarrow.lib.Type_LARGE_LIST,
+    pyarrow.lib.Type_FIXED_SIZE_LIST,
+    pyarrow.lib.Type_LIST_VIEW,
+    pyarrow.lib.Type_LARGE_LIST_VIEW,
+}
+
+
+def _refused(arrow: pyarrow.DataType, path: str) -> Invalid:
+    return Invalid(
+        "no table can have a column of this type",
+        subject=path,
+        expected="one that Iceberg, Spark and Arrow all have",
+        found=str(arrow),
+        advice=_ADVICE.get(arrow.id, "Cast it to another type."),
+    )

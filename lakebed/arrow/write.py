@@ -1,0 +1,122 @@
+"""Writing rows as data files: ordinary Parquet, durable before anybody can refer to it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+from uuid import uuid4
+
+import pyarrow
+import pyarrow.compute
+from pyarrow.parquet import FileMetaData, ParquetWriter
+
+from lakebed.arrow.fit import fit
+from lakebed.files import Files
+from lakebed.table.footers import data_file
+from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.schema import Schema
+from lakebed.table.types import DOUBLE, FLOAT, leaves
+
+FILE_BYTES = 128 << 20
+GROUP_ROWS = 1 << 17  # a point read in a file of 1M rows takes 15 ms, with groups of 1M rows 100; a scan takes the same
+GROUP_BYTES = 64 << 20  # in memory
+TINY_BYTES = 16 << 10  # in memory
+
+_ALWAYS: dict[str, Any] = {
+    "store_schema": False,  # the table has it
+    "store_decimal_as_integer": True,  # as Iceberg has it where a decimal is short enough
+    "write_page_checksum": True,  # a flipped bit is found, for 0 to 3 % of the time
+    "compression": "zstd",
+}
+_LARGE: dict[str, Any] = {
+    **_ALWAYS,
+    # The default of 1 MB lets a group of distinct numbers become a dictionary: 2 × the time, 1.4 × the bytes.
+    "dictionary_pagesize_limit": 1 << 17,
+}
+# One row of 8 columns takes 350 µs this way, with dictionaries 640. Without zstd it would take 200: that all files of a
+# table are alike is worth more.
+_TINY: dict[str, Any] = {**_ALWAYS, "use_dictionary": False}
+
+
+def write(files: Files, folder: str, schema: Schema, data: Any) -> list[DataFileRef]:
+    """Write the rows to new files in the folder, each durable and whole, and answer their entries; none for no rows.
+
+    Rows stream through: what is in memory does not grow with them. After an error nothing is left behind.
+    """
+    groups = _groups(fit(data, schema))
+    paths: list[str] = []
+    written: list[DataFileRef] = []
+    try:
+        for first in groups:
+            paths.append(f"{folder}/{uuid4()}.parquet")
+            written.append(_write_file(files, paths[-1], schema, first, groups))
+    except BaseException as error:
+        for failure in files.delete_many(paths):
+            error.add_note(f"{failure.path} could not be deleted and stays behind: {failure.error}")
+        raise
+    return written
+
+
+def _groups(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
+    """The rows in tables of which each is to be a row group."""
+    waiting: list[pyarrow.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= GROUP_ROWS or size >= GROUP_BYTES:
+            yield from _cut(pyarrow.Table.from_batches(waiting), size)
+            waiting, rows, size = [], 0, 0
+    if rows:
+        yield pyarrow.Table.from_batches(waiting)
+
+
+def _cut(table: pyarrow.Table, size: int) -> Iterator[pyarrow.Table]:
+    """A table of this size in memory, cut where it has more rows or bytes than a row group."""
+    step = max(1, min(GROUP_ROWS, table.num_rows * GROUP_BYTES // max(1, size)))
+    for start in range(0, table.num_rows, step):
+        yield table.slice(start, step)
+
+
+def _write_file(
+    files: Files, path: str, schema: Schema, first: pyarrow.Table, others: Iterator[pyarrow.Table]
+) -> DataFileRef:
+    """Write a file of the first table and as many others as it takes to fill it."""
+    tables = chain([first], others)
+    with files.create(path) as file:
+        if first.nbytes < TINY_BYTES:
+            # Arrow calls one of Python's files some thirty times for what little there is: 0.2 ms more than one write.
+            buffer = pyarrow.BufferOutputStream()
+            metadata, nans = _write_parquet(buffer, schema, first.schema, tables, _TINY)
+            file.write(buffer.getvalue())
+        else:
+            metadata, nans = _write_parquet(file, schema, first.schema, tables, _LARGE)
+        size = file.tell()
+    return data_file(metadata, schema, path=path, size=size, nan_counts=nans)
+
+
+def _write_parquet(
+    sink: Any, schema: Schema, stored: pyarrow.Schema, tables: Iterable[pyarrow.Table], options: dict[str, Any]
+) -> tuple[FileMetaData, Counter[int]]:
+    """Write tables until there are no more or the file is full, and answer its footer and the NaNs by field id."""
+    nans: Counter[int] = Counter()
+    with ParquetWriter(sink, stored, **options) as writer:
+        for table in tables:
+            writer.write_table(table)
+            nans.update(_nan_counts(table, schema))
+            if sink.tell() >= FILE_BYTES:
+                break
+    return writer.writer.metadata, nans
+
+
+def _nan_counts(table: pyarrow.Table, schema: Schema) -> dict[int, int]:
+    """How many values of each floating-point column are no numbers, by field id: Parquet's footers don't say."""
+    counts = {}
+    for column, *inner in leaves(schema.fields):
+        field = inner[-1] if inner else column
+        if field.type in (FLOAT, DOUBLE):
+            values = table.column(column.physical_name)
+            if inner:
+                values = pyarrow.compute.struct_field(values, [one.physical_name for one in inner])
+            counts[field.id] = pyarrow.compute.sum(pyarrow.compute.is_nan(values), min_count=0).as_py()
+    return counts

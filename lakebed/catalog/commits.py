@@ -1,0 +1,100 @@
+"""Commits as people see them, and how a call is told from another when it comes again."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from lakebed import metastore
+from lakebed.errors import Invalid
+from lakebed.metastore import Operation
+from lakebed.records.cells import LineAt
+from lakebed.store import Version
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A change that took effect. `id` is its event id; `operations` say what it did to which object."""
+
+    id: str
+    version: Version
+    time: datetime
+    message: str
+    author: str
+    operations: tuple[Operation, ...]
+    parents: tuple[LineAt, ...]
+    line: str
+
+    def __str__(self) -> str:
+        """One line of a log: version, time, author, and what was said or, without a message, done."""
+        done = "; ".join(f"{one.type.replace('_', ' ')} {one.name}".rstrip() for one in self.operations)
+        return f"{self.version}  {self.time:%Y-%m-%d %H:%M:%S}  {self.author}  {self.message or done}"
+
+
+def commit_of(stored: metastore.Commit) -> Commit:
+    """The commit as people see it."""
+    return Commit(
+        stored.id,
+        stored.version,
+        EPOCH + timedelta(microseconds=stored.time),
+        stored.message,
+        stored.author,
+        stored.operations,
+        stored.parents,
+        stored.line,
+    )
+
+
+def event_id(*parts: object) -> str:
+    """A stable event id made from anything that has a text: the same parts give the same id, everywhere and always."""
+    if not parts:
+        raise Invalid("an event id is made of something", expected="at least one part")
+    return str(uuid5(NAMESPACE_OID, json.dumps(["lakebed", *(str(part) for part in parts)])))
+
+
+def check_event_id(given: str | UUID) -> str:
+    """An event id as keys have it: the text of a UUID in lower case."""
+    try:
+        return str(given if isinstance(given, UUID) else UUID(given))
+    except (ValueError, AttributeError, TypeError):
+        raise Invalid(
+            "this is not an event id",
+            subject=repr(given),
+            expected="a UUID",
+            advice="lakebed.event_id(…) makes one from anything.",
+        ) from None
+
+
+Argument = str | int | bool | None | Sequence["Argument"] | Mapping[str, "Argument"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call that changes something, as it was made.
+
+    `arguments` are those that say what is asked for, as given: never data, paths or versions.
+    """
+
+    operation: str
+    arguments: tuple[Argument, ...] = ()
+    message: str | None = None
+    author: str | None = None
+    event_id: str | UUID | None = None
+
+    def __post_init__(self) -> None:
+        for what, text in (("message", self.message), ("author", self.author)):
+            if text is not None and not isinstance(text, str):
+                raise Invalid(f"a commit's {what} is text", expected="str", found=type(text).__name__)
+
+    @property
+    def fingerprint(self) -> bytes:
+        """The same for the same call, so that an event id can't stand for two."""
+        text = json.dumps([self.operation, *self.arguments], sort_keys=True, ensure_ascii=True)
+        return blake2b(text.encode(), digest_size=16).digest()
+
+    def is_told_who_and_why(self) -> bool:
+        return (self.message, self.author, self.event_id) != (None, None, None)

@@ -1,0 +1,39 @@
+"""Where catalogs live, and which line of which one a handle works on."""
+
+from dataclasses import dataclass
+from uuid import UUID, uuid5
+
+from lakebed.catalog.schemas import Schemas
+from lakebed.files import Files
+from lakebed.metastore import Line, Metastore
+
+TRUNK = "main"
+"""The name of a catalog's first line, which has no record of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What `connect` opened: the metastore, the storage beside it, the tenant and who is asking."""
+
+    metastore: Metastore
+    files: Files
+    schemas: Schemas
+    project: str
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """One line of a catalog, by ids: it stays the same when catalog or branch are renamed."""
+
+    catalog: str
+    line: Line
+
+    @property
+    def is_trunk(self) -> bool:
+        return self.line.id == self.catalog
+
+    @property
+    def refs(self) -> Line:
+        """The line of the catalog's branches and tags: never forked, merged or reset."""
+        return Line(str(uuid5(UUID(self.catalog), "refs")), self.catalog)

@@ -1,0 +1,27 @@
+"""Names as people write them: dotted text, or a tuple of parts when a part has a dot."""
+
+from lakebed.errors import Invalid
+from lakebed.records.names import normal_name
+
+Name = str | tuple[str, ...]
+
+
+def parse_name(name: Name) -> tuple[str, ...]:
+    """The parts of a name, outermost first, each as it is kept; `Invalid` for what can't be one."""
+    if isinstance(name, str):
+        parts: tuple[str, ...] = tuple(name.split("."))
+    elif isinstance(name, tuple) and name:
+        parts = name
+    else:
+        raise Invalid("this is not a name", expected="dotted text or a tuple of parts", found=repr(name))
+    return tuple(normal_name(part) for part in parts)
+
+
+def shown_name(parts: tuple[str, ...]) -> Name:
+    """The name as `parse_name` takes it back: text, unless a part has a dot."""
+    return parts if any("." in part for part in parts) else ".".join(parts)
+
+
+def spelled(parts: tuple[str, ...]) -> str:
+    """The name inside a sentence."""
+    return ".".join(f"`{part}`" if "." in part else part for part in parts)

@@ -1,0 +1,225 @@
+"""A line at a version with changes on top: what every read and every change of the catalog works in."""
+
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from google.protobuf.message import Message
+
+from lakebed.catalog.commits import Request
+from lakebed.catalog.deltas import Delta, data_change, write_manifest
+from lakebed.catalog.home import Home, Ref
+from lakebed.errors import Invalid, NotFound
+from lakebed.metastore import AttributeRead, Change, Child, DataChange, ListingRead, NameRead, Operation, Reader
+from lakebed.metastore.change import LifeRecord, Read
+from lakebed.records import names
+from lakebed.records.layout import Attribute
+from lakebed.store import Version
+
+
+class Work:
+    """Reads see the changes made so far, and are remembered, so that the commit can tell whether they still hold.
+
+    Nothing is written before the commit. One thread at a time.
+    """
+
+    def __init__(self, home: Home, ref: Ref, version: Version | None = None) -> None:
+        self.home = home
+        self.ref = ref
+        self._reader = home.metastore.reader(ref.line, version)
+        self.base = self._reader.version
+        self._loaded: dict[tuple[str, Attribute], Message | None] = {}
+        self._reads: dict[Read, None] = {}
+        self._lives: dict[str, LifeRecord] = {}
+        self._names: dict[tuple[str, str], tuple[str, str] | None] = {}
+        self._attributes: dict[tuple[str, Attribute], Message] = {}
+        self._bodies: dict[tuple[str, str, int], bytes] = {}
+        self._operations: list[Operation] = []
+        self._manifests: list[str] = []
+        self.deltas: dict[str, Delta] = {}
+
+    @property
+    def top(self) -> str:
+        """The parent of the outermost names."""
+        return self.ref.line.top
+
+    @property
+    def reader(self) -> Reader:
+        """The line at the base, without the changes."""
+        return self._reader
+
+    def load(self, wanted: Iterable[tuple[str, Attribute]]) -> None:
+        """Read attributes that will be asked for, in one round trip."""
+        new = [one for one in dict.fromkeys(wanted) if one not in self._loaded]
+        states = self._reader.attributes(new) if new else []
+        self._loaded.update(
+            (one, None if found is None else found.record) for one, found in zip(new, states, strict=True)
+        )
+
+    def life(self, object_id: str) -> LifeRecord | None:
+        """Where an object is, whether it was dropped; None if there never was such a one."""
+        if object_id in self._lives:
+            return self._lives[object_id]
+        self.load([(object_id, Attribute.LIFE)])
+        return cast("LifeRecord | None", self._loaded[object_id, Attribute.LIFE])
+
+    def path(self, object_id: str) -> tuple[LifeRecord, ...]:
+        """The lives from the outermost container to the object's own; `NotFound` unless all are alive."""
+        lives: list[LifeRecord] = []
+        inner = object_id
+        while inner != self.top:
+            life = self.life(inner)
+            if life is None or life.dropped:
+                raise NotFound(
+                    "there is no such object" if life is None else f"{life.name!r} was dropped",
+                    subject=object_id,
+                    expected=f"an object that is alive at version {self.base}",
+                )
+            lives.append(life)
+            inner = life.container_id
+        return tuple(reversed(lives))
+
+    def attribute(self, object_id: str, attribute: Attribute) -> Message | None:
+        """An attribute's record, which becomes part of what this work has read."""
+        if (object_id, attribute) in self._attributes:
+            return self._attributes[object_id, attribute]
+        self.read(AttributeRead(object_id, attribute))
+        self.load([(object_id, attribute)])
+        return self._loaded[object_id, attribute]
+
+    def resolve(self, parent: str, name: str) -> str | None:
+        """The id of what has a name in a parent, which becomes part of what this work has read."""
+        folded = names.folded(name, self.ref.line.casing)
+        if (parent, folded) in self._names:
+            taken = self._names[parent, folded]
+            return None if taken is None else taken[1]
+        self.read(NameRead(parent, name))
+        return self._reader.resolve([(parent, name)])[0]
+
+    def children(self, parent: str, prefix: str = "") -> Iterator[Child]:
+        """What is in a parent, in folded order; the listing becomes part of what this work has read."""
+        self.read(ListingRead(parent))
+        found = {self._folded(child.name): child for child in self._stored_children(parent, prefix)}
+        beginning = self._folded(prefix)
+        for (container, folded), taken in self._names.items():
+            if container == parent and folded.startswith(beginning):
+                found.pop(folded, None)
+                if taken is not None:
+                    found[folded] = Child(taken[0], taken[1], self._lives[taken[1]].type)
+        for folded in sorted(found):
+            yield found[folded]
+
+    def _stored_children(self, parent: str, prefix: str) -> Iterator[Child]:
+        token: str | None = None
+        while True:
+            page = self._reader.children(parent, prefix=prefix, token=token)
+            yield from page.items
+            token = page.token
+            if token is None:
+                return
+
+    def read(self, what: Read) -> None:
+        """Remember something that was read."""
+        self._reads[what] = None
+
+    def put_life(self, object_id: str, life: LifeRecord) -> None:
+        """Give an object a new life: create, rename, move or drop it."""
+        before = self.life(object_id)
+        if before is not None and not before.dropped:
+            self._names[before.container_id, self._folded(before.name)] = None
+        stored = cast("LifeRecord | None", self._loaded[object_id, Attribute.LIFE])
+        if not life.dropped:
+            self._names[life.container_id, self._folded(life.name)] = (life.name, object_id)
+        elif stored is not None:
+            # Where others saw it last: to them it was never where this work has moved it, and that place may go again.
+            life.container_id, life.name = stored.container_id, stored.name
+        self._lives[object_id] = life
+
+    def put_new_life(self, object_id: str, life: LifeRecord) -> None:
+        """The life of an object that this work makes: nobody can have stored one."""
+        self._loaded[object_id, Attribute.LIFE] = None
+        self.put_life(object_id, life)
+
+    def put_attribute(self, object_id: str, attribute: Attribute, record: Message) -> None:
+        self._attributes[object_id, attribute] = record
+
+    def put_body(self, table: str, kind: str, body_id: int, body: bytes) -> None:
+        self._bodies[table, kind, body_id] = body
+
+    def body(self, table: str, kind: str, body_id: int) -> bytes | None:
+        """A body that this work will write."""
+        return self._bodies.get((table, kind, body_id))
+
+    def note(self, operation: Operation) -> None:
+        """Add what was done to the commit's operations."""
+        self._operations.append(operation)
+
+    def change(self, request: Request, event_id: str) -> Change:
+        """All of it as one change. What was created and dropped again is not in it."""
+        gone = self._gone()
+        self._check_nothing_dead_was_changed(gone)
+        return Change(
+            event_id=event_id,
+            line=self.ref.line,
+            base=self.base,
+            message=request.message or "",
+            author=self.home.author if request.author is None else request.author,
+            project=self.home.project,
+            operations=tuple(one for one in self._operations if one.object_id not in gone),
+            reads=tuple(self._reads),
+            lives={one: life for one, life in self._lives.items() if one not in gone},
+            attributes={key: record for key, record in self._attributes.items() if key[0] not in gone},
+            data=tuple(self._data_change(one) for table, one in self.deltas.items() if table not in gone),
+            bodies={key: body for key, body in self._bodies.items() if key[0] not in gone},
+            fingerprint=request.fingerprint,
+        )
+
+    def discard(self) -> None:
+        """Take away the files that were written for this work: nobody can see them, now or later."""
+        self._delete_files(self.deltas)
+
+    def discard_manifests(self) -> None:
+        """Take away the manifests that were written for a commit that failed. The data may be committed again."""
+        self.home.files.delete_many(self._manifests)
+
+    def discard_gone(self) -> None:
+        """Take away the files of tables that this work made and dropped again: its commit does not have them."""
+        self._delete_files(self._gone())
+
+    def _delete_files(self, tables: Iterable[str]) -> None:
+        # What can't be deleted is left for garbage collection, and is no reason to hide why the work failed.
+        deltas = [self.deltas[table] for table in tables if table in self.deltas]
+        self.home.files.delete_many(file.path for delta in deltas for file in delta.files)
+
+    def _data_change(self, delta: Delta) -> DataChange:
+        place = write_manifest(self.home.files, delta)
+        if place.path is not None:
+            self._manifests.append(place.path)
+        return data_change(delta, place)
+
+    def _gone(self) -> set[str]:
+        return {one for one in self._lives if self._is_new(one) and self._is_dead(one)}
+
+    def _check_nothing_dead_was_changed(self, gone: set[str]) -> None:
+        moved = (one for one, life in self._lives.items() if not life.dropped)
+        changed = {*self.deltas, *(one for one, _ in self._attributes), *moved}
+        for object_id in changed - gone - {self.top}:
+            if self._is_dead(object_id):
+                raise Invalid(
+                    "one transaction changes an object and drops it",
+                    subject=object_id,
+                    advice="Drop it without changing it first, or in a transaction of its own.",
+                )
+
+    def _is_new(self, object_id: str) -> bool:
+        return self._loaded.get((object_id, Attribute.LIFE)) is None
+
+    def _is_dead(self, object_id: str) -> bool:
+        while object_id != self.top:
+            life = self.life(object_id)
+            if life is None or life.dropped:
+                return True
+            object_id = life.container_id
+        return False
+
+    def _folded(self, name: str) -> str:
+        return names.folded(name, self.ref.line.casing)

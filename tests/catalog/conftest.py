@@ -1,0 +1,31 @@
+"""A lake in memory, and the state that the functions of the catalog work in."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lakebed import Catalog, Lake
+from lakebed.catalog.catalogs import DEFAULT, open_project
+from lakebed.catalog.home import Home
+from lakebed.catalog.schemas import Schemas
+from lakebed.files import LocalFiles
+from lakebed.metastore import RecordsMetastore
+from lakebed.records.check import check
+from lakebed.store import MemoryStore
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the lake's files are."""
+    return tmp_path / "files"
+
+
+@pytest.fixture
+def main(folder: Path) -> Iterator[Catalog]:
+    store = MemoryStore()
+    metastore = RecordsMetastore(store)
+    project = open_project(metastore, DEFAULT, "ada")
+    with Lake(Home(metastore, LocalFiles(folder), Schemas(metastore), project, "ada")) as lake:
+        yield lake.catalog()
+        assert check(store) == []

@@ -1,0 +1,267 @@
+"""What one transaction read and another has changed is a conflict, and nothing else is; law 3, P6."""
+
+import threading
+
+import pyarrow
+import pytest
+
+from lakebed import AlreadyExists, Conflict, NotFound
+
+
+def numbers(*ids):
+    return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})
+
+
+def ids(table, **asked):
+    return table.scan(**asked).to_arrow()["id"].to_pylist()
+
+
+@pytest.fixture
+def lines(main):
+    """Two namespaces, each with two tables that have a row."""
+    for namespace in ("a", "b"):
+        main.create_namespace(namespace)
+        for name in ("one", "two"):
+            main.create_table(f"{namespace}.{name}", {"id": "long"}).append(numbers(1))
+    return main
+
+
+READS = {
+    "name": lambda tx: tx.table("a.one"),
+    "free name": lambda tx: tx.table_exists("a.three"),
+    "free namespace": lambda tx: tx.namespace_exists("c"),
+    "listing": lambda tx: tx.tables("a"),
+    "listing of all": lambda tx: tx.tables(recursive=True),
+    "properties": lambda tx: tx.table("a.one").properties,
+    "namespace properties": lambda tx: tx.namespace("a").properties,
+    "catalog properties": lambda tx: tx.properties,
+    "data": lambda tx: tx.table("a.one").scan(),
+    "some data": lambda tx: tx.table("a.one").scan("id < 10"),
+    "snapshots": lambda tx: tx.table("a.one").snapshots(),
+}
+CHANGES = {
+    "append": lambda main: main.table("a.one").append(numbers(5)),
+    "append far away": lambda main: main.table("a.one").append(numbers(50)),
+    "rename": lambda main: main.rename_table("a.one", "a.other"),
+    "drop": lambda main: main.drop_table("a.one"),
+    "drop namespace": lambda main: main.drop_namespace("a", cascade=True),
+    "create": lambda main: main.create_table("a.three", {"id": "long"}),
+    "create namespace": lambda main: main.create_namespace("c"),
+    "set properties": lambda main: main.table("a.one").set_properties({"x": "y"}),
+    "set namespace properties": lambda main: main.namespace("a").set_properties({"x": "y"}),
+    "set catalog properties": lambda main: main.set_properties({"x": "y"}),
+    "elsewhere": lambda main: main.create_table("b.three", {"id": "long"}).append(numbers(5)),
+    "append elsewhere": lambda main: main.table("a.two").append(numbers(5)),
+}
+# What each read clashes with; with all else it does not.
+CLASHES = {
+    "name": {"rename", "drop", "drop namespace"},
+    "free name": {"create", "drop namespace"},
+    "free namespace": {"create namespace"},
+    "listing": {"rename", "drop", "create", "drop namespace"},
+    "listing of all": {"rename", "drop", "create", "drop namespace", "create namespace", "elsewhere"},
+    "properties": {"rename", "drop", "drop namespace", "set properties"},
+    "namespace properties": {"drop namespace", "set namespace properties"},
+    "catalog properties": {"set catalog properties"},
+    "data": {"rename", "drop", "drop namespace", "append", "append far away"},
+    "some data": {"rename", "drop", "drop namespace", "append"},
+    "snapshots": {"rename", "drop", "drop namespace", "append", "append far away"},
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_a_transaction_conflicts_with_changes_of_what_it_read_and_no_others(lines, read):
+    """Each change on a branch of its own. The write alone would never conflict: nothing else touches its table."""
+    clashing = set()
+    for name, change in CHANGES.items():
+        branch = lines.create_branch(name)
+        if conflict(branch, READS[read], change):
+            clashing.add(name)
+    assert clashing == CLASHES[read]
+
+
+def conflict(branch, read, change):
+    """Whether a transaction that read something fails because of a change; then it has to name it."""
+    before = branch.log()
+    try:
+        with branch.transaction("reads and writes") as tx:
+            read(tx)
+            tx.table("b.two").append(numbers(2))
+            change(branch)
+    except Conflict as error:
+        others = {commit.id for commit in branch.log()[: -len(before)]}
+        assert {clash.commit.id for clash in error.conflicts} & others
+        assert ids(branch.table("b.two")) == [1]
+        return True
+    assert ids(branch.table("b.two")) == [1, 2]
+    return False
+
+
+def test_a_conflict_says_what_was_changed_and_by_whom(lines):
+    commit = None
+    with pytest.raises(Conflict) as caught, lines.transaction("mine") as tx:
+        tx.table("a.one").scan()
+        tx.table("a.two").append(numbers(2))
+        commit = lines.table("a.one").append(numbers(3), message="theirs", author="bob")
+    [clash] = caught.value.conflicts
+    assert (clash.what, clash.commit.id, clash.found) == ("data", commit.id, commit.version)
+    for word in ("data", "bob", "theirs", commit.id, str(commit.version)):
+        assert word in str(caught.value)
+
+
+def test_a_conflict_changes_nothing_and_leaves_no_file(lines, unchanged):
+    tx = lines.transaction("mine")
+    tx.__enter__()
+    ids(tx.table("a.one"))
+    lines.table("a.one").append(numbers(3))
+    with unchanged():
+        tx.table("a.two").append(numbers(2))
+        tx.create_table("a.new", {"id": "long"}).append(numbers(2))
+        with pytest.raises(Conflict):
+            tx.__exit__(None, None, None)
+    assert tx.committed is None
+
+
+def test_appends_never_conflict_with_appends(lines):
+    """P6: to one table, by transactions that were open at once; none is lost."""
+    open_ones = [lines.transaction(f"number {number}") for number in range(5)]
+    for number, tx in enumerate(open_ones):
+        tx.__enter__()
+        tx.table("a.one").append(numbers(10 + number))
+    for tx in reversed(open_ones):
+        tx.__exit__(None, None, None)
+    assert ids(lines.table("a.one")) == [1, 14, 13, 12, 11, 10]
+    chain = lines.table("a.one").snapshots()
+    assert [one.previous_id for one in chain] == [*(one.id for one in chain[1:]), None]
+
+
+def test_write_skew_is_refused(lines):
+    """Each reads what the other writes: one of them has to lose."""
+    with pytest.raises(Conflict), lines.transaction("first") as first:
+        total = sum(ids(first.table("a.one")) + ids(first.table("a.two")))
+        with lines.transaction("second") as second:
+            assert sum(ids(second.table("a.one")) + ids(second.table("a.two"))) == total
+            second.table("a.two").append(numbers(-total))
+        first.table("a.one").append(numbers(-total))
+    assert (ids(lines.table("a.one")), ids(lines.table("a.two"))) == ([1], [1, -total])
+
+
+def test_a_phantom_is_refused(lines):
+    """A row that a filter would have found, had it been there."""
+    with pytest.raises(Conflict), lines.transaction("first") as first:
+        assert ids(first.table("a.one"), where="id = 7") == []
+        lines.table("a.one").append(numbers(7))
+        first.table("a.one").append(numbers(7))
+    assert ids(lines.table("a.one")) == [1, 7]
+
+
+def test_a_row_that_no_filter_asked_for_is_no_conflict(lines):
+    with lines.transaction("first") as first:
+        assert ids(first.table("a.one"), where="id = 7") == []
+        lines.table("a.one").append(numbers(8))
+        first.table("a.one").append(numbers(7))
+    assert ids(lines.table("a.one")) == [1, 8, 7]
+
+
+def test_two_that_create_one_name_do_not_both_succeed(lines):
+    with pytest.raises((Conflict, AlreadyExists)), lines.transaction("first") as first:
+        first.create_table("a.new", {"id": "long"}).append(numbers(1))
+        second = lines.create_table("A.NEW", {"id": "long"})
+    assert lines.table("a.new").id == second.id
+
+
+def test_a_transaction_that_only_read_conflicts_too(lines):
+    """Serializable: what it saw can't have been the state at its commit."""
+    with pytest.raises(Conflict), lines.transaction("looks") as tx:
+        tx.table("a.one").scan()
+        lines.table("a.one").append(numbers(2))
+
+
+def test_a_transaction_may_write_what_it_read(lines):
+    with lines.transaction("both") as tx:
+        table = tx.table("a.one")
+        table.append(numbers(max(ids(table)) + 1))
+        table.append(numbers(max(ids(table)) + 1))
+    assert ids(lines.table("a.one")) == [1, 2, 3]
+
+
+def test_changes_outside_transactions_find_their_way_through_others(lines):
+    """KV-8: two set different properties at once, again and again, and no property is lost."""
+    table = lines.table("a.one")
+    failures = []
+
+    def set_many(name):
+        try:
+            for number in range(10):
+                table.set_properties({f"{name} {number}": "x"})
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=set_many, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(table.properties) == 30
+
+
+def test_of_eight_that_create_one_name_one_succeeds(lines):
+    """P2."""
+    barrier, answers = threading.Barrier(8), []
+
+    def create(number):
+        barrier.wait()
+        try:
+            if number % 2:
+                answers.append(lines.create_table("a.Contested", {"id": "long"}).id)
+            else:
+                answers.append(lines.create_namespace("a.contested").id)
+        except AlreadyExists as error:
+            answers.append(error)
+
+    threads = [threading.Thread(target=create, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    [winner] = [answer for answer in answers if isinstance(answer, str)]
+    assert len(answers) == 8
+    held = [*lines.tables("a", prefix="contested"), *lines.namespaces("a", prefix="contested")]
+    assert [one.id for one in held] == [winner]
+
+
+def test_threads_that_append_to_one_table_lose_nothing(lines):
+    """P6."""
+    table, failures = lines.table("a.one"), []
+
+    def append(first):
+        try:
+            for number in range(5):
+                table.append(numbers(first + number))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=append, args=(100 * number,)) for number in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert sorted(ids(table)) == [1, *(100 * one + number for one in range(1, 5) for number in range(5))]
+    assert table.snapshots()[0].totals["rows"] == 21
+
+
+def test_creating_in_a_namespace_that_is_dropped_meanwhile_fails(lines):
+    with pytest.raises((Conflict, NotFound)), lines.transaction("too late") as tx:
+        tx.create_table("a.new", {"id": "long"})
+        lines.drop_namespace("a", cascade=True)
+    assert not lines.namespace_exists("a")
+
+
+def test_dropping_an_empty_namespace_that_is_filled_meanwhile_fails(lines):
+    lines.create_namespace("empty")
+    with pytest.raises(Conflict), lines.transaction("too late") as tx:
+        tx.drop_namespace("empty")
+        lines.create_table("empty.new", {"id": "long"})
+    assert lines.table_exists("empty.new")

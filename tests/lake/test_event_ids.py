@@ -1,0 +1,190 @@
+"""The same call with the same event id, once more: one commit, one effect, the first answer. Law 4, P8."""
+
+from typing import NamedTuple
+from uuid import UUID, uuid4
+
+import pyarrow
+import pytest
+
+from lakebed import AlreadyExists, Catalog, Invalid, Lake, Namespace, NotFound, Table, event_id
+
+
+def numbers(*ids):
+    return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})
+
+
+def ids(table):
+    return table.scan().to_arrow()["id"].to_pylist()
+
+
+class Held(NamedTuple):
+    """A small lake, and handles of what is in it."""
+
+    lake: Lake
+    main: Catalog
+    empty: Namespace
+    orders: Table
+
+
+@pytest.fixture
+def held(lake):
+    main = lake.catalog()
+    main.create_namespace("sales")
+    orders = main.create_table("sales.orders", {"id": "long"}, properties={"old": "1"})
+    orders.append(numbers(1))
+    return Held(lake, main, main.create_namespace("empty"), orders)
+
+
+def load(main, **told):
+    with main.transaction("load", **told) as tx:
+        tx.table("sales.orders").append(numbers(2))
+        tx.create_table("sales.items", {"id": "long"}).append(numbers(3))
+        tx.rename_namespace("empty", "full")
+    return tx.committed
+
+
+# Every call that changes something.
+CALLS = {
+    "create_catalog": lambda held, **told: held.lake.create_catalog("second", **told),
+    "create_branch": lambda held, **told: held.main.create_branch("dev", **told),
+    "create_branch at": lambda held, **told: held.main.create_branch("dev", 4, **told),
+    "create_namespace": lambda held, **told: held.main.create_namespace("n", properties={"b": "2", "a": "1"}, **told),
+    "rename_namespace": lambda held, **told: held.main.rename_namespace("empty", "sales.full", **told),
+    "drop_namespace": lambda held, **told: held.main.drop_namespace("empty", **told),
+    "drop_namespace cascade": lambda held, **told: held.main.drop_namespace("sales", cascade=True, **told),
+    "create_table": lambda held, **told: held.main.create_table("sales.new", {"id": "long"}, comment="c", **told),
+    "rename_table": lambda held, **told: held.main.rename_table("sales.orders", "empty.orders", **told),
+    "drop_table": lambda held, **told: held.main.drop_table("sales.orders", **told),
+    "set_properties": lambda held, **told: held.main.set_properties({"k": "v"}, **told),
+    "unset_properties": lambda held, **told: held.main.unset_properties(["k"], **told),
+    "namespace.set_properties": lambda held, **told: held.empty.set_properties({"k": "v"}, **told),
+    "namespace.unset_properties": lambda held, **told: held.empty.unset_properties("k", **told),
+    "table.append": lambda held, **told: held.orders.append(numbers(2), **told),
+    "table.append nothing": lambda held, **told: held.orders.append(numbers(), **told),
+    "table.rename": lambda held, **told: held.orders.rename("sales.renamed", **told),
+    "table.set_properties": lambda held, **told: held.orders.set_properties({"k": "v"}, **told),
+    "table.unset_properties": lambda held, **told: held.orders.unset_properties(["old"], **told),
+    "transaction": lambda held, **told: load(held.main, **told),
+}
+
+every_call = pytest.mark.parametrize("call", CALLS)
+
+
+@every_call
+def test_a_call_that_comes_again_answers_what_it_answered_and_changes_nothing(held, unchanged, call):
+    event = event_id("once", call)
+    first = CALLS[call](held, event_id=event)
+    for again in (event, UUID(event), event.upper()):
+        with unchanged():
+            assert CALLS[call](held, event_id=again) == first
+
+
+@every_call
+def test_a_call_that_comes_again_answers_the_same_though_much_has_changed_since(held, unchanged, call):
+    """Looked up before anything else is checked: the names that it used are gone, or taken by others."""
+    event = event_id(call)
+    first = CALLS[call](held, event_id=event)
+    for namespace in held.main.namespaces():
+        held.main.drop_namespace(namespace.name, cascade=True)
+    held.main.create_namespace("sales")
+    held.main.create_table("sales.new", {"other": "string"})
+    with unchanged():
+        assert CALLS[call](held, event_id=event) == first
+
+
+@every_call
+def test_an_event_id_stands_for_one_call_only(held, unchanged, call):
+    event = str(uuid4())
+    held.main.create_namespace("taken", event_id=event)
+    with unchanged(), pytest.raises(Invalid, match="event id belongs to another change"):
+        CALLS[call](held, event_id=event)
+
+
+@every_call
+def test_a_call_is_one_commit_with_its_message_and_author(held, call):
+    """P8."""
+    metastore, event = held.lake._home.metastore, str(uuid4())
+    before = metastore.newest()
+    told = {"author": "bob"} if call == "transaction" else {"author": "bob", "message": "why"}
+    CALLS[call](held, event_id=event, **told)
+    commit = metastore.find(event)
+    assert (commit.author, commit.message) == ("bob", told.get("message", "load"))
+    assert commit.version == metastore.newest() == before.next()
+    assert commit.operations
+
+
+def test_the_same_call_with_other_arguments_is_another_call(main, unchanged):
+    event = event_id("arguments")
+    main.create_table("t", {"id": "long"}, event_id=event)
+    others = [
+        lambda: main.create_table("u", {"id": "long"}, event_id=event),
+        lambda: main.create_table("t", {"id": "int"}, event_id=event),
+        lambda: main.create_table("t", {"id": "long"}, properties={"a": "b"}, event_id=event),
+        lambda: main.create_table("t", {"id": "long"}, comment="c", event_id=event),
+    ]
+    for other in others:
+        with unchanged(), pytest.raises(Invalid, match="belongs to another change"):
+            other()
+
+
+def test_the_same_call_on_another_line_is_another_call(main, unchanged):
+    dev = main.create_branch("dev")
+    event = event_id("line")
+    main.create_namespace("n", event_id=event)
+    with unchanged(), pytest.raises(Invalid, match="belongs to another change"):
+        dev.create_namespace("n", event_id=event)
+
+
+def test_an_append_that_comes_again_writes_no_file_and_does_not_look_at_its_data(main, unchanged):
+    """A retry after a crash may come without the data."""
+    table = main.create_table("t", {"id": "long"})
+    event = event_id("append")
+    first = table.append(numbers(1), event_id=event)
+    with unchanged():
+        assert table.append(None, event_id=event) == first
+    assert ids(table) == [1]
+
+
+def test_a_transaction_that_comes_again_reads_what_it_read_then(main, unchanged):
+    table = main.create_table("t", {"id": "long"})
+    event = event_id("transaction")
+
+    def double(tx):
+        seen = ids(tx.table("t"))
+        tx.table("t").append(numbers(len(seen)))
+        tx.create_namespace(f"n{len(seen)}")
+        return seen
+
+    with main.transaction("double", event_id=event) as tx:
+        first = double(tx)
+    table.append(numbers(7))
+    with unchanged(), main.transaction("double", event_id=event) as again:
+        assert double(again) == first
+    assert again.committed == tx.committed
+    assert ids(table) == [0, 7]
+
+
+def test_a_transaction_that_failed_may_come_again(main):
+    table = main.create_table("t", {"id": "long"})
+    event = event_id("retry")
+    with pytest.raises(NotFound), main.transaction("load", event_id=event) as tx:
+        tx.table("t").append(numbers(1))
+        tx.table("none")
+    with main.transaction("load", event_id=event) as tx:
+        tx.table("t").append(numbers(1))
+    assert (tx.committed.id, ids(table)) == (event, [1])
+
+
+def test_without_an_event_id_the_same_call_is_made_again(main):
+    table = main.create_table("t", {"id": "long"})
+    assert table.append(numbers(1)).id != table.append(numbers(1)).id
+    assert ids(table) == [1, 1]
+    with pytest.raises(AlreadyExists):
+        main.create_table("t", {"id": "long"})
+
+
+@pytest.mark.parametrize("bad", ["", "17", "not a uuid", 17, b"x" * 16, "0" * 31])
+def test_what_is_no_event_id_is_refused(held, unchanged, bad):
+    for call in CALLS.values():
+        with unchanged(), pytest.raises(Invalid, match="not an event id"):
+            call(held, event_id=bad)

@@ -1,0 +1,184 @@
+"""What can't be done is refused with its reason, and nothing has changed; law 10."""
+
+import pyarrow
+import pytest
+
+from lakebed import Corrupt, Field, Invalid, Schema, TooLarge
+
+
+def numbers(*ids):
+    return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})
+
+
+@pytest.fixture
+def table(main):
+    table = main.create_table("t", [Field("id", "long", required=True), Field("name", "string")])
+    table.append(pyarrow.table({"id": range(1000), "name": [f"name {number}" for number in range(1000)]}))
+    return table
+
+
+BAD_SCHEMAS = {
+    "nothing": None,
+    "text": "id long",
+    "number": 17,
+    "no column": {},
+    "no field": [],
+    "no type": {"id": None},
+    "unknown type": {"id": "varchar(3"},
+    "a name twice": [Field("id", "long"), Field("ID", "string")],
+    "no name": {"": "long"},
+    "names alone": ["id", "name"],
+    "rows": numbers(1),
+    "a batch": numbers(1).to_batches()[0],
+    "a type": pyarrow.int64(),
+    "unknown Arrow type": pyarrow.schema({"id": pyarrow.duration("s")}),
+}
+
+
+@pytest.mark.parametrize("schema", BAD_SCHEMAS.values(), ids=BAD_SCHEMAS.keys())
+def test_what_is_no_schema_is_refused(main, unchanged, schema):
+    with unchanged(), pytest.raises(Invalid):
+        main.create_table("new", schema)
+
+
+def test_a_schema_may_come_in_many_forms(main):
+    forms = [
+        {"id": "long", "name": "string"},
+        Schema({"id": "long", "name": "string"}),
+        (Field("id", "long"), Field("name", "string")),
+        pyarrow.schema({"id": pyarrow.int64(), "name": pyarrow.string()}),
+    ]
+    made = [main.create_table(f"t{number}", form).schema for number, form in enumerate(forms)]
+    assert all(schema == made[0] for schema in made)
+
+
+BAD_ROWS = {
+    "none": None,
+    "list": [{"id": 1}],
+    "other columns": pyarrow.table({"id": [1], "other": [1]}),
+    "no required column": pyarrow.table({"name": ["a"]}),
+    "another type": pyarrow.table({"id": ["one"]}),
+    "null in a required column": pyarrow.table({"id": pyarrow.array([1, None], pyarrow.int64())}),
+    "a column twice": pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], names=["id", "ID"]),
+}
+
+
+@pytest.mark.parametrize("rows", BAD_ROWS.values(), ids=BAD_ROWS.keys())
+def test_rows_that_do_not_fit_are_refused(table, unchanged, rows):
+    with unchanged(), pytest.raises(Invalid):
+        table.append(rows)
+
+
+def test_rows_whose_reader_fails_half_way_leave_nothing(table, unchanged):
+    def batches():
+        yield from numbers(1, 2).to_batches()
+        raise OSError("the network is gone")
+
+    reader = pyarrow.RecordBatchReader.from_batches(numbers().schema, batches())
+    with unchanged(), pytest.raises(OSError, match="network"):
+        table.append(reader)
+
+
+@pytest.mark.parametrize("where", ["id >", "nope = 1", "id = 'x'", "id = 1; DROP TABLE t", "", "id", 17])
+def test_a_condition_that_cannot_be_understood_is_refused(table, unchanged, where):
+    with unchanged(), pytest.raises(Invalid):
+        table.scan(where)
+
+
+def test_columns_and_limits_that_are_none_are_refused(table):
+    for asked in ({"columns": ["nope"]}, {"columns": ["id", "ID"]}, {"limit": -1}, {"limit": "3"}):
+        with pytest.raises(Invalid):
+            table.scan(**asked)
+
+
+def data_file(folder):
+    [path] = folder.rglob("*.parquet")
+    return path
+
+
+def test_a_missing_data_file_is_corrupt(table, folder, unchanged):
+    path = data_file(folder)
+    path.unlink()
+    with unchanged(), pytest.raises(Corrupt, match="no file") as caught:
+        table.scan().to_arrow()
+    assert path.name in str(caught.value)
+
+
+def test_a_shrunken_data_file_is_corrupt(table, folder, unchanged):
+    path = data_file(folder)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    with unchanged(), pytest.raises(Corrupt, match=f"expected {len(whole)} bytes, found {len(whole) - 1} bytes"):
+        table.scan().to_arrow()
+
+
+@pytest.mark.parametrize("place", [0.01, 0.25, 0.5, 0.75, 0.999])
+def test_a_data_file_with_a_flipped_bit_is_corrupt(table, folder, unchanged, place):
+    path = data_file(folder)
+    damaged = bytearray(path.read_bytes())
+    damaged[int(len(damaged) * place)] ^= 1
+    path.write_bytes(bytes(damaged))
+    with unchanged(), pytest.raises(Corrupt) as caught:
+        table.scan().to_arrow()
+    assert path.name in str(caught.value)
+
+
+def test_a_data_file_that_is_another_one_is_corrupt(table, folder, main, unchanged):
+    other = main.create_table("other", {"id": "long"})
+    first = data_file(folder)
+    other.append(numbers(1))
+    [second] = [path for path in folder.rglob("*.parquet") if path != first]
+    second.write_bytes(first.read_bytes())
+    with unchanged(), pytest.raises(Corrupt):
+        other.scan().to_arrow()
+
+
+def test_a_damaged_file_does_not_keep_the_rest_from_being_read(table, main, folder):
+    version = table.version
+    path = data_file(folder)
+    table.append(numbers(5000))
+    path.unlink()
+    assert table.scan("id = 5000").to_arrow()["id"].to_pylist() == [5000]
+    with pytest.raises(Corrupt):
+        table.at(version=version).scan().to_arrow()
+    table.append(numbers(5001))
+    assert table.scan("id > 4999").count() == 2
+
+
+def test_a_change_that_one_commit_cannot_hold_is_too_large(main, table, unchanged):
+    for call in (
+        lambda: main.set_properties({"k": "v" * 200_000}),
+        lambda: table.set_properties({"k": "v" * 200_000}),
+        lambda: main.create_namespace("n", properties={"k": "v" * 200_000}),
+    ):
+        with unchanged(), pytest.raises(TooLarge):
+            call()
+    with unchanged(), pytest.raises(TooLarge), main.transaction("too much") as tx:
+        for number in range(120):
+            tx.create_namespace(f"n{number}", properties={"k": "v" * 90_000})
+
+
+@pytest.mark.parametrize("told", [{"message": 17}, {"author": b"ada"}, {"message": "\ud800"}, {"author": "\ud800"}])
+def test_a_message_and_an_author_are_texts(main, table, unchanged, told):
+    calls = [
+        lambda: main.create_namespace("n", **told),
+        lambda: main.create_branch("b", **told),
+        lambda: main.set_properties({"a": "b"}, **told),
+        lambda: table.append(numbers(1), **told),
+    ]
+    for call in calls:
+        with unchanged(), pytest.raises(Invalid):
+            call()
+
+
+def test_texts_that_cannot_be_written_down_are_refused(main, table, unchanged):
+    calls = [
+        lambda: main.set_properties({"k": "\ud800"}),
+        lambda: table.set_properties({"\ud800": "v"}),
+        lambda: main.create_namespace("\ud800"),
+        lambda: main.create_table("new", {"\ud800": "long"}),
+        lambda: main.create_table("new", {"id": "long"}, comment="\ud800"),
+    ]
+    for call in calls:
+        with unchanged(), pytest.raises(Invalid):
+            call()

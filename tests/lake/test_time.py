@@ -1,0 +1,244 @@
+"""Looking at the past: versions, times, the log; and that nothing can be written there."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pyarrow
+import pytest
+
+import lakebed
+from lakebed import Forbidden, Invalid, NotFound
+
+
+def numbers(*ids):
+    return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})
+
+
+def rows(table):
+    return table.scan().to_arrow()["id"].to_pylist()
+
+
+@pytest.fixture
+def commits(main):
+    """Three commits to a table, each later than the one before."""
+    table = main.create_table("t", {"id": "long"})
+    made = []
+    for number in range(3):
+        while made and datetime.now(UTC) <= made[-1].time:
+            pass
+        made.append(table.append(numbers(number), author="ab"[number % 2], message=f"number {number}"))
+    return made
+
+
+def test_a_version_can_be_named_in_many_ways(main, commits):
+    version = commits[1].version
+    ways = [main.at(version), main.at(int(version)), main.at(version=str(version)), main.at(version=int(version))]
+    for way in ways:
+        assert (way.version, rows(way.table("t"))) == (version, [0, 1])
+    assert len(set(ways)) == 1
+    assert main.table("t").at(version=str(version)) == ways[0].table("t")
+
+
+def test_a_time_without_a_zone_is_utc(main, commits):
+    time = commits[1].time
+    elsewhere = time.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    ways = [
+        main.at(time),
+        main.at(time=time),
+        main.at(time=time.replace(tzinfo=None)),
+        main.at(time=time.replace(tzinfo=None).isoformat()),
+        main.at(time=time.isoformat()),
+        main.at(time=time.isoformat().replace("+00:00", "Z")),
+        main.at(time=elsewhere),
+        main.at(time=elsewhere.isoformat()),
+    ]
+    assert [way.version for way in ways] == [commits[1].version] * len(ways)
+
+
+def test_a_time_between_two_commits_shows_the_earlier(main, commits):
+    assert main.at(commits[1].time - timedelta(microseconds=1)).version < commits[1].version
+    assert main.at(commits[2].time + timedelta(microseconds=1)).version == commits[2].version
+    assert main.at(datetime.now(UTC)).version == commits[2].version
+
+
+def test_a_time_that_is_yet_to_come_is_refused(main, commits):
+    for call in (main.at, main.table("t").at, lambda time: main.create_branch("dev", time)):
+        with pytest.raises(Invalid, match="yet to come"):
+            call(datetime.now(UTC) + timedelta(hours=1))
+
+
+def test_a_version_that_is_yet_to_come_is_refused(main, commits):
+    for call in (main.at, main.table("t").at):
+        with pytest.raises(Invalid, match="not there yet"):
+            call(int(main.version) + 1)
+
+
+def test_before_the_lake_there_was_nothing(main, commits):
+    with pytest.raises(NotFound, match="younger"):
+        main.at(datetime(1999, 12, 31))
+    with pytest.raises(NotFound, match="the catalog was not there yet"):
+        main.at(version=0)
+    with pytest.raises(NotFound):
+        main.table("t").at(version=0)
+
+
+def test_a_catalog_cannot_be_seen_before_it_was_made(lake, commits):
+    other = lake.create_catalog("other")
+    assert other.at(version=other.version).tables() == []
+    with pytest.raises(NotFound, match="the catalog was not there yet"):
+        other.at(commits[-1].version)
+
+
+@pytest.mark.parametrize("moment", ["17", "2026-01-01", 1.5, True, b"short", date(2026, 1, 1), -1, 2**96])
+def test_what_is_no_moment_is_refused(main, moment):
+    with pytest.raises(Invalid):
+        main.at(moment)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"version": 3, "time": datetime(2026, 1, 1)},
+        {"version": "three"},
+        {"version": ""},
+        {"time": "yesterday"},
+        {"time": 17},
+        {"time": ""},
+    ],
+)
+def test_what_names_no_moment_or_two_is_refused(main, asked):
+    with pytest.raises(Invalid):
+        main.at(**asked)
+
+
+def test_a_version_of_another_line_is_a_moment_too(main, commits):
+    """Versions are lake-wide."""
+    dev = main.create_branch("dev")
+    version = dev.table("t").append(numbers(9)).version
+    main.table("t").append(numbers(3))
+    assert rows(main.at(version).table("t")) == [0, 1, 2]
+    assert rows(dev.at(version).table("t")) == [0, 1, 2, 9]
+
+
+def test_the_past_stays_what_it_was(main, commits):
+    """Law 5: whatever happens later."""
+    past = [main.at(commit.version) for commit in commits]
+    seen = [(one.tables(), rows(one.table("t")), one.properties, one.log()) for one in past]
+    main.set_properties({"a": "b"})
+    main.table("t").append(numbers(9))
+    main.rename_table("t", "u")
+    main.create_table("t", {"id": "long"})
+    main.drop_table("u")
+    assert [(one.tables(), rows(one.table("t")), one.properties, one.log()) for one in past] == seen
+    assert [rows(one.table("t")) for one in past] == [[0], [0, 1], [0, 1, 2]]
+
+
+def test_the_past_cannot_be_written(main, commits, unchanged):
+    main.create_namespace("n")
+    past = main.at(main.version)
+    table, namespace = past.table("t"), past.namespace("n")
+    calls = [
+        lambda: past.create_namespace("x"),
+        lambda: past.rename_namespace("n", "x"),
+        lambda: past.drop_namespace("n"),
+        lambda: past.create_table("x", {"id": "long"}),
+        lambda: past.rename_table("t", "x"),
+        lambda: past.drop_table("t"),
+        lambda: past.set_properties({"a": "b"}),
+        lambda: past.unset_properties(["a"]),
+        lambda: past.transaction("x"),
+        lambda: namespace.set_properties({"a": "b"}),
+        lambda: namespace.unset_properties(["a"]),
+        lambda: table.append(numbers(1)),
+        lambda: table.append(numbers(1), event_id=commits[0].id),
+        lambda: table.rename("x"),
+        lambda: table.set_properties({"a": "b"}),
+        lambda: table.unset_properties(["a"]),
+        lambda: main.table("t").at(version=main.version).append(numbers(1)),
+    ]
+    for call in calls:
+        with unchanged(), pytest.raises(Forbidden, match="can't change the past") as caught:
+            call()
+        assert "create a branch" in str(caught.value)
+
+
+def test_the_log_has_every_commit_newest_first(main, commits):
+    log = main.log()
+    assert log[:3] == commits[::-1]
+    assert [commit.operations[0].type for commit in log] == ["insert", "insert", "insert", "create"]
+    assert [commit.version for commit in log] == sorted((one.version for one in log), reverse=True)
+    assert main.log(limit=2) == log[:2]
+    assert main.log(limit=0) == []
+    assert main.log(limit=100) == log
+
+
+def test_the_log_of_a_table_has_its_commits_only(main, commits):
+    """P8."""
+    other = main.create_table("other", {"id": "long"})
+    both = main.transaction("both")
+    with both:
+        both.table("t").append(numbers(7))
+        both.table("other").append(numbers(7, 8))
+    main.set_properties({"a": "b"})
+    assert main.log(table="t")[:4] == [both.committed, *commits[::-1]]
+    assert [commit.version for commit in other.history()] == [both.committed.version, other.snapshots()[-1].version]
+    assert main.log(table=other) == main.log(table="other") == other.history()
+    counts = {one.name: one.counts["added_rows"] for one in both.committed.operations}
+    assert counts == {"t": 1, "other": 2}
+
+
+def test_the_log_can_be_filtered_by_author_and_time(main, commits):
+    first, second, third = commits
+    assert main.log(author="a") == [third, first]
+    assert main.log(author="nobody") == []
+    assert main.log(since=second.time) == [third, second]
+    assert second in main.log(until=second.time.isoformat())
+    assert third not in main.log(until=second.time)
+    assert main.log(since=second.time, until=second.time.replace(tzinfo=None)) == [second]
+    assert main.log(since=second.time, author="a", table="t", limit=1) == [third]
+    assert main.log(since=third.time + timedelta(days=1)) == []
+
+
+@pytest.mark.parametrize("asked", [{"limit": -1}, {"limit": "5"}, {"limit": True}, {"since": "soon"}, {"until": 17}])
+def test_a_log_that_cannot_be_asked_for_is_refused(main, asked):
+    with pytest.raises(Invalid):
+        main.log(**asked)
+
+
+def test_the_log_goes_on_beyond_a_page(main, monkeypatch):
+    monkeypatch.setattr("lakebed.catalog.log.PAGE", 3)
+    for number in range(10):
+        main.set_properties({"n": str(number)})
+    assert [len(main.log(limit=limit)) for limit in (2, 3, 4, 10)] == [2, 3, 4, 10]
+    assert len(main.log()) == 10
+
+
+def test_a_catalog_at_a_version_has_the_log_up_to_it(main, commits):
+    assert main.at(commits[1].version).log(limit=2) == [commits[1], commits[0]]
+    assert main.table("t").at(version=commits[1].version).history()[0] == commits[1]
+    assert main.table("t").at(version=commits[1].version).version == commits[1].version
+
+
+def test_a_name_can_carry_a_branch_and_a_moment(lake, main, commits):
+    dev = main.create_branch("feature/x")
+    version, time = commits[1].version, commits[1].time
+    assert lake.catalog("default@feature/x") == dev
+    assert lake.catalog("default@main") == main == lake.catalog("DEFAULT")
+    assert lake.catalog(f"default#{version}") == main.at(version)
+    assert lake.catalog(f"default#{time.isoformat()}") == main.at(version)
+    assert lake.catalog(f"default@feature/x#{version}") == dev.at(version)
+
+
+@pytest.mark.parametrize("name", ["default@", "default#", "@main", "#3", "", "default#soon", "a/b", "default#²"])
+def test_a_catalog_name_that_cannot_be_one_is_refused(lake, name):
+    with pytest.raises(Invalid):
+        lake.catalog(name)
+
+
+def test_times_survive_a_lake_that_is_opened_again(tmp_path):
+    with lakebed.connect(tmp_path / "lake") as lake:
+        lake.catalog().create_namespace("n")
+        [commit] = lake.catalog().log()
+    with lakebed.connect(tmp_path / "lake") as lake:
+        assert lake.catalog().at(commit.time).version == commit.version
+        assert lake.catalog().log() == [commit]

@@ -1,6 +1,69 @@
 """What all tests share."""
 
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
+from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # The shipped suites assert as tests do, and deserve the same messages when they fail. Before anything imports them.
 pytest.register_assert_rewrite("lakebed.testing")
+
+# Machines are shared, and no test may fail because one is slow.
+settings.register_profile("lakebed", deadline=None)
+settings.load_profile("lakebed")
+
+# Small and quick to start, and nothing listens beyond this machine.
+SPARK = {
+    "spark.master": "local[2]",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.log.level": "OFF",  # failed jobs are tested, and their traces would bury the tests' own
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+class SparkTogether(LoadScopeScheduling):
+    """Every test is sent to a worker on its own, but files that use Spark all go to one: it has the one session.
+
+    xdist's own groups do nothing since pytest 9.2 (github.com/pytest-dev/pytest-xdist/issues/1386).
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return "spark" if uses_spark(self.config.rootpath / path) else nodeid
+
+
+@cache
+def uses_spark(path: Path) -> bool:
+    """Whether a file names the fixture below; one that only looks so loses nothing but a worker."""
+    return re.search(r"""[(,]\s*"?spark"?\s*[:,)]""", path.read_text(encoding="utf-8")) is not None
+
+
+@pytest.hookimpl(optionalhook=True)  # for a run without xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether | None:
+    return SparkTogether(config, log) if config.getvalue("dist") == "load" else None
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """The one Spark session of the run, as Lakebed sets it up."""
+    from lakebed.spark import session  # here, so that a run without Spark's tests does not load PySpark
+
+    place = tmp_path_factory.mktemp("spark")
+    java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={place}"  # quick to start, slow to run long
+    own = {"spark.driver.extraJavaOptions": java, "spark.sql.warehouse.dir": str(place / "warehouse")}
+    running = session(**SPARK, **own)
+    yield running
+    running.stop()

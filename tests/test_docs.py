@@ -18,6 +18,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # Shown, but not run: a test can't call the tests, and what is installed is installed already.
 NOT_RUN = {
+    "make demo",
     "make test",
     "make test-all",
     "make lint",
@@ -100,8 +101,24 @@ def make_targets() -> set[str]:
     return set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def uses_spark(path: Path) -> bool:
+    return any("lakebed.spark" in block.text for block in blocks(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if not uses_spark(path)], ids=named)
 def test_every_block_of_the_page_runs(path: Path) -> None:
+    run_page(path)
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if uses_spark(path)], ids=named)
+@pytest.mark.usefixtures(
+    "spark"
+)  # what the page asks `lakebed.spark.session` for is then the session that runs already
+def test_every_block_of_the_page_runs_with_spark(path: Path) -> None:
     run_page(path)
 
 

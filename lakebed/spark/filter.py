@@ -1,0 +1,131 @@
+"""A table's filter as a condition of Spark, over the columns as the files name them."""
+
+import operator
+from collections.abc import Callable
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from lakebed.table.filter import (
+    And,
+    Comparison,
+    Filter,
+    IsNan,
+    IsNull,
+    Leaf,
+    NoneOf,
+    NotNan,
+    NotNull,
+    OneOf,
+    Operator,
+    Or,
+    Value,
+)
+from lakebed.table.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Decimal,
+    Field,
+    Type,
+)
+
+NameOf = Callable[[Field], str]
+_Join = Callable[[Column, Column], Column]
+
+_COMPARED: dict[Operator, _Join] = {
+    Operator.EQUAL: operator.eq,
+    Operator.NOT_EQUAL: operator.ne,
+    Operator.LESS: operator.lt,
+    Operator.LESS_OR_EQUAL: operator.le,
+    Operator.GREATER: operator.gt,
+    Operator.GREATER_OR_EQUAL: operator.ge,
+}
+
+
+def to_spark(filter: Filter, name_of: NameOf) -> Column:
+    """The condition that is true of the rows that the filter keeps, whatever the session's zone and ANSI mode.
+
+    Its literals are constants of the columns' own types, so Spark pushes it down to Parquet's statistics. What may keep
+    NaN is not pushed, and must not be: Parquet's statistics leave NaN out, and Spark 4.3 loses such rows by `x > 1`.
+    The filter's own `or x is NaN` sees to it, since `isnan` is nothing that Parquet knows.
+    """
+    match filter:
+        case And(parts):
+            return _joined(operator.and_, [to_spark(part, name_of) for part in parts], empty=True)
+        case Or(parts):
+            return _joined(operator.or_, [to_spark(part, name_of) for part in parts], empty=False)
+        case _:
+            return _leaf(filter, _column(name_of(filter.field)))
+
+
+def _column(name: str) -> Column:
+    return F.col(f"`{name.replace('`', '``')}`")
+
+
+def _joined(join: _Join, parts: list[Column], empty: bool) -> Column:
+    """The parts, joined in pairs and pairs of pairs: Spark recurses, and a chain would be as deep as it is long."""
+    while len(parts) > 1:
+        parts = [join(*parts[at : at + 2]) if at + 1 < len(parts) else parts[at] for at in range(0, len(parts), 2)]
+    return parts[0] if parts else F.lit(empty)
+
+
+def _leaf(leaf: Leaf, column: Column) -> Column:
+    match leaf:
+        case Comparison(field, Operator.EQUAL, value):
+            return _equal_to_one(field, (value,), column)
+        case Comparison(field, compared, value):
+            return _COMPARED[compared](column, _literal(field.type, value))
+        case OneOf(field, values):
+            return _equal_to_one(field, values, column)
+        case NoneOf(field, values):
+            return ~_equal_to_one(field, values, column)
+        case IsNull():
+            return column.isNull()
+        case NotNull():
+            return column.isNotNull()
+        case IsNan():
+            return F.isnan(column)
+        case NotNan():
+            return column.isNotNull() & ~F.isnan(column)  # `isnan` is false of a null, where SQL has null
+
+
+def _equal_to_one(field: Field, values: tuple[Value, ...], column: Column) -> Column:
+    # Sets and Parquet's dictionaries are looked up by Java's equality, which tells the two zeros apart, while IN takes
+    # them for one and forgets the other: only two comparisons of their own find both.
+    zeros = [value for value in values if field.type in (FLOAT, DOUBLE) and value == 0.0]
+    others = [_literal(field.type, value) for value in values if value not in zeros]
+    found = [column == _literal(field.type, zero) for zero in (0.0, -0.0)] if zeros else []
+    return _joined(operator.or_, [*found, *([column.isin(others)] if others else [])], empty=False)
+
+
+def _literal(type: Type, value: Value) -> Column:
+    if isinstance(type, Decimal):
+        return F.lit(format(value, "f")).cast(f"decimal({type.precision}, {type.scale})")
+    return _LITERALS[type](value)
+
+
+def _timestamp(value: Value) -> Column:
+    # `lit` would make an instant of a datetime, through the session's zone; an int has none.
+    return F.timestamp_add("MICROSECOND", F.lit(value), F.lit("1970-01-01").cast("timestamp_ntz"))
+
+
+_LITERALS: dict[Type, Callable[[Value], Column]] = {
+    BOOLEAN: F.lit,
+    INT: lambda value: F.lit(value).cast("int"),
+    LONG: lambda value: F.lit(value).cast("bigint"),
+    FLOAT: lambda value: F.lit(value).cast("float"),
+    DOUBLE: F.lit,
+    DATE: lambda value: F.date_from_unix_date(F.lit(value)),
+    TIMESTAMP: _timestamp,
+    TIMESTAMPTZ: lambda value: F.timestamp_micros(F.lit(value)),
+    STRING: F.lit,
+    BINARY: F.lit,
+}

@@ -1,0 +1,67 @@
+"""A Spark session that is set up for Lakebed."""
+
+import os
+import sys
+from typing import Any, Protocol
+
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from lakebed.spark.java import java_home
+
+APP_NAME = "lakebed"
+
+# For every session that Lakebed answers, a running one too.
+SETTINGS = {
+    # Given more than 32 paths, Spark starts a job with one task for each to look at it: 3.9 s for 1,000, without 0.3 s.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000000",
+    # The default, INT96, has no statistics. Lakebed's own writes don't need it set; what `df.write` writes does.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+
+# Only for a session that Lakebed starts: in a running one it would change what queries answer.
+START_SETTINGS = {
+    # Filters given to Lakebed take a time without a zone as UTC. So a script means the same on every machine.
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+class HasUrl(Protocol):
+    """What a session wants to know of a lake."""
+
+    @property
+    def url(self) -> str: ...
+
+
+def session(lake: HasUrl | None = None, **conf: Any) -> SparkSession:
+    """The Spark session that runs in this process, or a new one, set up for Lakebed.
+
+    `conf` is Spark's, and goes before Lakebed's: `session(lake, **{"spark.master": "local[4]"})`. In a running session
+    what Spark can't change any more stays. A new one runs on the Java that `java_home` finds, and on this Python
+    if it is a local one.
+    """
+    builder: SparkSession.Builder = SparkSession.builder
+    settings = dict(SETTINGS)
+    if not _is_running():
+        _prepare(str(conf.get("spark.master", "local")))
+        settings |= START_SETTINGS | {"spark.app.name": f"{APP_NAME} {lake.url}" if lake else APP_NAME}
+    for key, value in (settings | conf).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _is_running() -> bool:
+    try:
+        SparkSession.active()
+    except PySparkRuntimeError:
+        return False
+    return True
+
+
+def _prepare(master: str) -> None:
+    """Let the launcher find Java, and the workers of a local session this Python: the path may have others."""
+    if "SPARK_REMOTE" in os.environ:
+        return
+    os.environ["JAVA_HOME"] = java_home()
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -1,0 +1,67 @@
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from lakebed.spark import session
+from lakebed.spark.session import SETTINGS, START_SETTINGS
+
+
+@dataclass(frozen=True)
+class Somewhere:
+    url: str = "file:///somewhere"
+
+
+def test_a_running_session_is_answered(spark: SparkSession) -> None:
+    assert session(Somewhere()) is spark
+    assert session().sparkContext is spark.sparkContext
+
+
+def test_settings_are_applied_to_a_running_session(spark: SparkSession) -> None:
+    for name in SETTINGS:
+        spark.conf.unset(name)
+    session()
+    assert {name: spark.conf.get(name) for name in SETTINGS} == SETTINGS
+
+
+def test_a_running_session_keeps_its_zone(spark: SparkSession) -> None:
+    (zone,) = START_SETTINGS
+    assert spark.conf.get(zone) == "UTC"
+    try:
+        spark.conf.set(zone, "Asia/Tokyo")
+        session()
+        assert spark.conf.get(zone) == "Asia/Tokyo"
+    finally:
+        spark.conf.set(zone, "UTC")
+
+
+def test_the_settings_of_the_caller_win(spark: SparkSession) -> None:
+    name = "spark.sql.parquet.outputTimestampType"
+    try:
+        assert session(**{name: "INT96"}).conf.get(name) == "INT96"
+    finally:
+        spark.conf.set(name, SETTINGS[name])
+
+
+def test_the_workers_run_this_python(spark: SparkSession) -> None:
+    @F.udf("string")
+    def executable(_):
+        return sys.executable
+
+    assert spark.range(1).select(executable("id")).collect()[0][0] == sys.executable
+
+
+def test_without_pyspark_the_error_says_what_to_install() -> None:
+    code = "import sys; sys.modules['pyspark'] = None\nimport lakebed.spark"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.returncode == 1
+    assert "Unavailable: PySpark is not installed. Run `pip install 'lakebed[spark]'`." in answer.stderr
+
+
+@pytest.mark.parametrize("name", ["lakebed", "lakebed.files", "lakebed.table.schema"])
+def test_nothing_else_loads_pyspark(name: str) -> None:
+    code = f"import sys, {name}\nsys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

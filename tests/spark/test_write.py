@@ -1,0 +1,153 @@
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from lakebed.errors import AlreadyExists, Invalid
+from lakebed.files import LocalFiles
+from lakebed.spark.write import REBASE, write
+from lakebed.table.bounds import decode_bound
+from lakebed.table.schema import Schema, with_ids
+from lakebed.table.types import INT, Field, List, Struct
+
+Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
+
+IDS = with_ids(Schema([Field("id", "long")]), 1, 1)
+
+
+def paths(files: LocalFiles) -> list[str]:
+    return [info.path for info in files.list()]
+
+
+def test_the_folder_has_the_files_and_nothing_else(spark: SparkSession, files: LocalFiles) -> None:
+    written = write(files, "data/1", IDS, spark.range(0, 100, 1, 3))
+    assert paths(files) == [one.path for one in written]
+    assert len(os.listdir(files.location("data/1"))) == len(written) == 3
+    assert [one.file_size for one in written] == [files.size(one.path) for one in written]
+
+
+def test_files_come_in_the_order_of_the_rows(spark: SparkSession, files: LocalFiles) -> None:
+    written = write(files, "data/1", IDS, spark.range(0, 1000, 1, 11))
+    rows = [row for one in written for row in pq.ParquetFile(files.location(one.path)).read()["id"].to_pylist()]
+    assert rows == list(range(1000))
+
+
+def test_a_file_has_ids_physical_names_and_zstd(spark: SparkSession, files: LocalFiles) -> None:
+    inner = Struct((Field("new", INT, id=4, physical_name="old"),))
+    schema = Schema(
+        [
+            Field("Straße 1.5", "long", id=1, physical_name="Straße 1.5"),
+            Field("l", List(inner, element_id=3), id=2, physical_name="l_2"),
+        ]
+    )
+    frame = spark.range(0, 5, 1, 1).selectExpr("id as `straße 1.5`", "array(struct(1 as new)) as l")
+    (written,) = write(files, "data/1", schema, frame)
+    metadata = pq.read_metadata(files.location(written.path))
+    shown = str(metadata.schema)
+    for part in ("int64 field_id=1 Straße 1.5;", "group field_id=2 l_2 (List)", "int32 field_id=4 old;"):
+        assert part in shown
+    assert metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_statistics_come_from_the_footers(spark: SparkSession, files: LocalFiles) -> None:
+    names = {"i": "int", "d": "decimal(9, 2)", "t": "timestamptz", "n": "timestamp", "s": "string"}
+    schema = with_ids(Schema([Field(*pair) for pair in names.items()]), 1, 1)
+    frame = spark.range(0, 10, 1, 1).selectExpr(
+        "int(if(id = 3, null, id)) as i",
+        "cast(id / 4 as decimal(9, 2)) as d",
+        "timestamp_micros(id) as t",
+        "timestampadd(microsecond, id, timestamp_ntz'1970-01-01') as n",
+        "string(id) as s",
+    )
+    (written,) = write(files, "data/1", schema, frame)
+    bounds = [
+        (decode_bound(field.type, one.lower), decode_bound(field.type, one.upper))
+        for field, one in zip(schema.fields, written.statistics, strict=True)
+    ]
+    assert [(str(low), str(high)) for low, high in bounds] == [("0", "9"), ("0.00", "2.25"), *[("0", "9")] * 3]
+    assert [one.null_count for one in written.statistics] == [1, 0, 0, 0, 0]
+
+
+def test_no_setting_of_the_session_changes_what_is_written(
+    spark: SparkSession, files: LocalFiles, setting: Setting
+) -> None:
+    schema = with_ids(Schema([Field("t", "timestamptz"), Field("d", "decimal(5, 2)")]), 1, 1)
+    frame = spark.range(1).selectExpr("timestamp'2020-01-01' as t", "1.25BD as d")
+    others = {
+        "spark.sql.parquet.outputTimestampType": "INT96",
+        "spark.sql.parquet.writeLegacyFormat": "true",
+        "spark.sql.parquet.fieldId.write.enabled": "false",
+        "spark.sql.parquet.compression.codec": "snappy",
+    }
+    with setting(others):
+        (written,) = write(files, "data/1", schema, frame)
+    metadata = pq.read_metadata(files.location(written.path))
+    columns = [metadata.schema.column(at) for at in range(2)]
+    assert [one.physical_type for one in columns] == ["INT64", "INT32"]
+    assert "field_id=2 d" in str(metadata.schema)
+    assert metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_a_session_that_writes_julian_dates_is_refused(
+    spark: SparkSession, files: LocalFiles, setting: Setting
+) -> None:
+    with setting({REBASE: "LEGACY"}), pytest.raises(Invalid, match="Julian"):
+        write(files, "data/1", IDS, spark.range(1))
+    assert paths(files) == []
+
+
+@pytest.mark.parametrize("rows", ["range(0)", "range(9) where id < 0", "range(9) limit 0"])
+def test_no_rows_are_no_files(spark: SparkSession, files: LocalFiles, rows: str) -> None:
+    assert write(files, "data/1", IDS, spark.sql(f"select id from {rows}")) == []
+    assert paths(files) == []
+
+
+def test_an_empty_partition_leaves_no_file(spark: SparkSession, files: LocalFiles) -> None:
+    frame = spark.range(0, 100, 1, 4).where("id >= 50")
+    assert sum(one.num_rows for one in write(files, "data/1", IDS, frame)) == 50
+    assert len(paths(files)) == 2
+
+
+def test_what_does_not_fit_is_refused_before_any_job(spark: SparkSession, files: LocalFiles) -> None:
+    with pytest.raises(Invalid, match="other is no column of the table"):
+        write(files, "data/1", IDS, spark.range(5).selectExpr("id", "raise_error('a job ran') as other"))
+    assert not os.path.exists(files.location("data/1"))
+
+
+def test_a_failing_job_shows_its_own_error_and_leaves_nothing(spark: SparkSession, files: LocalFiles) -> None:
+    @F.udf("long")
+    def broken(value):  # unannotated: PySpark would take annotations for those of a pandas function
+        if value == 990:
+            raise ArithmeticError("the user's own mistake")
+        return value
+
+    frame = spark.range(0, 1000, 1, 4).select(broken("id").alias("id"))
+    with pytest.raises(PySparkException, match="the user's own mistake"):
+        write(files, "data/1", IDS, frame)
+    assert paths(files) == []
+
+
+def test_a_null_in_a_required_column_is_invalid_and_leaves_nothing(spark: SparkSession, files: LocalFiles) -> None:
+    schema = with_ids(Schema([Field("a », b", "long", required=True)]), 1, 1)
+    frame = spark.range(0, 1000, 1, 4).selectExpr("nullif(id, 999) as `A », b`")
+    with pytest.raises(Invalid, match=r"^a », b: a required column has a null"):
+        write(files, "data/1", schema, frame)
+    assert paths(files) == []
+
+
+def test_a_required_column_without_nulls_is_written(spark: SparkSession, files: LocalFiles) -> None:
+    schema = with_ids(Schema([Field("a", "long", required=True)]), 1, 1)
+    frame = spark.range(0, 1000, 1, 1).selectExpr("nullif(id, 1000) as a")
+    assert [one.num_rows for one in write(files, "data/1", schema, frame)] == [1000]
+
+
+def test_a_folder_that_is_there_already_is_left_alone(spark: SparkSession, files: LocalFiles) -> None:
+    written = write(files, "data/1", IDS, spark.range(0, 3, 1, 1))
+    with pytest.raises(AlreadyExists, match="data/1"):
+        write(files, "data/1", IDS, spark.range(3))
+    assert paths(files) == [one.path for one in written]

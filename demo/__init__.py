@@ -1,0 +1,1 @@
+"""A first look at Lakebed: `python -m demo`. `__main__` tells the story; the other files ask, compare and print."""

@@ -1,0 +1,57 @@
+"""TPC-H: the raw files, and what DuckDB has to read to see what a line of the lake should hold."""
+
+import shutil
+import subprocess
+import sys
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow
+
+NAMES = ("orders", "lineitem")
+YEAR = "o_orderdate >= '1998-01-01'"
+SHIFT = 1_000_000_000  # more than any key of TPC-H at this scale
+
+# Columns that are left out become null.
+THREE_ORDERS = pyarrow.Table.from_pylist(
+    [
+        {"o_orderkey": 1, "o_custkey": 7, "o_totalprice": Decimal("19.99"), "o_orderdate": date(2026, 11, 1)},
+        {"o_orderkey": 2, "o_custkey": 7, "o_totalprice": Decimal("0.01"), "o_orderdate": date(2026, 11, 2)},
+        {"o_orderkey": 3, "o_custkey": 8, "o_totalprice": None, "o_orderdate": date(2026, 11, 3)},
+    ]
+)
+
+
+def make_files(folder: Path, scale: float) -> None:
+    """Write orders and lineitem as one Parquet file each, unless they are there."""
+    if folder.exists():
+        return
+    unfinished = folder.with_name(f"{folder.name}-unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    generator = Path(sys.executable).with_name("tpchgen-cli")
+    tables = ("--tables", ",".join(NAMES))
+    subprocess.run([generator, "parquet", "-s", str(scale), *tables, "-o", unfinished, "--quiet"], check=True)
+    unfinished.rename(folder)
+
+
+def on_main(files: Path) -> dict[str, str]:
+    """What DuckDB selects from instead of a table of the trunk: the raw file."""
+    return {name: f"'{files / name}.parquet'" for name in NAMES}
+
+
+def on_branch(files: Path) -> dict[str, str]:
+    """The raw file, its rows of 1998 again with other keys, and the three orders."""
+    raw = on_main(files)
+    keys = f"SELECT o_orderkey FROM {raw['orders']} WHERE {YEAR}"
+    orders = f"SELECT * REPLACE (o_orderkey + {SHIFT} AS o_orderkey) FROM {raw['orders']} WHERE {YEAR}"
+    lines = f"SELECT * REPLACE (l_orderkey + {SHIFT} AS l_orderkey) FROM {raw['lineitem']} WHERE l_orderkey IN ({keys})"
+    return {
+        "orders": f"(FROM {raw['orders']} UNION ALL {orders} UNION ALL BY NAME FROM three_orders)",
+        "lineitem": f"(FROM {raw['lineitem']} UNION ALL {lines})",
+    }
+
+
+def nowhere(files: Path) -> dict[str, str]:
+    """Tables without rows."""
+    return {name: f"(FROM {source} LIMIT 0)" for name, source in on_main(files).items()}

@@ -1,0 +1,90 @@
+"""The demo, on little data."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from pyspark.sql import SparkSession
+
+import lakebed
+from demo.__main__ import ask, load, tell
+from demo.page import compare, expect
+from demo.tpch import NAMES, make_files, on_main
+
+SCALE = 0.001
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo") / "tpch"
+    make_files(folder, SCALE)
+    return folder
+
+
+def test_the_story_is_told_to_its_end(
+    spark: SparkSession, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tell(spark, files, tmp_path / "lake")
+    said = capsys.readouterr().out
+    assert "● Ask dev as it was" in said
+    assert "three orders" in said.rpartition("● Look at the log")[2]
+    assert "1,500 rows" in said, "TPC-H has 1,500 orders at this scale"
+
+
+def test_the_data_is_made_once(files: Path) -> None:
+    made = {path: path.stat().st_mtime_ns for path in files.iterdir()}
+    assert {path.stem for path in made} == set(NAMES)
+    make_files(files, SCALE)
+    assert {path: path.stat().st_mtime_ns for path in files.iterdir()} == made
+
+
+def test_one_cent_in_one_row_of_the_raw_files_ends_the_demo(spark: SparkSession, tmp_path: Path) -> None:
+    files = tmp_path / "tpch"
+    make_files(files, SCALE)
+    frames = {name: spark.read.parquet(str(files / f"{name}.parquet")) for name in NAMES}
+    with lakebed.connect(tmp_path / "lake") as lake:
+        main = lake.catalog()
+        main.create_namespace("tpch")
+        for name, frame in frames.items():
+            main.create_table(f"tpch.{name}", frame.schema)
+        load(main, frames)
+        ask(spark, main, on_main(files))
+        _add_a_cent(files / "orders.parquet")
+        with pytest.raises(SystemExit) as ended:
+            ask(spark, main, on_main(files))
+    said = str(ended.value.code)  # text, so the exit code is 1
+    assert "DIFFERENT: How many orders of each status" in said
+    assert "only from Spark" in said and "only from Lakebed" in said and "only from DuckDB" in said
+
+
+def _add_a_cent(path: Path) -> None:
+    table = pyarrow.parquet.read_table(path)
+    at = table.column_names.index("o_totalprice")
+    first, *others = table["o_totalprice"].to_pylist()
+    prices = pyarrow.array([first + Decimal("0.01"), *others], table.schema.field(at).type)
+    pyarrow.parquet.write_table(table.set_column(at, table.schema.field(at), prices), path)
+
+
+def test_a_row_that_one_engine_lacks_ends_the_demo() -> None:
+    ours, theirs = pyarrow.table({"key": [3, 1]}), pyarrow.table({"key": [1, 2, 3]})
+    with pytest.raises(SystemExit, match="only from DuckDB: 2"):
+        compare("Which", {"Spark": ours, "DuckDB": theirs}, reference="DuckDB")
+
+
+def test_a_row_that_comes_twice_ends_the_demo() -> None:
+    ours, theirs = pyarrow.table({"key": [1, 2, 2]}), pyarrow.table({"key": [1, 2]})
+    with pytest.raises(SystemExit, match="Spark: 3 rows; DuckDB: 2 rows"):
+        compare("Which", {"Spark": ours, "DuckDB": theirs}, reference="DuckDB")
+
+
+def test_the_order_of_rows_and_the_names_of_columns_mean_nothing() -> None:
+    ours, theirs = pyarrow.table({"a": [3, None, 1]}), pyarrow.table({"b": [1, 3, None]})
+    compare("Which", {"Spark": ours, "DuckDB": theirs}, reference="DuckDB")
+
+
+def test_what_has_to_be_so_ends_the_demo_when_it_is_not() -> None:
+    expect("tables", [], [])
+    with pytest.raises(SystemExit, match="tables: expected 0, found 1"):
+        expect("tables", 1, 0)

@@ -4,7 +4,19 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import ancestors, commit, create, growth, listing, processes, table
+from bench import (
+    ancestors,
+    append,
+    append_growth,
+    commit,
+    create,
+    growth,
+    listing,
+    processes,
+    spark_append,
+    spark_scan,
+    table,
+)
 from bench.figure import Figure, Measured
 from bench.machine import calm_sync_seconds, machine, sync_seconds
 
@@ -18,6 +30,10 @@ FIGURES = (
     listing.FIGURE,
     ancestors.FIGURE,
     *processes.FIGURES,
+    append.FIGURE,
+    append_growth.FIGURE,
+    spark_scan.FIGURE,
+    spark_append.FIGURE,
 )
 
 

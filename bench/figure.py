@@ -37,15 +37,20 @@ class Measured:
     syncs: tuple[float, float]
 
 
-def ratio(what: str, pairs: Pairs, *, at_most: float | None = None) -> Row:
+def ratio(what: str, pairs: Pairs, *, at_most: float | None = None, at_least: float | None = None) -> Row:
     """How many times as long the first took: the median of the rounds' ratios, and how far they were apart."""
     times = pairs.ratios()
     middle = median(times)
     detail = f"{shown(pairs.ours())} against {shown(pairs.theirs())}; rounds {min(times):.2f}–{max(times):.2f}"
     if pairs.busy:
         detail += f"; the disk was busy in {pairs.busy} of {len(times)}"
-    goal = None if at_most is None else f"≤ {at_most:g}×"
-    return Row(what, f"{middle:.2f}×", detail, goal, None if at_most is None or pairs.busy else middle <= at_most)
+    if at_most is not None:
+        goal, met = f"≤ {at_most:g}×", middle <= at_most
+    elif at_least is not None:
+        goal, met = f"≥ {at_least:g}×", middle >= at_least
+    else:
+        return Row(what, f"{middle:.2f}×", detail)
+    return Row(what, f"{middle:.2f}×", detail, goal, None if pairs.busy else met)
 
 
 def duration(what: str, seconds: float, detail: str, *, at_most: float | None = None) -> Row:

@@ -1,6 +1,7 @@
 """Types of columns as Arrow has them, both ways."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import pyarrow
 
@@ -82,6 +83,7 @@ def arrow_schema(schema: Schema) -> pyarrow.Schema:
     return pyarrow.schema([_field(one, _shown_field) for one in schema.fields])
 
 
+@lru_cache(maxsize=256)  # an append of one row asks twice, at 60 µs each
 def file_schema(schema: Schema) -> pyarrow.Schema:
     """The schema of a data file: the columns by their names in the files, with field ids on every level."""
     return pyarrow.schema([_field(one, _stored_field) for one in schema.fields])

@@ -1,9 +1,10 @@
 """Where catalogs live, and which line of which one a handle works on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
 from lakebed.catalog.schemas import Schemas
+from lakebed.catalog.whereabouts import Whereabouts
 from lakebed.files import Files
 from lakebed.metastore import Line, Metastore
 
@@ -20,6 +21,7 @@ class Home:
     schemas: Schemas
     project: str
     author: str = ""
+    whereabouts: Whereabouts = field(default_factory=Whereabouts)
 
 
 @dataclass(frozen=True, slots=True)

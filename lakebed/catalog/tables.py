@@ -88,7 +88,7 @@ def drop_table(work: Work, table: str) -> None:
 
 def table_state(work: Work, table: str) -> TableState:
     """The table as the work sees it, or `NotFound`."""
-    work.load((table, one) for one in (Attribute.LIFE, Attribute.SCHEMA, Attribute.STORAGE))
+    work.load_with_path(table, Attribute.SCHEMA, Attribute.STORAGE)
     work.path(table)
     named = cast("pb.TableSchema | None", work.attribute(table, Attribute.SCHEMA))
     storage = cast("pb.TableStorage | None", work.attribute(table, Attribute.STORAGE))

@@ -50,16 +50,21 @@ class Work:
     def load(self, wanted: Iterable[tuple[str, Attribute]]) -> None:
         """Read attributes that will be asked for, in one round trip."""
         new = [one for one in dict.fromkeys(wanted) if one not in self._loaded]
-        states = self._reader.attributes(new) if new else []
-        self._loaded.update(
-            (one, None if found is None else found.record) for one, found in zip(new, states, strict=True)
-        )
+        if new:
+            for one, found in zip(new, self._reader.attributes(new), strict=True):
+                self._loaded[one] = None if found is None else found.record
+
+    def load_with_path(self, object_id: str, *attributes: Attribute) -> None:
+        """Read an object's attributes and, as far as it can be guessed, the lives of what it is in, together."""
+        lives = ((one, Attribute.LIFE) for one in self.home.whereabouts.guess(object_id, self.top))
+        self.load([*((object_id, attribute) for attribute in attributes), *lives])
 
     def life(self, object_id: str) -> LifeRecord | None:
         """Where an object is, whether it was dropped; None if there never was such a one."""
         if object_id in self._lives:
             return self._lives[object_id]
-        self.load([(object_id, Attribute.LIFE)])
+        if (object_id, Attribute.LIFE) not in self._loaded:
+            self.load_with_path(object_id)
         return cast("LifeRecord | None", self._loaded[object_id, Attribute.LIFE])
 
     def path(self, object_id: str) -> tuple[LifeRecord, ...]:
@@ -75,6 +80,7 @@ class Work:
                     expected=f"an object that is alive at version {self.base}",
                 )
             lives.append(life)
+            self.home.whereabouts.learn(inner, life.container_id)
             inner = life.container_id
         return tuple(reversed(lives))
 

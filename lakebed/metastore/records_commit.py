@@ -75,12 +75,15 @@ def attempt(transaction: Transaction, incarnation: int, ancestors: Ancestors, ch
     for object_id in written:
         heads.require_alive(object_id)
     validate(transaction, heads, change)
-    _write_placement(transaction, incarnation, change, placement)
-    _write_attributes(transaction, incarnation, heads, change)
-    for data in change.data:
-        _write_data(transaction, incarnation, heads, change, data)
+    # All that still reads comes before the stamped writes, which every later read would have to look through.
+    deltas = [_delta(transaction, heads, change, data) for data in change.data]
     for (table, kind, body_id), body in change.bodies.items():
         bodies.save_body(transaction, table, kind, body_id, body)
+    _write_placement(transaction, incarnation, change, placement)
+    _write_attributes(transaction, incarnation, heads, change)
+    for data, delta in zip(change.data, deltas, strict=True):
+        cell = layout.attribute_cell(data.partition, Attribute.DATA)
+        cells.save(transaction, incarnation, change.line.id, cell, _SOME_DATA, codec.encode(delta))
     _write_commit(transaction, incarnation, change)
     return None
 
@@ -142,7 +145,8 @@ def _index_fork(transaction: Transaction, heads: Heads, object_id: str, new: pb.
         )
 
 
-def _write_data(transaction: Transaction, incarnation: int, heads: Heads, change: Change, data: DataChange) -> None:
+def _delta(transaction: Transaction, heads: Heads, change: Change, data: DataChange) -> pb.TableHistory:
+    """The delta that follows the newest one, with ids that nobody else has."""
     cell = layout.attribute_cell(data.partition, Attribute.DATA)
     newest = heads.row(cell)
     if newest is not None and newest.line == change.line.id:
@@ -156,7 +160,7 @@ def _write_data(transaction: Transaction, incarnation: int, heads: Heads, change
         raise Invalid(
             "a fold answers a delta", subject=data.partition, expected="TableHistory", found=type(delta).__name__
         )
-    cells.save(transaction, incarnation, change.line.id, cell, _SOME_DATA, codec.encode(delta))
+    return delta
 
 
 def _save(

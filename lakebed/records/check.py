@@ -44,6 +44,8 @@ _SHAPES: dict[Space, tuple[type, ...]] = {
 _NAMES = (pb.ObjectName, pb.TableObjectName)
 _DROPPED_NAMES = (pb.DroppedObjectName, pb.DroppedTableObjectName)
 
+_REMEMBERED_COMMITS = 256
+
 _Judge = Callable[[Reads, bytes, bytes], Iterator[str]]
 
 
@@ -80,7 +82,7 @@ def check(store: Store) -> list[str]:
         Space.LISTING: _listing,
         Space.COMMIT: _commit,
         Space.LOG: _log,
-        Space.TABLE_COMMIT: _table_commit,
+        Space.TABLE_COMMIT: _TableCommits(),
         Space.ALLOCATOR: _allocator,
         Space.BODY: _body,
         Space.OPERATIONS: _operations,
@@ -409,17 +411,34 @@ def _log(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
         yield from _says(reads.get(own) is None, f"object {object_id} has no commit of its own for it")
 
 
-def _table_commit(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
-    entry, version = _entry(key, value), layout.key_version(key)
-    own = _record(value, (pb.TableCommit,))
-    event = _event(reads, entry.line, version)
-    commit = None if event is None else load_commits(reads, [layout.id_text(b"\x30" + event)])[0]
-    if commit is None:
-        yield "its line has no commit of its version"
-        return
-    object_id = layout.id_text(entry.rest[:ID_SIZE])
-    expected = [operation for operation in commit.record.operations if operation.object_id == object_id]
-    yield from _says(not expected or list(own.operation) != expected, "its operations are not those of the commit")
+class _TableCommits:
+    """Judges table commits, and remembers what some commits did by object: one may have made thousands of tables."""
+
+    def __init__(self) -> None:
+        self._done: dict[bytes, dict[str, list[pb.Operation]]] = {}
+
+    def __call__(self, reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+        entry, version = _entry(key, value), layout.key_version(key)
+        own = _record(value, (pb.TableCommit,))
+        event = _event(reads, entry.line, version)
+        done = None if event is None else self._operations(reads, event)
+        if done is None:
+            yield "its line has no commit of its version"
+            return
+        expected = done.get(layout.id_text(entry.rest[:ID_SIZE]))
+        yield from _says(list(own.operation) != expected, "its operations are not those of the commit")
+
+    def _operations(self, reads: Reads, event: bytes) -> dict[str, list[pb.Operation]] | None:
+        if event not in self._done:
+            [commit] = load_commits(reads, [layout.id_text(b"\x30" + event)])
+            if commit is None:
+                return None
+            if len(self._done) >= _REMEMBERED_COMMITS:
+                self._done.clear()
+            done = self._done[event] = {}
+            for operation in commit.record.operations:
+                done.setdefault(operation.object_id, []).append(operation)
+        return self._done[event]
 
 
 def _operations(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:

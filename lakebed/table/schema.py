@@ -46,6 +46,13 @@ class Schema:
         """The highest id of a field, nested ones included; 0 without any."""
         return max(_ids(self.fields), default=0)
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.fields, self.id))
+
     @cached_property
     def _by_name(self) -> dict[str, Field]:
         return {folded_column(one.name): one for one in self.fields}

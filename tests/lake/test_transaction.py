@@ -332,3 +332,11 @@ def test_what_was_moved_to_a_place_that_went_again_can_be_dropped(main, orders):
     assert main.tables(recursive=True) == []
     assert [one.name for one in main.namespaces()] == ["sales"]
     main.create_table("sales.orders", {"id": "long"})
+
+
+def test_a_transaction_of_many_new_tables_does_not_time_out(main):
+    """Each one's reads looked through the writes of all before it: 1,500 took longer than a transaction may."""
+    with main.transaction("many") as tx:
+        for number in range(1500):
+            tx.create_table(f"t{number}", {"x": "int"})
+    assert len(main.tables()) == 1500

@@ -39,18 +39,8 @@ def in_turn(
     each: int,
     calm: Callable[[], bool] = lambda: True,
 ) -> Pairs:
-    """Each work answers its own time, so that it can prepare itself unseen; ours goes first in each turn.
-
-    A round that was not `calm` before and after is done again, up to three times as many as asked for. What is judged
-    is the disk and never the outcome.
-    """
-    good, busy = [], []
-    while len(good) < rounds and len(good) + len(busy) < 3 * rounds:
-        before = calm()
-        done = _columns([(ours(), theirs()) for _ in range(each)])
-        (good if calm() and before else busy).append(done)
-    missing = rounds - len(good)
-    return Pairs(good + busy[:missing], missing)
+    """Each work answers its own time, so that it can prepare itself unseen; ours goes first in each turn."""
+    return _in_rounds(lambda: _columns([(ours(), theirs()) for _ in range(each)]), rounds, calm)
 
 
 def in_blocks(
@@ -65,10 +55,18 @@ def in_blocks(
 
     For works of very different length: what takes 100 ms leaves nothing in the caches for what takes 3.
     """
+    return _in_rounds(lambda: ([ours() for _ in range(each)], [theirs() for _ in range(each)]), rounds, calm)
+
+
+def _in_rounds(run: Callable[[], tuple[list[float], list[float]]], rounds: int, calm: Callable[[], bool]) -> Pairs:
+    """A round that was not `calm` before and after is done again, up to three times as many as asked for.
+
+    What is judged is the disk and never the outcome.
+    """
     good, busy = [], []
     while len(good) < rounds and len(good) + len(busy) < 3 * rounds:
         before = calm()
-        done = [ours() for _ in range(each)], [theirs() for _ in range(each)]
+        done = run()
         (good if calm() and before else busy).append(done)
     missing = rounds - len(good)
     return Pairs(good + busy[:missing], missing)

@@ -8,7 +8,7 @@ from typing import cast
 from lakebed.catalog.commits import EPOCH
 from lakebed.catalog.deltas import Delta, added
 from lakebed.catalog.names import spelled
-from lakebed.catalog.namespaces import name_of
+from lakebed.catalog.objects import name_of
 from lakebed.catalog.tables import TableState, table_state
 from lakebed.catalog.work import Work
 from lakebed.errors import Conflict, Corrupt, NotFound

@@ -6,7 +6,7 @@ from typing import cast
 
 from lakebed.catalog.deltas import Delta
 from lakebed.catalog.names import Name, parse_name, spelled
-from lakebed.catalog.namespaces import copied, find, free_place, name_of
+from lakebed.catalog.objects import find, free_place
 from lakebed.catalog.properties import check_properties
 from lakebed.catalog.schemas import KIND
 from lakebed.catalog.work import Work
@@ -65,25 +65,6 @@ def create_table(
 def find_table(work: Work, name: Name) -> str:
     """The id of the table with this name, or `NotFound`."""
     return find(work, parse_name(name), pb.TABLE)
-
-
-def rename_table(work: Work, table: str, new_name: Name) -> None:
-    """Give a table another name, in another namespace too. Its id, its history and its files stay."""
-    old = name_of(work, table)
-    parent, own = free_place(work, parse_name(new_name), but=table)
-    record = copied(work, table)
-    record.container_id, record.name = parent, own
-    work.put_life(table, record)
-    work.note(Operation("rename", table, spelled(old), detail=spelled(parse_name(new_name))))
-
-
-def drop_table(work: Work, table: str) -> None:
-    """Free the table's name at once. Its history and files stay."""
-    name = name_of(work, table)
-    record = copied(work, table)
-    record.dropped, record.drop_type = True, pb.MARKED
-    work.put_life(table, record)
-    work.note(Operation("drop", table, spelled(name)))
 
 
 def table_state(work: Work, table: str) -> TableState:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from lakebed.catalog.log import newest_commit
 from lakebed.catalog.names import Name, shown_name
-from lakebed.catalog.namespaces import name_of
+from lakebed.catalog.objects import name_of
 from lakebed.catalog.scopes import Scope
 from lakebed.lake.propertied import Propertied
 from lakebed.store import Version

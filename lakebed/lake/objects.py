@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from uuid import UUID
 
-from lakebed.catalog import namespaces, tables
+from lakebed.catalog import namespaces, objects, tables
 from lakebed.catalog.commits import Commit, Request
 from lakebed.catalog.names import Name, parse_name
 from lakebed.catalog.properties import check_properties
@@ -53,7 +53,7 @@ class Objects(Propertied):
         return [Namespace(one, self._scope) for one in self._listed(pb.NAMESPACE, namespace, prefix, recursive)]
 
     def namespace_exists(self, name: Name) -> bool:
-        return namespaces.exists(self._scope.read(), name, pb.NAMESPACE)
+        return objects.exists(self._scope.read(), name, pb.NAMESPACE)
 
     def rename_namespace(
         self,
@@ -66,11 +66,9 @@ class Objects(Propertied):
     ) -> Commit | None:
         """Give a namespace another name; all that is in it goes with it."""
         request = Request("rename_namespace", (parse_name(name), parse_name(new_name)), message, author, event_id)
-
-        def rename(work: Work) -> None:
-            namespaces.rename_namespace(work, namespaces.find_namespace(work, name), new_name)
-
-        return self._scope.change(rename, request)
+        return self._scope.change(
+            lambda work: objects.rename(work, namespaces.find_namespace(work, name), new_name), request
+        )
 
     def drop_namespace(
         self,
@@ -83,7 +81,7 @@ class Objects(Propertied):
     ) -> Commit | None:
         """Drop a namespace; one that is not empty only with `cascade`, and then with all that it holds."""
         request = Request("drop_namespace", (parse_name(name), cascade), message, author, event_id)
-        drop = namespaces.drop_namespace_and_all if cascade else namespaces.drop_namespace
+        drop = objects.drop if cascade else namespaces.drop_empty
         return self._scope.change(lambda work: drop(work, namespaces.find_namespace(work, name)), request)
 
     # Tables
@@ -117,7 +115,7 @@ class Objects(Propertied):
         return [Table(one, self._scope) for one in self._listed(pb.TABLE, namespace, prefix, recursive)]
 
     def table_exists(self, name: Name) -> bool:
-        return namespaces.exists(self._scope.read(), name, pb.TABLE)
+        return objects.exists(self._scope.read(), name, pb.TABLE)
 
     def rename_table(
         self,
@@ -130,9 +128,7 @@ class Objects(Propertied):
     ) -> Commit | None:
         """Give a table another name, in another namespace too. Its id, history and files stay."""
         request = Request("rename_table", (parse_name(name), parse_name(new_name)), message, author, event_id)
-        return self._scope.change(
-            lambda work: tables.rename_table(work, tables.find_table(work, name), new_name), request
-        )
+        return self._scope.change(lambda work: objects.rename(work, tables.find_table(work, name), new_name), request)
 
     def drop_table(
         self,
@@ -144,7 +140,7 @@ class Objects(Propertied):
     ) -> Commit | None:
         """Drop a table: its name is free at once, its past stays readable."""
         request = Request("drop_table", (parse_name(name),), message, author, event_id)
-        return self._scope.change(lambda work: tables.drop_table(work, tables.find_table(work, name)), request)
+        return self._scope.change(lambda work: objects.drop(work, tables.find_table(work, name)), request)
 
     @property
     def _owner(self) -> str:
@@ -160,5 +156,5 @@ class Objects(Propertied):
     def _listed(self, kind: int, namespace: Name | None, prefix: str | None, recursive: bool) -> list[str]:
         work = self._scope.read()
         parent = work.top if namespace is None else namespaces.find_namespace(work, namespace)
-        found = (namespaces.descendants if recursive else namespaces.children)(work, parent, kind, prefix or "")
+        found = (objects.descendants if recursive else objects.children)(work, parent, kind, prefix or "")
         return [child.id for child in found]

@@ -11,7 +11,7 @@ from lakebed.catalog.commits import Commit, Request
 from lakebed.catalog.log import log, newest_commit
 from lakebed.catalog.moments import Moment, find_version
 from lakebed.catalog.names import Name, parse_name, shown_name
-from lakebed.catalog.namespaces import name_of
+from lakebed.catalog.objects import name_of, rename
 from lakebed.catalog.scopes import Pinned, Scope
 from lakebed.catalog.snapshots import SnapshotInfo
 from lakebed.catalog.tables import TableState, table_state
@@ -163,7 +163,7 @@ class Table(Propertied):
     ) -> Commit | None:
         """Give the table another name, in another namespace too. Its id, history and files stay."""
         request = Request("rename_table", (self.id, parse_name(new_name)), message, author, event_id)
-        return self._scope.change(lambda work: tables.rename_table(work, self.id, new_name), request)
+        return self._scope.change(lambda work: rename(work, self.id, new_name), request)
 
     def _planned(self, where: str | None) -> tuple[TableState, list[DataFileRef], Filter | None]:
         work = self._scope.read()

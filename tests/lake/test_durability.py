@@ -1,0 +1,70 @@
+"""What a commit makes visible is on the disk before it: files first, then the folders that they are in (ME-13)."""
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+
+@pytest.fixture
+def events(main, monkeypatch):
+    """What is synced, by its path, and the commits between."""
+    seen = []
+    sync, metastore = os.fsync, main._scope.home.metastore
+    commit = metastore.commit
+
+    def recorded_sync(descriptor):
+        sync(descriptor)
+        seen.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+
+    def recorded_commit(change):
+        seen.append("commit")
+        return commit(change)
+
+    monkeypatch.setattr(os, "fsync", recorded_sync)
+    monkeypatch.setattr(metastore, "commit", recorded_commit)
+    return seen
+
+
+def assert_durable(table, events):
+    """Every file of the table, and each folder from there up to the lake, was synced, in this order, then committed."""
+    done = events[: events.index("commit")]
+    root = table._scope.home.files.root
+    paths = table.scan().files()
+    assert paths
+    for path in paths:
+        file = Path(root, path)
+        assert str(file) in done
+        assert str(file.parent) in done[done.index(str(file)) :]
+        assert file.stat().st_size > 0
+    return done
+
+
+def test_what_arrow_wrote_is_on_the_disk_before_the_commit(main, events):
+    table = main.create_table("t", {"id": "long"})
+    events.clear()
+    table.append(pa.table({"id": [1, 2, 3]}))
+    assert_durable(table, events)
+
+
+def test_what_spark_wrote_is_on_the_disk_before_the_commit(main, events, spark):
+    table = main.create_table("t", {"id": "long"})
+    events.clear()
+    table.append(spark.range(0, 100, 1, 3))
+    done = assert_durable(table, events)
+    assert len(table.scan().files()) == 3
+    folder = str(Path(table._scope.home.files.root, table.scan().files()[0]).parent)
+    assert os.path.dirname(folder) in done  # the job's folder is new in it
+    table.append(spark.range(100, 200, 1, 2))  # and another job finds a folder of its own
+    assert table.scan().count() == 200
+
+
+def test_a_large_manifest_is_on_the_disk_before_the_commit(main, events, monkeypatch):
+    table = main.create_table("t", {"id": "long"})
+    monkeypatch.setattr("lakebed.catalog.deltas.INLINE_BYTES", 10)
+    events.clear()
+    table.append(pa.table({"id": [1]}))
+    done = assert_durable(table, events)
+    [manifest] = [path for path in done if "/metadata/" in path and not path.endswith("/metadata")]
+    assert os.path.dirname(manifest) in done[done.index(manifest) :]

@@ -80,5 +80,5 @@ def _refused(unfit: list[Misfit], schema: Schema) -> Invalid:
         subject=unfit[0].path if len(unfit) == 1 else "",
         expected=", ".join(f"{one.name} {one.type}{' not null' if one.required else ''}" for one in schema.fields),
         found="; ".join(map(str, unfit)),
-        advice="Cast, rename or drop these columns, or evolve the table first.",
+        advice="Cast, rename or drop these columns first.",
     )

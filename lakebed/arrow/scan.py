@@ -1,5 +1,6 @@
 """A scan: rows of one snapshot, asked for by filter, columns and limit."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -61,8 +62,12 @@ class Scan:
         return sum(batch.num_rows for batch in self._limited(self._passing(self._table.select([]))))
 
     def files(self) -> list[str]:
-        """The paths of the files that a read opens; with a filter and a limit, at most these."""
-        return [one.path for one in self._opened()]
+        """The files that a read opens, as other engines open them; with a filter and a limit, at most these."""
+        return [self._files.location(one.path) for one in self._opened()]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows for whoever takes Arrow's C stream: pyarrow, polars, DuckDB, `append` of another table."""
+        return self.to_batches().__arrow_c_stream__(requested_schema)
 
     def _batches(self) -> Iterator[pyarrow.RecordBatch]:
         return self._limited(self._passing(self.schema))
@@ -100,8 +105,10 @@ class Scan:
 
 
 def _checked_limit(limit: int | None) -> int | None:
-    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0):
-        return limit
+    if limit is None:
+        return None
+    if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0:
+        return min(limit, sys.maxsize)
     raise Invalid("the limit is no number of rows", expected="0 or more, or None", found=repr(limit))
 
 

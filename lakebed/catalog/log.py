@@ -7,9 +7,12 @@ from lakebed.catalog.commits import Commit, commit_of
 from lakebed.catalog.moments import microseconds
 from lakebed.catalog.work import Work
 from lakebed.errors import Invalid
+from lakebed.metastore import AttributeRead, DataRead
+from lakebed.records.layout import Attribute
 from lakebed.store import Version
 
 PAGE = 200
+_ATTRIBUTES = (Attribute.LIFE, Attribute.PROPERTIES, Attribute.SCHEMA, Attribute.STORAGE)
 
 
 def log(
@@ -32,6 +35,14 @@ def log(
             break
         found.append(commit)
     return found
+
+
+def read_all(work: Work, object_id: str, partition: str | None = None) -> None:
+    """Count everything about an object as read: who asks for its last commit relies on that there is no later one."""
+    for attribute in _ATTRIBUTES:
+        work.read(AttributeRead(object_id, attribute))
+    if partition is not None:
+        work.read(DataRead(partition))
 
 
 def newest_commit(work: Work, object_id: str | None = None) -> Version | None:

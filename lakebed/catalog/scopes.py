@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import RLock
 from typing import Protocol
 
 from lakebed.catalog.commits import Commit, Request, check_event_id, commit_of
 from lakebed.catalog.home import Home, Ref
 from lakebed.catalog.work import Work
-from lakebed.errors import Conflict, Forbidden, Invalid, LakebedError, OutcomeUnknown
+from lakebed.errors import AlreadyExists, Conflict, Forbidden, Invalid, LakebedError, NotFound, OutcomeUnknown
 from lakebed.metastore import Commit as StoredCommit
 from lakebed.metastore import new_id
 from lakebed.store import Version
@@ -55,6 +56,16 @@ class Live:
         if known is not None:
             return known
         event = new_id() if request.event_id is None else check_event_id(request.event_id)
+        try:
+            return self._attempts(do, request, event, seen)
+        except LakebedError:
+            # The same call may have been made by somebody else meanwhile, and its effect be what this one met.
+            known = self.replayed(request)
+            if known is None:
+                raise
+            return known
+
+    def _attempts(self, do: Do, request: Request, event: str, seen: Work | None) -> Commit:
         for _ in range(ATTEMPTS - 1):
             try:
                 return self._attempt(do, request, event, seen)
@@ -111,6 +122,7 @@ class Open:
         self._known: StoredCommit | None = None
         self._work: Work | None = None
         self._begun = False
+        self._lock = RLock()  # threads may write files side by side; what they add to the work comes one by one
 
     def begin(self) -> None:
         """Take the newest version as the base; of a transaction that comes again, the base that it had."""
@@ -127,21 +139,24 @@ class Open:
         return self._work
 
     def change(self, do: Do, request: Request, seen: Work | None = None) -> None:
-        work = self.read()
-        self._check_untold(request)
-        do(work)
+        with self._lock:
+            work = self.read()
+            self._check_untold(request)
+            do(work)
 
     def replayed(self, request: Request) -> Commit | None:
-        """Of a transaction that comes again, every change was made already: what is done now is thrown away."""
+        """None: of a transaction that comes again every change is made again, seen inside it, and thrown away."""
         self.read()
         self._check_untold(request)
-        return None if self._known is None else commit_of(self._known)
+        return None
 
     def commit(self) -> Commit:
         """End the transaction and make its changes, all at once."""
-        work = self.read()
-        self._work = None
+        with self._lock:
+            work = self.read()
+            self._work = None
         if self._known is not None:
+            work.discard()
             return commit_of(self._known)
         try:
             commit = _committed(work, self._request, self._event)
@@ -155,9 +170,10 @@ class Open:
 
     def close(self) -> None:
         """End the transaction and forget its changes."""
-        if self._work is not None:
-            self._work.discard()
-        self._work = None
+        with self._lock:
+            if self._work is not None:
+                self._work.discard()
+            self._work = None
 
     @property
     def _subject(self) -> str:
@@ -175,11 +191,27 @@ class Open:
 def _committed(work: Work, request: Request, event: str) -> StoredCommit:
     try:
         return work.home.metastore.commit(work.change(request, event))
-    except OutcomeUnknown:
+    except OutcomeUnknown as error:
+        error.subject = f"event id {event}"
+        error.advice = "It was written wholly or not at all: make the same call again with this event id."
         raise
+    except (AlreadyExists, NotFound) as error:
+        # At the base the name was free and the object there: somebody else changed that since.
+        work.discard_manifests()
+        raise _lost(error) from error
     except LakebedError:
         work.discard_manifests()
         raise
+
+
+def _lost(error: LakebedError) -> Conflict:
+    return Conflict(
+        f"what this change relied on was changed by somebody else: {error.problem}",
+        subject=error.subject,
+        expected=error.expected,
+        found=error.found,
+        advice="Look at what is there now, and decide anew.",
+    )
 
 
 def find_replayed(home: Home, ref: Ref, request: Request) -> StoredCommit | None:

@@ -1,6 +1,7 @@
 """A line at a version with changes on top: what every read and every change of the catalog works in."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import cast
 
 from google.protobuf.message import Message
@@ -34,6 +35,7 @@ class Work:
         self._attributes: dict[tuple[str, Attribute], Message] = {}
         self._bodies: dict[tuple[str, str, int], bytes] = {}
         self._operations: list[Operation] = []
+        self._inserts: dict[tuple[str, str], int] = {}
         self._manifests: list[str] = []
         self.deltas: dict[str, Delta] = {}
 
@@ -156,8 +158,15 @@ class Work:
         return self._bodies.get((table, kind, body_id))
 
     def note(self, operation: Operation) -> None:
-        """Add what was done to the commit's operations."""
-        self._operations.append(operation)
+        """Add what was done to the commit's operations; of many inserts into one table it has one, with their sums."""
+        key = (operation.type, operation.object_id)
+        if operation.type != "insert" or key not in self._inserts:
+            self._inserts[key] = len(self._operations)
+            self._operations.append(operation)
+            return
+        before = self._operations[self._inserts[key]]
+        sums = {name: before.counts.get(name, 0) + count for name, count in operation.counts.items()}
+        self._operations[self._inserts[key]] = replace(before, counts={**before.counts, **sums})
 
     def change(self, request: Request, event_id: str) -> Change:
         """All of it as one change. What was created and dropped again is not in it."""

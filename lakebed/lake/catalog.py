@@ -116,7 +116,7 @@ class Catalog(Objects):
                 subject=f"a handle at version {self._version}",
                 advice="Use the handle without at(…), or create a branch at this version and write there.",
             )
-        return Transaction(Open(self._home, self._ref, Request("transaction", (message,), message, author, event_id)))
+        return Transaction(Open(self._home, self._ref, Request("transaction", (), message, author, event_id)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Catalog) and self._scope == other._scope

@@ -65,7 +65,7 @@ class Lake:
         event_id: str | UUID | None = None,
     ) -> Catalog:
         """Make a catalog with nothing in it."""
-        request = Request("create_catalog", (name,), message, author, event_id)
+        request = Request("create_catalog", (self._home.project, name), message, author, event_id)
         return Catalog(self._home, catalogs.create_catalog(self._home, name, request))
 
     def catalog(self, name: str = catalogs.DEFAULT) -> Catalog:
@@ -73,6 +73,8 @@ class Lake:
 
         What follows `#` is a version's number or a time in ISO 8601.
         """
+        if not isinstance(name, str):
+            raise Invalid("a catalog's name is text", expected="name, name@branch or name#version", found=repr(name))
         rest, pinned, pin = name.partition("#")
         own, has_ref, ref = rest.partition("@")
         found = catalogs.find_catalog(self._home, own)
@@ -114,11 +116,16 @@ def _folder(url: str | os.PathLike[str]) -> str:
     text = os.fspath(url) if isinstance(url, str | os.PathLike) else None
     if not isinstance(text, str) or not text:
         raise Invalid("this is not the address of a lake", subject=repr(url), expected="a folder or a file: URL")
+    if "\0" in text:
+        raise Invalid("this is not the address of a lake", subject=repr(url), expected="a folder or a file: URL")
     if text.startswith("file:"):
-        return unquote(urlsplit(text).path)
+        address = urlsplit(text)
+        if address.netloc not in ("", "localhost"):
+            raise Invalid("a file: URL names another machine", subject=text, expected="file:///path")
+        return unquote(address.path)
     if "://" in text:
         raise Invalid("a lake of this kind can't be opened yet", subject=text, expected="a folder or a file: URL")
-    return text
+    return os.path.expanduser(text)
 
 
 def _user() -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from lakebed.catalog.log import newest_commit
+from lakebed.catalog.log import newest_commit, read_all
 from lakebed.catalog.names import Name, shown_name
 from lakebed.catalog.objects import name_of
 from lakebed.catalog.scopes import Scope
@@ -25,7 +25,9 @@ class Namespace(Propertied):
     @property
     def version(self) -> Version | None:
         """The last commit that changed it; None if it is new in a transaction."""
-        return newest_commit(self._scope.read(), self.id)
+        work = self._scope.read()
+        read_all(work, self.id)
+        return newest_commit(work, self.id)
 
     @property
     def _owner(self) -> str:

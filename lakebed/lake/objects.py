@@ -9,6 +9,7 @@ from lakebed.catalog.names import Name, parse_name
 from lakebed.catalog.properties import check_properties
 from lakebed.catalog.scopes import Scope
 from lakebed.catalog.work import Work
+from lakebed.errors import Invalid
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.propertied import Propertied
 from lakebed.lake.schemas import SchemaLike, schema_of
@@ -80,6 +81,8 @@ class Objects(Propertied):
         event_id: str | UUID | None = None,
     ) -> Commit | None:
         """Drop a namespace; one that is not empty only with `cascade`, and then with all that it holds."""
+        if not isinstance(cascade, bool):
+            raise Invalid("cascade is True or False", found=repr(cascade))
         request = Request("drop_namespace", (parse_name(name), cascade), message, author, event_id)
         drop = objects.drop if cascade else namespaces.drop_empty
         return self._scope.change(lambda work: drop(work, namespaces.find_namespace(work, name)), request)
@@ -154,6 +157,8 @@ class Objects(Propertied):
         return made[-1] if commit is None else commit.operations[0].object_id
 
     def _listed(self, kind: int, namespace: Name | None, prefix: str | None, recursive: bool) -> list[str]:
+        if prefix is not None and not isinstance(prefix, str):
+            raise Invalid("a prefix is text", expected="str", found=type(prefix).__name__)
         work = self._scope.read()
         parent = work.top if namespace is None else namespaces.find_namespace(work, namespace)
         found = (objects.descendants if recursive else objects.children)(work, parent, kind, prefix or "")

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from lakebed.catalog import snapshots, tables
 from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.log import log, newest_commit
+from lakebed.catalog.log import log, newest_commit, read_all
 from lakebed.catalog.moments import Moment, find_version
 from lakebed.catalog.names import Name, parse_name, shown_name
 from lakebed.catalog.objects import name_of, rename
@@ -57,13 +57,16 @@ class Table(Propertied):
 
     @property
     def location(self) -> str:
-        """Where its files are, as other engines open it."""
+        """The folder that its files are in, those of all branches and versions together.
+
+        Give another engine the paths of `scan().files()`, never the folder.
+        """
         return self._scope.home.files.location(self._state.location)
 
     @property
     def version(self) -> Version | None:
         """The last commit that changed it; None if it is new in a transaction."""
-        return newest_commit(self._scope.read(), self.id)
+        return newest_commit(self._read_all(), self.id)
 
     @property
     def _owner(self) -> str:
@@ -135,6 +138,8 @@ class Table(Propertied):
         """The table as it was at a version, a time or one of its snapshots; `NotFound` if it was not there then."""
         home, work = self._scope.home, self._scope.read()
         if snapshot is not None:
+            if not isinstance(snapshot, int) or isinstance(snapshot, bool):
+                raise Invalid("a snapshot is named by its number", expected="int", found=repr(snapshot))
             if (moment, version, time) != (None, None, None):
                 raise Invalid("name one moment", expected="a version, a time or a snapshot")
             found = snapshots.find_snapshot(work, table_state(work, self.id), snapshot)
@@ -146,7 +151,7 @@ class Table(Propertied):
 
     def history(self) -> list[Commit]:
         """The commits that changed the table, newest first."""
-        return log(self._scope.read(), object_id=self.id)
+        return log(self._read_all(), object_id=self.id)
 
     def snapshots(self) -> list[SnapshotInfo]:
         """The table's snapshots, newest first."""
@@ -164,6 +169,11 @@ class Table(Propertied):
         """Give the table another name, in another namespace too. Its id, history and files stay."""
         request = Request("rename_table", (self.id, parse_name(new_name)), message, author, event_id)
         return self._scope.change(lambda work: rename(work, self.id, new_name), request)
+
+    def _read_all(self) -> Work:
+        work = self._scope.read()
+        read_all(work, self.id, table_state(work, self.id).partition)
+        return work
 
     def _planned(self, where: str | None) -> tuple[TableState, list[DataFileRef], Filter | None]:
         work = self._scope.read()

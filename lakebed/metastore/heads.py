@@ -86,7 +86,6 @@ class Heads:
                 raise NotFound(
                     f"the {type_name(life.type)} {life.name!r} was dropped",
                     subject=object_id,
-                    advice="Undrop it first.",
                 )
             if object_id in seen:
                 raise Invalid(

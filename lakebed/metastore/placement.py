@@ -126,7 +126,7 @@ def _place_names(
                 f"the name {life.name!r} is taken",
                 subject=f"{type_name(life.type)} {object_id}",
                 found=f"{type_name(holder.type)} {holder.name!r} ({holder.object_id})",
-                advice="Choose another name, or drop or rename what has it.",
+                advice="Choose another name, or open what has it.",
             )
         placement.rows[cell] = _name_value(object_id, life)
     for cell in freed.keys() - taken.keys():

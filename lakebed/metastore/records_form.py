@@ -64,7 +64,7 @@ class RecordsMetastore(Metastore):
                 lambda transaction: attempt(transaction, self._incarnation, self._ancestors, change)
             )
         except TooLarge as error:
-            error.advice = "One commit holds about 10 MB, say 3,000 new tables, and no value above 100 kB: split it."
+            error.advice = "One commit holds about 10 MB, say 2,000 new tables, and no value above 100 kB: split it."
             raise
         if ran.value is not None:
             return ran.value

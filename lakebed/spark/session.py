@@ -11,16 +11,12 @@ from lakebed.spark.java import java_home
 
 APP_NAME = "lakebed"
 
-# For every session that Lakebed answers, a running one too.
+# For a session that Lakebed starts. One that runs already is somebody's, who may have set these on purpose.
 SETTINGS = {
     # Given more than 32 paths, Spark starts a job with one task for each to look at it: 3.9 s for 1,000, without 0.3 s.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000000",
     # The default, INT96, has no statistics. Lakebed's own writes don't need it set; what `df.write` writes does.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-}
-
-# Only for a session that Lakebed starts: in a running one it would change what queries answer.
-START_SETTINGS = {
     # Filters given to Lakebed take a time without a zone as UTC. So a script means the same on every machine.
     "spark.sql.session.timeZone": "UTC",
 }
@@ -41,10 +37,10 @@ def session(lake: HasUrl | None = None, **conf: Any) -> SparkSession:
     if it is a local one.
     """
     builder: SparkSession.Builder = SparkSession.builder
-    settings = dict(SETTINGS)
+    settings: dict[str, Any] = {}
     if not _is_running():
         _prepare(str(conf.get("spark.master", "local")))
-        settings |= START_SETTINGS | {"spark.app.name": f"{APP_NAME} {lake.url}" if lake else APP_NAME}
+        settings = SETTINGS | {"spark.app.name": f"{APP_NAME} {lake.url}" if lake else APP_NAME}
     for key, value in (settings | conf).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

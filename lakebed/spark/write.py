@@ -32,6 +32,10 @@ def write(files: Files, folder: str, schema: Schema, frame: DataFrame) -> list[D
     Nobody sees them before a commit names them. What `fit` refuses is refused before any job. If the job fails, what
     it wrote is removed and Spark's own error goes through; a null in a required column is `Invalid`.
     """
+    if not isinstance(frame, DataFrame) or frame.isStreaming:
+        raise Invalid(
+            "these are no rows to write", expected="a DataFrame that is no stream", found=type(frame).__name__
+        )
     _check_session(frame.sparkSession)
     _check_fresh(files, folder)
     fitted = fit(frame, schema)
@@ -110,5 +114,5 @@ def _null(place: str) -> Invalid:
         subject=place,
         expected="a value in every row",
         found="at least one null",
-        advice="Fill or drop these rows, or make the column optional. Nothing was written.",
+        advice="Fill or drop these rows. Nothing was written.",
     )

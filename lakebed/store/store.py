@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-from lakebed.errors import OutcomeUnknown, TimedOut, Unavailable
+from lakebed.errors import LakebedError, OutcomeUnknown, TimedOut, Unavailable
 from lakebed.store.transaction import Committed, Stale, Transaction
 
 T = TypeVar("T")
@@ -75,18 +75,30 @@ class Store(ABC):
 
 
 def _until(attempt: Callable[[], T], seconds: float, again: tuple[type[Exception], ...]) -> T:
+    """Attempt again after the errors named, for so long.
+
+    Once an attempt's outcome is unknown, whatever fails later says nothing of it: it stays unknown.
+    """
     deadline = time.monotonic() + seconds
     tries = 0
+    unknown: OutcomeUnknown | None = None
     while True:
         try:
             return attempt()
         except again as error:
+            unknown = error if isinstance(error, OutcomeUnknown) else unknown
             tries += 1
             pause = _pause(tries)
             if time.monotonic() + pause > deadline:
+                if unknown is not None:
+                    raise unknown from error
                 if isinstance(error, Stale):
                     raise _given_up(tries, seconds) from error
                 raise
+        except LakebedError as error:
+            if unknown is not None:
+                raise unknown from error
+            raise
         time.sleep(pause)
 
 

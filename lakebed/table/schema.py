@@ -32,13 +32,15 @@ class Schema:
 
     def field(self, name: str) -> Field:
         """The column of this name, compared without case; `Invalid` if there is none."""
-        found = self._by_name.get(folded_column(name))
+        found = self._by_name.get(folded_column(name)) if isinstance(name, str) else None
         if found is None:
             raise Invalid("there is no such column", subject=repr(name), expected=f"one of {', '.join(self.names)}")
         return found
 
     def select(self, names: Iterable[str]) -> "Schema":
         """A schema with these columns, in the order asked for; `Invalid` for one that is not there or comes twice."""
+        if isinstance(names, str):
+            raise Invalid("columns are given as a list of names", subject=repr(names), expected=f"[{names!r}]")
         return Schema([self.field(name) for name in names], self.id)
 
     @property

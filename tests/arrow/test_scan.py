@@ -118,14 +118,14 @@ def test_a_limit_stops_reading(files: LocalFiles, ten: list[DataFileRef]) -> Non
 
 
 def test_files_are_those_that_a_read_opens(files: LocalFiles, ten: list[DataFileRef]) -> None:
-    paths = [one.path for one in ten]
+    paths = [files.location(one.path) for one in ten]
     assert Scan(files, SCHEMA, ten).files() == paths
     assert Scan(files, SCHEMA, ten, where("id = 42 or id > 88")).files() == [paths[4], paths[8], paths[9]]
     assert Scan(files, SCHEMA, ten, limit=11).files() == paths[:2]
     assert Scan(files, SCHEMA, ten, where("id >= 50"), limit=1).files() == paths[5:]
     assert Scan(files, SCHEMA, ten, limit=0).files() == []
     for place in (0, 1, 2, 3, 5, 6, 7):
-        files.delete(paths[place])
+        files.delete(ten[place].path)
     assert ids(Scan(files, SCHEMA, ten, where("id = 42 or id > 88"))) == [42, *range(89, 100)]
 
 

@@ -38,6 +38,9 @@ READS = {
     "data": lambda tx: tx.table("a.one").scan(),
     "some data": lambda tx: tx.table("a.one").scan("id < 10"),
     "snapshots": lambda tx: tx.table("a.one").snapshots(),
+    "version": lambda tx: tx.table("a.one").version,
+    "history": lambda tx: tx.table("a.one").history(),
+    "namespace version": lambda tx: tx.namespace("a").version,
 }
 CHANGES = {
     "append": lambda main: main.table("a.one").append(numbers(5)),
@@ -66,6 +69,9 @@ CLASHES = {
     "data": {"rename", "drop", "drop namespace", "append", "append far away"},
     "some data": {"rename", "drop", "drop namespace", "append"},
     "snapshots": {"rename", "drop", "drop namespace", "append", "append far away"},
+    "version": {"append", "append far away", "rename", "drop", "drop namespace", "set properties"},
+    "history": {"append", "append far away", "rename", "drop", "drop namespace", "set properties"},
+    "namespace version": {"drop namespace", "set namespace properties"},
 }
 
 
@@ -265,3 +271,25 @@ def test_dropping_an_empty_namespace_that_is_filled_meanwhile_fails(lines):
         tx.drop_namespace("empty")
         lines.create_table("empty.new", {"id": "long"})
     assert lines.table_exists("empty.new")
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (lambda main: main.create_table("a.new", {"id": "int"}), lambda tx: tx.create_table("a.new", {"id": "int"})),
+        (lambda main: main.drop_table("a.one"), lambda tx: tx.table("a.one").append(numbers(7))),
+        (lambda main: main.drop_namespace("b", cascade=True), lambda tx: tx.create_table("b.new", {"id": "int"})),
+    ],
+    ids=[
+        "a name that is taken meanwhile",
+        "a table that is dropped meanwhile",
+        "a namespace that is dropped meanwhile",
+    ],
+)
+def test_a_transaction_that_lost_a_race_is_a_conflict_whatever_it_lost(lines, theirs, ours):
+    """It used to be AlreadyExists or NotFound, which no retry after `Conflict` would catch."""
+    with pytest.raises(Conflict), lines.transaction("ours") as tx:
+        ours(tx)
+        theirs(lines)
+    assert tx.committed is None
+    assert lines.log(limit=1)[0].message == ""

@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 import pyarrow
 import pytest
 
+import lakebed
 from lakebed import AlreadyExists, Catalog, Invalid, Lake, Namespace, NotFound, Table, event_id
 
 
@@ -188,3 +189,39 @@ def test_what_is_no_event_id_is_refused(held, unchanged, bad):
     for call in CALLS.values():
         with unchanged(), pytest.raises(Invalid, match="not an event id"):
             call(held, event_id=bad)
+
+
+def test_a_transaction_that_comes_again_sees_what_it_does(main, unchanged):
+    """It used to see none of its appends the second time: a transaction that checked its work failed when repeated."""
+    main.create_table("t", {"id": "long"})
+    event = event_id("checked")
+
+    def load():
+        with main.transaction("load", event_id=event) as tx:
+            tx.table("t").append(numbers(1, 2))
+            assert tx.table("t").scan().count() == 2
+        return tx.committed
+
+    first = load()
+    with unchanged():
+        assert load() == first
+
+
+def test_a_transaction_that_comes_again_may_say_why_in_other_words(main):
+    event = event_id("words")
+    commits = []
+    for message in ("load at noon", "load again"):
+        with main.transaction(message, event_id=event) as tx:
+            tx.create_namespace("n")
+        commits.append(tx.committed)
+    assert commits[0] == commits[1]
+    assert commits[0].message == "load at noon"
+
+
+def test_two_projects_that_use_one_event_id_do_not_get_each_others_catalog(tmp_path):
+    """The second project used to get a handle of the first one's catalog."""
+    event = event_id("setup")
+    with lakebed.connect(tmp_path / "lake") as one, lakebed.connect(tmp_path / "lake", project="other") as other:
+        one.create_catalog("sales", event_id=event).create_namespace("secret")
+        with pytest.raises(Invalid):
+            other.create_catalog("sales", event_id=event)

@@ -1,9 +1,11 @@
 """P7: the answer of a commit is lost, before or after it took effect; the call succeeds, with one commit and effect."""
 
+from contextlib import nullcontext
+
 import pyarrow
 import pytest
 
-from lakebed import OutcomeUnknown, event_id
+from lakebed import OutcomeUnknown, Unavailable, event_id
 from lakebed.records.check import check
 from lakebed.store import MemoryStore
 from lakebed.testing.faults import Fault, FaultyStore
@@ -116,12 +118,58 @@ def test_an_append_whose_outcome_is_unknown_keeps_its_files(unsettled, open_lake
     table = grown(open_lake(unsettled)).table("sales.orders")
     before, event = set(files()), event_id("unsettled")
     unsettled.arm(fault)
-    with pytest.raises(OutcomeUnknown):
-        table.append(numbers(2), event_id=event)
+    with pytest.raises(OutcomeUnknown) if fault is Fault.BEFORE_COMMIT else nullcontext():
+        table.append(numbers(2), event_id=event)  # looked up by its event id, where the caller has given one
     assert len(set(files()) - before) == 1
     table.append(numbers(2), event_id=event)
     assert table.scan().to_arrow()["id"].to_pylist() == [1, 2]
     assert len(table.snapshots()) == 3
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_an_unknown_outcome_names_the_event_id_that_settles_it(unsettled, open_lake, files, fault):
+    table = grown(open_lake(unsettled)).table("sales.orders")
+    before = set(files())
+    unsettled.arm(fault)
+    with pytest.raises(OutcomeUnknown) as caught:
+        table.append(numbers(2))
+    assert len(set(files()) - before) == 1
+    event = caught.value.subject.removeprefix("event id ")
+    table.append(numbers(2), event_id=event)
+    assert table.scan().to_arrow()["id"].to_pylist() == [1, 2]
+
+
+class FailingStore(FaultyStore):
+    """After a commit whose answer was lost, the store is away for a moment."""
+
+    away = False
+
+    def take_fault(self):
+        fault = super().take_fault()
+        self.away = fault is not None
+        return fault
+
+    def begin(self):
+        if self.away:
+            self.away = False
+            raise Unavailable("away", advice="nothing was written")
+        return super().begin()
+
+
+@pytest.mark.parametrize("in_transaction", [False, True])
+def test_a_commit_that_took_effect_never_loses_its_files_to_a_later_error(open_lake, files, in_transaction):
+    """The answer was lost, then the store was away: the append said that nothing was written, and deleted its files."""
+    with FailingStore(MemoryStore()) as store:
+        main = grown(open_lake(store))
+        table = main.table("sales.orders")
+        store.arm(Fault.AFTER_COMMIT)
+        with pytest.raises(OutcomeUnknown):
+            if in_transaction:
+                with main.transaction("load") as tx:
+                    tx.table("sales.orders").append(numbers(2))
+            else:
+                table.append(numbers(2))
+        assert table.scan().to_arrow()["id"].to_pylist() == [1, 2]
 
 
 @pytest.mark.parametrize("fault", Fault)

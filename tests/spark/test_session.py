@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.spark import session
-from lakebed.spark.session import SETTINGS, START_SETTINGS
+from lakebed.spark.session import SETTINGS
 
 
 @dataclass(frozen=True)
@@ -20,22 +20,21 @@ def test_a_running_session_is_answered(spark: SparkSession) -> None:
     assert session().sparkContext is spark.sparkContext
 
 
-def test_settings_are_applied_to_a_running_session(spark: SparkSession) -> None:
-    for name in SETTINGS:
-        spark.conf.unset(name)
-    session()
+def test_a_session_that_lakebed_started_has_its_settings(spark: SparkSession) -> None:
     assert {name: spark.conf.get(name) for name in SETTINGS} == SETTINGS
 
 
-def test_a_running_session_keeps_its_zone(spark: SparkSession) -> None:
-    (zone,) = START_SETTINGS
-    assert spark.conf.get(zone) == "UTC"
+def test_a_running_session_keeps_what_somebody_has_set(spark: SparkSession) -> None:
+    """It used to lose its type of timestamps, and what its own writes wrote changed."""
+    theirs = {"spark.sql.session.timeZone": "Asia/Tokyo", "spark.sql.parquet.outputTimestampType": "INT96"}
     try:
-        spark.conf.set(zone, "Asia/Tokyo")
+        for name, value in theirs.items():
+            spark.conf.set(name, value)
         session()
-        assert spark.conf.get(zone) == "Asia/Tokyo"
+        assert {name: spark.conf.get(name) for name in theirs} == theirs
     finally:
-        spark.conf.set(zone, "UTC")
+        for name in theirs:
+            spark.conf.set(name, SETTINGS[name])
 
 
 def test_the_settings_of_the_caller_win(spark: SparkSession) -> None:

@@ -3,12 +3,12 @@
 from datetime import UTC, datetime
 from time import time_ns
 
-from lakebed.catalog.commits import EPOCH
+from lakebed.catalog.commits import EPOCH, Commit
 from lakebed.errors import Invalid
 from lakebed.metastore import Metastore
 from lakebed.store import Version
 
-Moment = Version | int | datetime
+Moment = Version | int | datetime | Commit
 
 
 def parse_version(given: "Version | int | str") -> Version:
@@ -58,7 +58,9 @@ def find_version(
         raise Invalid(
             "text may be a version or a time", subject=repr(moment), advice="Say which: at(version=…) or at(time=…)."
         )
-    if isinstance(moment, datetime):
+    if isinstance(moment, Commit):
+        version = moment.version
+    elif isinstance(moment, datetime):
         time = moment
     elif moment is not None:
         version = moment

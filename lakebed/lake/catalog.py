@@ -60,7 +60,7 @@ class Catalog(Objects):
     ) -> "Catalog":
         """Fork this line, at its newest version or at another: one small commit, whatever the lake's size."""
         version = self._version if at is None else find_version(self._home.metastore, at)
-        asked = None if version is None else int(version)
+        asked = at.isoformat() if isinstance(at, datetime) else None if version is None else int(version)
         request = Request("create_branch", (self._ref.line.id, name, asked), message, author, event_id)
         return Catalog(self._home, branches.create_branch(self._home, self._ref, name, version, request))
 

@@ -225,3 +225,15 @@ def test_two_projects_that_use_one_event_id_do_not_get_each_others_catalog(tmp_p
         one.create_catalog("sales", event_id=event).create_namespace("secret")
         with pytest.raises(Invalid):
             other.create_catalog("sales", event_id=event)
+
+
+def test_a_branch_at_a_time_that_comes_again_is_the_same_branch(main):
+    """What was given is compared, not the version that it stood for: that of a time may be told apart only later."""
+    main.create_table("t", {"id": "long"})
+    now = main.log(limit=1)[0].time
+    event = event_id("branch")
+    first = main.create_branch("dev", at=now, event_id=event)
+    main.set_properties({"k": "v"})
+    assert main.create_branch("dev", at=now, event_id=event) == first
+    with pytest.raises(Invalid):
+        main.create_branch("dev", at=main.version, event_id=event)

@@ -32,6 +32,7 @@ def commits(main):
 def test_a_version_can_be_named_in_many_ways(main, commits):
     version = commits[1].version
     ways = [main.at(version), main.at(int(version)), main.at(version=str(version)), main.at(version=int(version))]
+    ways.append(main.at(commits[1]))
     for way in ways:
         assert (way.version, rows(way.table("t"))) == (version, [0, 1])
     assert len(set(ways)) == 1

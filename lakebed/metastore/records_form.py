@@ -1,7 +1,7 @@
 """The metastore as records in a store: source document 002's form, on any backend."""
 
-import time
 from collections.abc import Sequence
+from time import sleep, time_ns
 from typing import cast
 
 from lakebed.errors import Invalid, NotFound, TooLarge
@@ -42,6 +42,11 @@ class RecordsMetastore(Metastore):
         return self._version(self._store.read(lambda transaction: transaction.read_stamp))
 
     def version_at(self, time: int) -> Version:
+        if self.times([self.newest()])[0] <= time <= _now():
+            # A commit takes its time before it can be seen: one that is on its way may yet have been before this time.
+            self._store.settle()
+            while _now() <= time:
+                sleep(0.000_001)
         stamp = self._store.read(lambda transaction: transaction.stamp_at(time))
         if stamp is None:
             raise NotFound("the lake is younger than that time", subject=f"{time} µs since 1970")
@@ -108,8 +113,10 @@ def _opened_lake(transaction: Transaction) -> pb.LakeRecord:
     stored = transaction.get(layout.lake_key())
     if stored is not None:
         return cast(pb.LakeRecord, codec.decode(stored))
-    lake = pb.LakeRecord(
-        format_version=FORMAT_VERSION, lake_id=new_id(), incarnation=0, create_time=time.time_ns() // 1000
-    )
+    lake = pb.LakeRecord(format_version=FORMAT_VERSION, lake_id=new_id(), incarnation=0, create_time=_now())
     transaction.set(layout.lake_key(), codec.encode(lake))
     return lake
+
+
+def _now() -> int:
+    return time_ns() // 1000

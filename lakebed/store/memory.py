@@ -34,6 +34,10 @@ class MemoryStore(Store):
         self._require_open()
         return BufferedTransaction(self)
 
+    def settle(self) -> None:
+        with self._lock:
+            self._require_open()
+
     def close(self) -> None:
         self._closed = True
 

@@ -51,6 +51,15 @@ class SQLiteStore(Store):
         self._file.require_open()
         return BufferedTransaction(self)
 
+    def settle(self) -> None:
+        self._file.require_in_place()
+        try:
+            with self._file.write_lock, self._file.lent() as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("ROLLBACK")
+        except OSError as error:  # of the lock file
+            raise translation(self._file.path, error) from error
+
     def close(self) -> None:
         self._file.close()
 

@@ -33,6 +33,10 @@ class Store(ABC):
     def begin(self) -> Transaction: ...
 
     @abstractmethod
+    def settle(self) -> None:
+        """Wait until every commit that has taken its time can be seen, or is gone: what follows has a later time."""
+
+    @abstractmethod
     def close(self) -> None:
         """Let go of files and connections. Closing twice is fine; using a closed store is `Invalid`."""
 

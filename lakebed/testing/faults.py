@@ -28,6 +28,9 @@ class WrappedStore(Store):
     def begin(self) -> Transaction:
         return WrappedTransaction(self.store.begin())
 
+    def settle(self) -> None:
+        self.store.settle()
+
     def close(self) -> None:
         self.store.close()
 

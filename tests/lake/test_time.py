@@ -1,5 +1,6 @@
 """Looking at the past: versions, times, the log; and that nothing can be written there."""
 
+import threading
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pyarrow
@@ -243,3 +244,26 @@ def test_times_survive_a_lake_that_is_opened_again(tmp_path):
     with lakebed.connect(tmp_path / "lake") as lake:
         assert lake.catalog().at(commit.time).version == commit.version
         assert lake.catalog().log() == [commit]
+
+
+def test_a_time_that_was_answered_once_is_answered_alike_for_ever(tmp_path):
+    """A commit takes its time before it can be seen: two tables read as of now could come from two commits."""
+    stop = threading.Event()
+    with lakebed.connect(tmp_path / "lake") as lake:
+        main = lake.catalog()
+        main.set_properties({"n": "0"})
+
+        def write():
+            number = 0
+            while not stop.is_set():
+                main.set_properties({"n": str(number := number + 1)})
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            for _ in range(300):
+                now = datetime.now(UTC)
+                assert main.at(now).version == main.at(now).version
+        finally:
+            stop.set()
+            writer.join()

@@ -35,7 +35,7 @@ class Work:
         self._attributes: dict[tuple[str, Attribute], Message] = {}
         self._bodies: dict[tuple[str, str, int], bytes] = {}
         self._operations: list[Operation] = []
-        self._inserts: dict[tuple[str, str], int] = {}
+        self._inserts: dict[str, int] = {}  # where each table's is among the operations
         self._manifests: list[str] = []
         self.deltas: dict[str, Delta] = {}
 
@@ -159,14 +159,15 @@ class Work:
 
     def note(self, operation: Operation) -> None:
         """Add what was done to the commit's operations; of many inserts into one table it has one, with their sums."""
-        key = (operation.type, operation.object_id)
-        if operation.type != "insert" or key not in self._inserts:
-            self._inserts[key] = len(self._operations)
-            self._operations.append(operation)
+        place = self._inserts.get(operation.object_id) if operation.type == "insert" else None
+        if place is not None:
+            before = self._operations[place]
+            sums = {name: before.counts.get(name, 0) + count for name, count in operation.counts.items()}
+            self._operations[place] = replace(before, counts={**before.counts, **sums})
             return
-        before = self._operations[self._inserts[key]]
-        sums = {name: before.counts.get(name, 0) + count for name, count in operation.counts.items()}
-        self._operations[self._inserts[key]] = replace(before, counts={**before.counts, **sums})
+        if operation.type == "insert":
+            self._inserts[operation.object_id] = len(self._operations)
+        self._operations.append(operation)
 
     def change(self, request: Request, event_id: str) -> Change:
         """All of it as one change. What was created and dropped again is not in it."""

@@ -43,12 +43,14 @@ def _tree(text: str) -> "Node":
     # Inside, because sqlglot takes over 100 ms to import: those who only append never need it.
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import SqlglotError
+    from sqlglot.expressions import Condition
 
     if not isinstance(text, str):
         raise Invalid("a filter is text", expected="str", found=type(text).__name__)
     dialect = Spark()
     try:
-        trees = dialect.parser().parse(list(_whole_strings(dialect.tokenize(text), text)), text)
+        # As a condition: a statement may begin with a column's name, such as comment or set.
+        trees = dialect.parser().parse_into(Condition, list(_whole_strings(dialect.tokenize(text), text)), text)
     except SqlglotError as error:
         raise _malformed(text, error) from error
     if len(trees) != 1 or trees[0] is None:

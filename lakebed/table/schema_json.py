@@ -1,4 +1,4 @@
-"""A schema's body: Iceberg's schema JSON, with one key of ours on each field of a struct, `physical-name`.
+"""A schema's body: Iceberg's schema JSON, with keys of ours on fields of structs: `physical-name`, `widened-from`.
 
 It is canonical (sorted keys, no spaces, UTF-8 as it is): equal schemas have equal bytes.
 """
@@ -8,22 +8,36 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from lakebed.errors import Corrupt, Invalid
+from lakebed.table.defaults import default_from_json, default_to_json
 from lakebed.table.schema import Schema
 from lakebed.table.types import Decimal, Field, List, Map, Primitive, Struct, Type, parse_type
 
 Made = TypeVar("Made")
 
-_SCHEMA = {"type": str, "schema-id": int, "fields": list}
-_FIELD = {"id": int, "name": str, "physical-name": str, "required": bool, "type": object, "doc": str}
+_INITIAL, _WRITE, _WIDENED = "initial-default", "write-default", "widened-from"
+_SCHEMA = {"type": str, "schema-id": int, "fields": list, "identifier-field-ids": list}
+_FIELD = {
+    "id": int,
+    "name": str,
+    "physical-name": str,
+    "required": bool,
+    "type": object,
+    "doc": str,
+    _INITIAL: object,
+    _WRITE: object,
+    _WIDENED: str,
+}
 _STRUCT = {"type": str, "fields": list}
 _LIST = {"type": str, "element-id": int, "element-required": bool, "element": object}
 _MAP = {"type": str, "key-id": int, "key": object, "value-id": int, "value-required": bool, "value": object}
-_OPTIONAL = {"doc"}
+_OPTIONAL = {"doc", "identifier-field-ids", _INITIAL, _WRITE, _WIDENED}
 
 
 def schema_to_json(schema: Schema) -> bytes:
     """The bytes that a table keeps of a schema."""
     body = {"type": "struct", "schema-id": schema.id, "fields": _fields_json(schema.fields)}
+    if schema.identifier_ids:
+        body["identifier-field-ids"] = list(schema.identifier_ids)
     text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     try:
         return text.encode()
@@ -36,7 +50,7 @@ def schema_from_json(data: bytes) -> Schema:
     try:
         body = _checked(json.loads(data), _SCHEMA, "a schema")
         _expect_kind(body, "struct")
-        return _made(Schema, _fields(body["fields"]), body["schema-id"])
+        return _made(Schema, _fields(body["fields"]), body["schema-id"], _identifier_ids(body))
     except (ValueError, RecursionError) as error:
         raise Corrupt("a schema's body is no JSON", expected="Iceberg's schema JSON", found=str(error)) from error
 
@@ -53,7 +67,14 @@ def _field_json(field: Field) -> dict[str, Any]:
         "required": field.required,
         "type": _type_json(field.type),
     }
-    return body | {"doc": field.comment} if field.comment else body
+    if field.comment:
+        body["doc"] = field.comment
+    for key, value in ((_INITIAL, field.initial_default), (_WRITE, field.write_default)):
+        if value is not None:
+            body[key] = default_to_json(field.type, value)
+    if field.widened_from is not None:
+        body[_WIDENED] = str(field.widened_from)
+    return body
 
 
 def _type_json(type: Type) -> str | dict[str, Any]:
@@ -86,14 +107,29 @@ def _fields(bodies: list[object]) -> tuple[Field, ...]:
 
 def _field(value: object) -> Field:
     body = _checked(value, _FIELD, "a field")
+    type = _type(body["type"])
     return Field(
         body["name"],
-        _type(body["type"]),
+        type,
         body["required"],
         body.get("doc", ""),
         id=body["id"],
         physical_name=body["physical-name"],
+        initial_default=_default(type, body.get(_INITIAL)),
+        write_default=_default(type, body.get(_WRITE)),
+        widened_from=_simple(body[_WIDENED]) if _WIDENED in body else None,
     )
+
+
+def _default(type: Type, body: object) -> Any:
+    return None if body is None else _made(default_from_json, type, body)
+
+
+def _identifier_ids(body: Mapping[str, Any]) -> list[int]:
+    ids: list[int] = body.get("identifier-field-ids", [])
+    if not all(isinstance(one, int) and not isinstance(one, bool) for one in ids):
+        raise _corrupt("a schema", "ids as identifier-field-ids", repr(ids))
+    return ids
 
 
 def _type(value: object) -> Type:

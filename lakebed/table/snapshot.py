@@ -27,7 +27,7 @@ class Snapshot:
     def entries(self) -> Iterator[pb.DataFileRef]:
         """The live files, as a manifest of the whole snapshot lists them: added by its last delta, or existing."""
         for path, file in self.files.items():
-            yield _with_status(file, ADDED if path in self.added else EXISTING)
+            yield with_status(file, ADDED if path in self.added else EXISTING)
 
 
 EMPTY: Final = Snapshot()
@@ -83,7 +83,8 @@ def _check_chain(manifest: pb.Manifest, last: Snapshot) -> None:
         )
 
 
-def _with_status(file: pb.DataFileRef, status: int) -> pb.DataFileRef:
+def with_status(file: pb.DataFileRef, status: int) -> pb.DataFileRef:
+    """The entry with another status: a copy, unless it is the same."""
     if file.status == status:
         return file
     copy = pb.DataFileRef()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from lakebed.errors import Invalid
 from lakebed.table.column_names import check_column_names
@@ -87,6 +88,10 @@ class Field:
 
     `id` identifies it in every schema and file, whatever it is called; `physical_name` is what it is called inside the
     files, fixed at its birth. Both are the table's to give: 0 and "" until then.
+
+    Defaults are plain values, None for null: `initial_default` is what files show that are older than the field,
+    `write_default` what rows get that come without it. `widened_from` is the type that its oldest files have, None if
+    it is the field's own.
     """
 
     name: str
@@ -95,12 +100,20 @@ class Field:
     comment: str = ""
     id: int = field(default=0, kw_only=True)
     physical_name: str = field(default="", kw_only=True)
+    initial_default: Any = field(default=None, kw_only=True)
+    write_default: Any = field(default=None, kw_only=True)
+    widened_from: Type | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if isinstance(self.type, str):
             object.__setattr__(self, "type", parse_type(self.type))
         elif not isinstance(self.type, Type):
-            raise Invalid("this is not a type", subject=self.name, found=type(self.type).__name__)
+            raise Invalid(
+                "this is not a type",
+                subject=self.name,
+                expected="the name of one, such as long or list<string>",
+                found=type(self.type).__name__,
+            )
 
 
 BOOLEAN = Primitive("boolean")

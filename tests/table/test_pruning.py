@@ -1,6 +1,7 @@
 """A file with a row that a filter keeps is never cut; one whose statistics rule every row out is."""
 
 import math
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -9,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.table.bounds import encode_bound, lower_bound, upper_bound
-from lakebed.table.filter import Filter
+from lakebed.table.evolution import add_column, widen_column
+from lakebed.table.filter import Comparison, Filter, Operator
 from lakebed.table.filter_text import parse_filter
 from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.pruning import may_match
+from lakebed.table.schema import Schema, with_ids
 from lakebed.table.types import Field
 from lakebed.testing.filters import NAN, SCHEMA, condition, rows
 
@@ -142,3 +145,49 @@ def test_a_column_without_statistics_is_unknown(text: str) -> None:
 def test_a_filter_that_is_always_or_never_true_needs_no_statistics() -> None:
     assert may_match(where("true"), DataFileRef())
     assert not may_match(where("false"), DataFileRef())
+
+
+WIDER = {
+    "int": ("long", st.integers(-(2**31), 2**31 - 1), st.integers(-(2**40), 2**40)),
+    "float": ("double", st.floats(width=32, allow_nan=False), st.floats(allow_nan=False)),
+    "decimal(5, 2)": (
+        "decimal(20, 2)",
+        st.integers(-99999, 99999).map(lambda digits: Decimal(digits) / 100),
+        st.integers(-(10**8), 10**8).map(lambda digits: Decimal(digits) / 100),
+    ),
+}
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(WIDER)), st.sampled_from(Operator), st.data())
+def test_bounds_of_a_narrower_type_cut_no_file_with_a_matching_row(
+    narrow: str, operator: Operator, data: st.DataObject
+) -> None:
+    wide, values, asked = WIDER[narrow]
+    schema = with_ids(Schema({"a": narrow}), 1, 1)
+    present = data.draw(st.lists(values, min_size=1, max_size=3))
+    value = data.draw(asked | st.sampled_from(present))
+    file = DataFileRef(num_rows=len(present), statistics=[statistics(schema.field("a"), present)])
+    later = widen_column(schema, "a", wide).field("a")
+    compared = {
+        Operator.EQUAL: lambda one: one == value,
+        Operator.NOT_EQUAL: lambda one: one != value,
+        Operator.LESS: lambda one: one < value,
+        Operator.LESS_OR_EQUAL: lambda one: one <= value,
+        Operator.GREATER: lambda one: one > value,
+        Operator.GREATER_OR_EQUAL: lambda one: one >= value,
+    }[operator]
+    if any(map(compared, present)):
+        assert may_match(Comparison(later, operator, value), file)
+    if operator is Operator.EQUAL and not min(present) <= value <= max(present):
+        assert not may_match(Comparison(later, operator, value), file)
+
+
+@pytest.mark.parametrize("default", [None, 7])
+def test_a_file_that_is_older_than_a_column_is_never_cut_by_it(default: int | None) -> None:
+    schema = with_ids(Schema({"a": "int"}), 1, 1)
+    file = DataFileRef(num_rows=1, statistics=[statistics(schema.field("a"), [1])])
+    later = add_column(schema, "b", "int", ids=iter([2]), default=default)
+    for text in ("b = 7", "b <> 7", "b is null", "b is not null", "b in (7)", "b not in (8)", "b > 6"):
+        assert may_match(parse_filter(text, later), file), text
+    assert not may_match(parse_filter("b = 7 and a = 2", later), file)

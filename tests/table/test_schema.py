@@ -9,7 +9,7 @@ from pyiceberg.schema import Schema as IcebergSchema
 from pyiceberg.schema import assign_fresh_schema_ids
 
 from lakebed.errors import Invalid
-from lakebed.table.schema import Schema, id_count, with_ids
+from lakebed.table.schema import Schema, id_count, physical_names, with_ids, with_key
 from lakebed.table.schema_json import schema_to_json
 from lakebed.table.types import INT, LONG, STRING, Field, List, Map, Struct, parse_type
 
@@ -138,3 +138,86 @@ def test_what_a_field_says_survives_its_id():
     field = Field("a", parse_type("long"), required=True, comment="says")
     [numbered] = with_ids(Schema([field]), 1, 5).fields
     assert (numbered.name, numbered.type, numbered.required, numbered.comment) == ("a", LONG, True, "says")
+
+
+NESTED = with_ids(
+    Schema(
+        {"id": "long", "s": "struct<A: int, l: list<struct<x: int>>>", "m": "map<struct<k: int>, struct<v: list<int>>>"}
+    ),
+    1,
+    1,
+)
+
+
+@pytest.mark.parametrize(
+    "path", ["ID", "s", "s.a", "S.L.element", "s.l.element.x", "m.key.k", "m.value", "m.value.v.element"]
+)
+def test_a_field_is_found_by_its_path_and_by_its_id(path):
+    field = NESTED.find(path)
+    assert NESTED.field_by_id(field.id) == field
+    assert NESTED.path_of(field.id).lower() == path.lower()
+    assert NESTED.find(tuple(path.split("."))) == field
+    assert NESTED.way_by_id(field.id)[-1] == field
+
+
+@pytest.mark.parametrize("path", ["x", "s.x", "s.l.x", "m.element", "", (), ("s.a",), ("s", 1), "s.", "id.id"])
+def test_a_path_to_nothing_is_refused(path):
+    with pytest.raises(Invalid, match="there is no such column"):
+        NESTED.find(path)
+    with pytest.raises(Invalid, match="no column with this id"):
+        NESTED.field_by_id(99)
+
+
+def test_a_path_that_can_be_read_in_two_ways_is_refused():
+    schema = with_ids(Schema([Field("a.b", INT), Field("a", Struct((Field("b", LONG),)))]), 1, 1)
+    with pytest.raises(Invalid, match=r"'a\.b': two fields have this path\. Give it as a tuple"):
+        schema.find("a.b")
+    assert (schema.find(("a.b",)).type, schema.find(("a", "b")).type) == (INT, LONG)
+    assert with_ids(Schema([Field("a.b", INT)]), 1, 1).find("a.b").type == INT
+
+
+def test_a_key_makes_its_columns_required_and_what_they_are_inside_of():
+    keyed = with_key(NESTED, ["s.A", "id"])
+    assert keyed.key == ("s.A", "id")
+    assert keyed.identifier_ids == (NESTED.find("s.A").id, NESTED.find("id").id)
+    assert [keyed.find(path).required for path in ("id", "s", "s.A", "s.l", "m")] == [True, True, True, False, False]
+    assert with_key(NESTED, []) == NESTED
+    assert keyed != Schema(keyed.fields, keyed.id)
+
+
+def test_a_selection_has_no_key():
+    keyed = with_key(NESTED, ["id"])
+    assert keyed.select(["m"]).key == keyed.select(["id"]).key == ()
+
+
+@pytest.mark.parametrize("names", [["s"], ["s.l"], ["s.l.element.x"], ["m.key.k"], ["id", "ID"], ["x"], "id"])
+def test_what_can_not_be_a_key_is_refused(names):
+    with pytest.raises(Invalid):
+        with_key(NESTED, names)
+
+
+def test_a_key_comes_after_the_ids():
+    with pytest.raises(Invalid, match="expected with_ids before with_key"):
+        with_key(Schema({"a": "int", "b": "int"}), ["a"])
+
+
+@pytest.mark.parametrize("type", ["float", "double"])
+def test_a_floating_number_is_no_key(type):
+    with pytest.raises(Invalid, match=r"a: a column can't be in a primary key .*no float or double, found"):
+        with_key(with_ids(Schema({"a": type}), 1, 1), ["a"])
+
+
+def test_a_key_of_what_may_be_null_or_is_not_there_is_refused():
+    with pytest.raises(Invalid, match="found id, which may be null"):
+        Schema(NESTED.fields, 1, [1])
+    with pytest.raises(Invalid, match="a column that is not there"):
+        Schema(NESTED.fields, 1, [99])
+
+
+def test_names_in_files_are_those_of_every_level():
+    assert physical_names(NESTED) == {"id", "s", "a", "l", "element", "x", "m", "key", "k", "value", "v"}
+
+
+def test_a_default_that_is_no_value_of_its_column_is_refused_on_every_level():
+    with pytest.raises(Invalid, match="x: a default is no value of the column's type"):
+        Schema([Field("a", List(Struct((Field("x", INT, write_default="1"),))))])

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from decimal import Decimal as Number
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from pyiceberg import types as iceberg
 from pyiceberg.schema import Schema as IcebergSchema
 
 from lakebed.errors import Corrupt, Invalid
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.schema import Schema, with_ids, with_key
 from lakebed.table.schema_json import schema_from_json, schema_to_json
 from lakebed.table.types import NAMES, Decimal, Field, List, Map, Struct
 
@@ -102,6 +103,44 @@ def test_iceberg_reads_the_same_schema(schema):
     assert same_fields(given_out.fields, read.fields)
 
 
+EVOLVED = with_key(
+    with_ids(
+        Schema(
+            [
+                Field("id", "long", write_default=7),
+                Field("at", "timestamptz", initial_default=-1, write_default=1_700_000_000_000_001),
+                Field("s", Struct((Field("raw", "binary", initial_default=b"\x00\xff"),))),
+                Field("price", "decimal(9, 2)", write_default=Number("1.5"), widened_from=Decimal(5, 2)),
+            ]
+        ),
+        3,
+        1,
+    ),
+    ["id"],
+)
+
+
+def test_defaults_keys_and_older_types_are_kept():
+    data = schema_to_json(EVOLVED)
+    assert schema_from_json(data) == EVOLVED
+    assert data.decode() == (
+        '{"fields":[{"id":1,"name":"id","physical-name":"id","required":true,"type":"long","write-default":7},'
+        '{"id":2,"initial-default":"1969-12-31T23:59:59.999999+00:00","name":"at","physical-name":"at","required":false,'
+        '"type":"timestamptz","write-default":"2023-11-14T22:13:20.000001+00:00"},'
+        '{"id":3,"name":"s","physical-name":"s","required":false,"type":{"fields":[{"id":5,"initial-default":"00ff",'
+        '"name":"raw","physical-name":"raw","required":false,"type":"binary"}],"type":"struct"}},'
+        '{"id":4,"name":"price","physical-name":"price","required":false,"type":"decimal(9, 2)",'
+        '"widened-from":"decimal(5, 2)","write-default":"1.50"}],'
+        '"identifier-field-ids":[1],"schema-id":3,"type":"struct"}'
+    )
+
+
+def test_iceberg_reads_keys_and_defaults():
+    read = IcebergSchema.model_validate_json(schema_to_json(EVOLVED))
+    assert read.identifier_field_ids == [1]
+    assert read.find_field("id").write_default == 7
+
+
 def test_text_is_not_escaped_and_keys_are_sorted_without_spaces():
     data = schema_to_json(Schema([Field("é", "long", id=1, physical_name="é")], 2))
     assert data.decode() == (
@@ -141,6 +180,17 @@ def test_text_that_has_no_bytes_is_refused():
         dumped(body(type="list<int>")),
         dumped(body(type="decimal(39, 1)")),
         dumped(body(type=5)),
+        dumped(body(**{"initial-default": "5"})),
+        dumped(body(**{"write-default": True})),
+        dumped(body(**{"write-default": 2**63})),
+        dumped(body(type={"type": "struct", "fields": body()["fields"]}, **{"write-default": {}})),
+        dumped(body(**{"widened-from": "lnog"})),
+        dumped(body(**{"widened-from": 5})),
+        dumped({**body(), "identifier-field-ids": 1}),
+        dumped({**body(), "identifier-field-ids": [1]}),
+        dumped({**body(required=True), "identifier-field-ids": [2]}),
+        dumped({**body(required=True), "identifier-field-ids": [True]}),
+        dumped({**body(required=True), "identifier-field-ids": ["1"]}),
         dumped(body(type={})),
         dumped(body(type={"type": "set"})),
         dumped(body(type={"type": "struct", "fields": []})),
@@ -161,7 +211,7 @@ def test_a_field_without_one_of_its_keys_is_corrupt(key):
         schema_from_json(dumped(broken))
 
 
-@pytest.mark.parametrize("newer", [{**body(), "default-order": 1}, body(**{"initial-default": 5})])
+@pytest.mark.parametrize("newer", [{**body(), "default-order": 1}, body(check="a > 5")])
 def test_a_key_that_only_a_newer_lakebed_knows_is_said_and_never_dropped(newer):
     with pytest.raises(Invalid, match=r"has an unknown key .*Upgrade Lakebed\."):
         schema_from_json(dumped(newer))

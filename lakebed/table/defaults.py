@@ -1,0 +1,192 @@
+"""Defaults of columns: plain values, checked against the column's type, and Iceberg's JSON of them.
+
+The JSON is that of its specification, Appendix D, "JSON single-value serialization". Only columns without parts have
+defaults, and only those that the JSON can hold: no NaN, no infinity, no date beyond the year 9999.
+"""
+
+import decimal
+import math
+import struct
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from lakebed.errors import Invalid
+from lakebed.table.bounds import encode_bound, scaled, unscaled
+from lakebed.table.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Decimal,
+    Field,
+    Primitive,
+    Type,
+)
+
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+
+_PLAIN: dict[Type, type] = {
+    BOOLEAN: bool,
+    INT: int,
+    LONG: int,
+    FLOAT: float,
+    DOUBLE: float,
+    DATE: int,
+    TIMESTAMP: int,
+    TIMESTAMPTZ: int,
+    STRING: str,
+    BINARY: bytes,
+}
+
+_GIVEN: dict[Type, str] = {DATE: "a date", TIMESTAMP: "a datetime without a zone", TIMESTAMPTZ: "a datetime"}
+"""What people give where plain values are numbers."""
+
+
+def check_default(field: Field, value: Any) -> None:
+    """Refuse what is no plain value of the field's type; None is none, and fine."""
+    if value is None:
+        return
+    if not isinstance(field.type, Primitive | Decimal):
+        raise _unfit(field, value, "none, since only columns without parts have defaults")
+    kind: type = decimal.Decimal if isinstance(field.type, Decimal) else _PLAIN[field.type]
+    if type(value) is not kind:
+        raise _unfit(field, value, f"{_GIVEN.get(field.type, kind.__name__)} for a column of type {field.type}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _unfit(field, value, "a finite number")
+    try:
+        encode_bound(field.type, value)
+        default_to_json(field.type, value)
+    except (Invalid, OverflowError) as error:
+        raise _unfit(field, value, f"a value of type {field.type}") from error
+    if isinstance(field.type, Decimal) and abs(_digits(field.type, value)) >= 10**field.type.precision:
+        raise _unfit(field, value, f"a value of type {field.type}")
+
+
+def _digits(type: Decimal, value: Any) -> int:
+    return unscaled(value, type.scale)
+
+
+def plain_default(field: Field, given: Any) -> Any:
+    """The plain value of what somebody gives as a default: dates and datetimes too, whole numbers for floating ones.
+
+    A time without a zone is UTC for `timestamptz`, as everywhere.
+    """
+    value = _plain(field.type, given)
+    check_default(field, value)
+    return value
+
+
+def _plain(type: Type, given: Any) -> Any:
+    if isinstance(given, bool) or given is None:
+        return given
+    match given:
+        case int() | decimal.Decimal() if isinstance(type, Decimal):
+            return _rescaled(decimal.Decimal(given), type.scale)
+        case int() | float() if type in (FLOAT, DOUBLE):
+            return _nearest(type, given)
+        case datetime() if type in (TIMESTAMP, TIMESTAMPTZ):
+            return _microseconds(type, given)
+        case date() if type == DATE and not isinstance(given, datetime):
+            return (given - _EPOCH.date()).days
+        case bytearray() | memoryview() if type == BINARY:
+            return bytes(given)
+        case _:
+            return given
+
+
+def _rescaled(value: decimal.Decimal, scale: int) -> decimal.Decimal:
+    return scaled(unscaled(value, scale), scale)
+
+
+def _nearest(type: Type, given: float) -> Any:
+    try:
+        return struct.unpack("<f", struct.pack("<f", given))[0] if type == FLOAT else float(given)
+    except OverflowError:
+        return given  # the check says it better
+
+
+def _microseconds(type: Type, given: datetime) -> Any:
+    if type == TIMESTAMP:
+        return (given - _EPOCH) // _MICROSECOND if given.tzinfo is None else given
+    moment = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
+    return (moment - _EPOCH.replace(tzinfo=UTC)) // _MICROSECOND
+
+
+def default_to_json(type: Type, value: Any) -> Any:
+    """A default as Iceberg writes it in a schema's JSON."""
+    if isinstance(type, Decimal):
+        return format(_rescaled(value, type.scale), "f")
+    return _TO_JSON[type](value) if type in _TO_JSON else value
+
+
+def default_from_json(type: Type, body: Any) -> Any:
+    """The plain value of a default in a schema's JSON; `Invalid` if it is none of the type."""
+    read, kinds = (decimal.Decimal, str) if isinstance(type, Decimal) else _FROM_JSON.get(type, (_same, object))
+    try:
+        if isinstance(body, kinds) and not (isinstance(body, bool) and kinds is not object):
+            return read(body)
+    except (ValueError, ArithmeticError) as error:
+        raise _no_default(type, body) from error
+    raise _no_default(type, body)
+
+
+def _no_default(type: Type, body: Any) -> Invalid:
+    return Invalid("a default is no value of its type", expected=type, found=repr(body))
+
+
+def _same(body: Any) -> Any:
+    return body
+
+
+def _date_text(days: int) -> str:
+    return (_EPOCH.date() + timedelta(days=days)).isoformat()
+
+
+def _timestamp_text(microseconds: int) -> str:
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+
+
+def _instant_text(microseconds: int) -> str:
+    return f"{_timestamp_text(microseconds)}+00:00"
+
+
+def _days(text: str) -> int:
+    return (date.fromisoformat(text) - _EPOCH.date()).days
+
+
+def _moment(type: Type) -> Callable[[str], Any]:
+    return lambda text: _microseconds(type, datetime.fromisoformat(text))
+
+
+# What is not here is the same in JSON.
+_TO_JSON: dict[Type, Callable[[Any], Any]] = {
+    DATE: _date_text,
+    TIMESTAMP: _timestamp_text,
+    TIMESTAMPTZ: _instant_text,
+    BINARY: bytes.hex,
+}
+_FROM_JSON: dict[Type, tuple[Callable[[Any], Any], Any]] = {
+    FLOAT: (float, int | float),
+    DOUBLE: (float, int | float),
+    DATE: (_days, str),
+    TIMESTAMP: (_moment(TIMESTAMP), str),
+    TIMESTAMPTZ: (_moment(TIMESTAMPTZ), str),
+    BINARY: (bytes.fromhex, str),
+}
+
+
+def _unfit(field: Field, value: Any, expected: str) -> Invalid:
+    return Invalid(
+        "a default is no value of the column's type",
+        subject=field.name,
+        expected=expected,
+        found=repr(value),
+    )

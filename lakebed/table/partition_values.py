@@ -1,0 +1,96 @@
+"""The partition values of a data file: as its entry has them, as plain values, and as people read them."""
+
+import base64
+from collections.abc import Sequence
+
+from lakebed.errors import Invalid
+from lakebed.table.bounds import decode_bound, encode_bound
+from lakebed.table.calendar import DAY_MICROS, year_month_day
+from lakebed.table.filter import Value
+from lakebed.table.manifest_pb2 import DataFileRef, PartitionValue
+from lakebed.table.partition_spec import PartitionSpec, bound_fields
+from lakebed.table.schema import Schema
+from lakebed.table.transforms import Transform
+from lakebed.table.types import BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, Type
+
+
+def set_partition(file: DataFileRef, spec: PartitionSpec, schema: Schema, values: Sequence[Value | None]) -> None:
+    """Write into a file's entry the spec that it was written for, and a value for each of its fields."""
+    bound = bound_fields(spec, schema)
+    if not len(bound) == len(spec.fields) == len(values):
+        found = f"{len(values)} values, and {len(bound)} of {len(spec.fields)} columns"
+        raise Invalid(
+            "a partition lacks values or columns", subject=file.path, expected="one for each field", found=found
+        )
+    file.spec_id = spec.id
+    file.ClearField("partition")
+    for one, value in zip(bound, values, strict=True):
+        stored = None if value is None else encode_bound(one.type, value)
+        file.partition.append(PartitionValue(field_id=one.field.field_id, value=stored))
+
+
+def partition_values(file: DataFileRef, spec: PartitionSpec, schema: Schema) -> dict[int, Value | None]:
+    """A file's partition as plain values by field id; `Invalid` if the spec is not the file's.
+
+    Fields are left out whose columns the schema no longer has: their types are unknown.
+    """
+    if file.spec_id != spec.id:
+        raise Invalid("a file has another spec", subject=file.path, expected=file.spec_id, found=spec.id)
+    stored = {one.field_id: one for one in file.partition}
+    values: dict[int, Value | None] = {}
+    for one in bound_fields(spec, schema):
+        known = stored.get(one.field.field_id)
+        if known is not None:
+            values[known.field_id] = decode_bound(one.type, known.value) if known.HasField("value") else None
+    return values
+
+
+def partition_texts(file: DataFileRef, spec: PartitionSpec, schema: Schema) -> dict[str, str]:
+    """A file's partition as people read it, by the fields' names: `{"ordered_at_day": "2024-03-15"}`."""
+    values = partition_values(file, spec, schema)
+    return {
+        one.field.name: value_text(one.field.transform, one.source.type, values[one.field.field_id])
+        for one in bound_fields(spec, schema)
+        if one.field.field_id in values
+    }
+
+
+def value_text(transform: Transform, type: Type, value: Value | None) -> str:
+    """A partition value of a column of this type in Iceberg's words: `2024-03`, `2024-03-15-07`, `us-east`, `null`."""
+    if value is None or transform.name == "void":
+        return "null"
+    match transform.name, value:
+        case "year", int():
+            return f"{1970 + value:04}"
+        case "month", int():
+            return f"{1970 + value // 12:04}-{1 + value % 12:02}"
+        case "hour", int():
+            return f"{_date_text(value // 24)}-{value % 24:02}"
+        case _:
+            return _plain_text(transform.result_type(type), value)
+
+
+def _plain_text(type: Type, value: Value) -> str:
+    match value:
+        case bytes():
+            return base64.b64encode(value).decode()
+        case bool() if type == BOOLEAN:
+            return str(value).lower()
+        case int() if type == DATE:
+            return _date_text(value)
+        case int() if type in (TIMESTAMP, TIMESTAMPTZ):
+            return _timestamp_text(value) + ("+00:00" if type == TIMESTAMPTZ else "")
+        case _:
+            return str(value)
+
+
+def _date_text(days: int) -> str:
+    year, month, day = year_month_day(days)
+    return f"{year:04}-{month:02}-{day:02}"
+
+
+def _timestamp_text(micros: int) -> str:
+    days, rest = divmod(micros, DAY_MICROS)
+    seconds, fraction = divmod(rest, 1_000_000)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{_date_text(days)}T{clock}" + (f".{fraction:06}" if fraction else "")

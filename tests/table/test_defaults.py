@@ -1,0 +1,155 @@
+"""Defaults: plain values of their columns' types, in JSON as Iceberg writes them."""
+
+import json
+import uuid
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal as Number
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyiceberg.conversions import from_json, to_json
+from pyiceberg.types import IcebergType
+
+from lakebed.errors import Invalid
+from lakebed.table.defaults import check_default, default_from_json, default_to_json, plain_default
+from lakebed.table.types import Field, parse_type
+
+LAST_DAY = (date.max - date(1970, 1, 1)).days
+FIRST_DAY = (date.min - date(1970, 1, 1)).days
+moments = st.integers(FIRST_DAY * 86_400_000_000, (LAST_DAY + 1) * 86_400_000_000 - 1)
+VALUES = {
+    "boolean": st.booleans(),
+    "int": st.integers(-(2**31), 2**31 - 1),
+    "long": st.integers(-(2**63), 2**63 - 1),
+    "float": st.floats(width=32, allow_nan=False, allow_infinity=False),
+    "double": st.floats(allow_nan=False, allow_infinity=False),
+    "decimal(38, 10)": st.integers(-(10**38) + 1, 10**38 - 1).map(lambda digits: Number(f"{digits}e-10")),
+    "decimal(3, 0)": st.integers(-999, 999).map(Number),
+    "date": st.integers(FIRST_DAY, LAST_DAY),
+    "timestamp": moments,
+    "timestamptz": moments,
+    "string": st.text(st.characters(codec="utf-8")),
+    "binary": st.binary(),
+}
+
+
+def field(type):
+    return Field("a", type)
+
+
+@given(st.sampled_from(list(VALUES)).flatmap(lambda type: st.tuples(st.just(type), VALUES[type])))
+def test_a_default_comes_back_from_json(case):
+    type, value = case
+    check_default(field(type), value)
+    body = json.loads(json.dumps(default_to_json(parse_type(type), value)))
+    back = default_from_json(parse_type(type), body)
+    assert (back, repr(back) if type in ("float", "double") else "") == (
+        value,
+        repr(value) if type in ("float", "double") else "",
+    )
+
+
+@given(st.sampled_from(list(VALUES)).flatmap(lambda type: st.tuples(st.just(type), VALUES[type])))
+def test_iceberg_reads_the_json_as_the_same_value(case):
+    type, value = case
+    if type == "decimal(38, 10)":  # PyIceberg rounds it to 28 digits (0.12)
+        value = Number("-1.5")
+    theirs = IcebergType.handle_primitive_type(type, None)
+    read = from_json(theirs, default_to_json(parse_type(type), value))
+    assert plain_default(field(type), read) == value  # of dates and times it makes Python's own
+
+
+@pytest.mark.parametrize(
+    ("type", "value"),
+    [
+        ("boolean", True),
+        ("long", 34),
+        ("decimal(4, 2)", Number("14.20")),
+        ("date", 17_486),
+        ("timestamp", 1_510_871_468_123_456),
+        ("timestamptz", 1_510_871_468_123_456),
+        ("string", "iceberg"),
+        ("binary", b"\x00\x01\x02\xff"),
+    ],
+)
+def test_json_is_that_of_iceberg(type, value):
+    assert default_to_json(parse_type(type), value) == to_json(IcebergType.handle_primitive_type(type, None), value)
+
+
+@pytest.mark.parametrize(
+    ("type", "given", "plain"),
+    [
+        ("date", date(1970, 1, 3), 2),
+        ("timestamp", datetime(1970, 1, 1, 0, 0, 1), 1_000_000),
+        ("timestamptz", datetime(1970, 1, 1, 0, 0, 1), 1_000_000),
+        ("timestamptz", datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1))), 0),
+        ("double", 1, 1.0),
+        ("float", 0.1, 0.10000000149011612),
+        ("decimal(5, 2)", 3, Number("3.00")),
+        ("decimal(5, 2)", Number("3.1"), Number("3.10")),
+        ("binary", bytearray(b"x"), b"x"),
+        ("string", "x", "x"),
+        ("int", None, None),
+    ],
+)
+def test_what_people_give_becomes_a_plain_value(type, given, plain):
+    found = plain_default(field(type), given)
+    assert (found, repr(found)) == (plain, repr(plain))
+
+
+@pytest.mark.parametrize(
+    ("type", "given"),
+    [
+        ("int", 2**31),
+        ("int", True),
+        ("int", 1.0),
+        ("int", "1"),
+        ("boolean", 1),
+        ("double", float("nan")),
+        ("double", float("inf")),
+        ("double", 10**400),
+        ("float", 1e300),
+        ("float", True),
+        ("decimal(5, 2)", Number("1000")),
+        ("decimal(5, 2)", Number("1.001")),
+        ("decimal(5, 2)", Number("nan")),
+        ("decimal(5, 2)", 1.5),
+        ("date", datetime(2026, 1, 1)),
+        ("date", "2026-01-01"),
+        ("date", LAST_DAY + 1),
+        ("timestamp", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("timestamp", date(2026, 1, 1)),
+        ("timestamp", 2**63 - 1),
+        ("string", b"x"),
+        ("string", "\ud800"),
+        ("string", uuid.UUID(int=1)),
+        ("binary", "x"),
+        ("list<int>", [1]),
+        ("struct<a: int>", {"a": 1}),
+        ("map<int, int>", {}),
+    ],
+)
+def test_what_is_no_value_of_the_column_is_refused(type, given):
+    with pytest.raises(Invalid) as caught:
+        plain_default(field(type), given)
+    assert caught.value.subject in ("a", str(given))
+
+
+@pytest.mark.parametrize(
+    ("type", "body"),
+    [
+        ("float", "1.5"),
+        ("double", True),
+        ("decimal(5, 2)", 1.5),
+        ("decimal(5, 2)", "x"),
+        ("date", 5),
+        ("date", "2026-13-01"),
+        ("timestamp", "x"),
+        ("binary", "0"),
+        ("binary", 5),
+    ],
+)
+def test_json_that_is_no_default_is_refused(type, body):
+    with pytest.raises(Invalid, match="no value of its type"):
+        default_from_json(parse_type(type), body)

@@ -37,8 +37,8 @@ def reader_of(data: Any) -> pyarrow.RecordBatchReader:
 def fit(data: Any, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
     """The rows as batches of `file_schema(schema)`: columns are found by name, in any order and case.
 
-    Types that lose nothing are cast, optional columns that lack are null. What can't fit by its type is refused here,
-    all of it in one `Invalid`; what can't by its values, when its batch is reached.
+    Types that lose nothing are cast. Columns that lack have their default, or are null if that is allowed. What can't
+    fit by its type is refused here, all of it in one `Invalid`; what can't by its values, when its batch is reached.
     """
     reader = reader_of(data)
     unfit = list(misfits(reader.schema, schema.fields, AS_GIVEN))

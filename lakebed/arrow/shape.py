@@ -1,11 +1,12 @@
 """Bringing Arrow columns to a schema: names inside structs, order, and types that hold the same values.
 
 The same steps lead from what a user gives to what a file holds, and from what a file holds to what a scan gives. Only
-the names by which fields are found differ: that is a `Naming`.
+the names by which fields are found differ, and what those are that lack: that is a `Naming`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow
 import pyarrow.compute
@@ -33,14 +34,15 @@ _WIDER = {(INT, LONG), (FLOAT, DOUBLE)}
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How a field is found among names that arrive: where the keys of both are equal."""
+    """How a field is found among names that arrive, where the keys of both are equal, and its value if it is not."""
 
     key: Callable[[str], str]
     key_of: Callable[[Field], str]
+    default_of: Callable[[Field], Any]
 
 
-AS_GIVEN = Naming(folded_column, lambda field: folded_column(field.name))
-AS_STORED = Naming(str, lambda field: field.physical_name)
+AS_GIVEN = Naming(folded_column, lambda field: folded_column(field.name), lambda field: field.write_default)
+AS_STORED = Naming(str, lambda field: field.physical_name, lambda field: field.initial_default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def misfits(
             yield from _type_misfits(one.type, field.type, naming, f"{path}{field.name}")
         seen.add(key)
     for key, field in wanted.items():
-        if field.required and key not in seen:
+        if field.required and key not in seen and naming.default_of(field) is None:
             yield Misfit(f"{path}{field.name}", f"{field.type} not null", None)
 
 
@@ -131,7 +133,7 @@ def _column(
     column: pyarrow.Array | None, field: Field, form: pyarrow.DataType, naming: Naming, rows: int, path: str, nulls: int
 ) -> pyarrow.Array:
     if column is None:
-        return pyarrow.nulls(rows, form)
+        return pyarrow.repeat(pyarrow.scalar(naming.default_of(field), form), rows)
     brought = _brought(column, field.type, form, naming, path)
     if field.required and brought.null_count:
         if brought.null_count > nulls:

@@ -6,6 +6,7 @@ from functools import lru_cache
 import pyarrow
 
 from lakebed.errors import Invalid
+from lakebed.table.parts import parts_of
 from lakebed.table.schema import Schema
 from lakebed.table.types import (
     BINARY,
@@ -113,18 +114,11 @@ def _arrow(type: Type, make: _Maker) -> pyarrow.DataType:
         case Decimal(precision, scale):
             return pyarrow.decimal128(precision, scale)
         case List():
-            return pyarrow.list_(_field(_part("element", type.element, type.element_required, type.element_id), make))
+            return pyarrow.list_(*(_field(one, make) for one in parts_of(type)))
         case Map():
-            key = _part("key", type.key, True, type.key_id)
-            value = _part("value", type.value, type.value_required, type.value_id)
-            return pyarrow.map_(_field(key, make), _field(value, make))
+            return pyarrow.map_(*(_field(one, make) for one in parts_of(type)))
         case Struct(fields):
             return pyarrow.struct([_field(one, make) for one in fields])
-
-
-def _part(name: str, type: Type, required: bool, id: int) -> Field:
-    """What is inside a list or a map, as a field by the name that Parquet gives it."""
-    return Field(name, type, required, id=id, physical_name=name)
 
 
 def schema_of(arrow: pyarrow.Schema) -> Schema:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from lakebed.spark.literals import literal
 from lakebed.table.filter import (
     And,
     Comparison,
@@ -21,21 +22,7 @@ from lakebed.table.filter import (
     Or,
     Value,
 )
-from lakebed.table.types import (
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INT,
-    LONG,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    Decimal,
-    Field,
-    Type,
-)
+from lakebed.table.types import DOUBLE, FLOAT, Field
 
 NameOf = Callable[[Field], str]
 _Join = Callable[[Column, Column], Column]
@@ -82,7 +69,7 @@ def _leaf(leaf: Leaf, column: Column) -> Column:
         case Comparison(field, Operator.EQUAL, value):
             return _equal_to_one(field, (value,), column)
         case Comparison(field, compared, value):
-            return _COMPARED[compared](column, _literal(field.type, value))
+            return _COMPARED[compared](column, literal(field.type, value))
         case OneOf(field, values):
             return _equal_to_one(field, values, column)
         case NoneOf(field, values):
@@ -101,31 +88,6 @@ def _equal_to_one(field: Field, values: tuple[Value, ...], column: Column) -> Co
     # Sets and Parquet's dictionaries are looked up by Java's equality, which tells the two zeros apart, while IN takes
     # them for one and forgets the other: only two comparisons of their own find both.
     zeros = [value for value in values if field.type in (FLOAT, DOUBLE) and value == 0.0]
-    others = [_literal(field.type, value) for value in values if value not in zeros]
-    found = [column == _literal(field.type, zero) for zero in (0.0, -0.0)] if zeros else []
+    others = [literal(field.type, value) for value in values if value not in zeros]
+    found = [column == literal(field.type, zero) for zero in (0.0, -0.0)] if zeros else []
     return _joined(operator.or_, [*found, *([column.isin(others)] if others else [])], empty=False)
-
-
-def _literal(type: Type, value: Value) -> Column:
-    if isinstance(type, Decimal):
-        return F.lit(format(value, "f")).cast(f"decimal({type.precision}, {type.scale})")
-    return _LITERALS[type](value)
-
-
-def _timestamp(value: Value) -> Column:
-    # `lit` would make an instant of a datetime, through the session's zone; an int has none.
-    return F.timestamp_add("MICROSECOND", F.lit(value), F.lit("1970-01-01").cast("timestamp_ntz"))
-
-
-_LITERALS: dict[Type, Callable[[Value], Column]] = {
-    BOOLEAN: F.lit,
-    INT: lambda value: F.lit(value).cast("int"),
-    LONG: lambda value: F.lit(value).cast("bigint"),
-    FLOAT: lambda value: F.lit(value).cast("float"),
-    DOUBLE: F.lit,
-    DATE: lambda value: F.date_from_unix_date(F.lit(value)),
-    TIMESTAMP: _timestamp,
-    TIMESTAMPTZ: lambda value: F.timestamp_micros(F.lit(value)),
-    STRING: F.lit,
-    BINARY: F.lit,
-}

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid
+from lakebed.spark.literals import literal
 from lakebed.spark.types import FIELD_ID, file_schema, primitive_of
 from lakebed.table.column_names import folded_column
 from lakebed.table.schema import Schema
@@ -22,9 +23,9 @@ _Found = dict[str, spark.StructField]
 def fit(frame: DataFrame, schema: Schema) -> DataFrame:
     """The rows with the names, order, types and field ids of the files; lazy, no job runs.
 
-    Columns are matched by name without case, in structs too. A missing optional column is null. Types fit if they are
-    the same or only get wider. Whatever does not fit is one `Invalid` that lists it all. A null in a required column is
-    found by the job itself: its error says `NULL_FOUND`.
+    Columns are matched by name without case, in structs too. A missing column has its default, or is null if it is
+    optional. Types fit if they are the same or only get wider. What does not fit is one `Invalid` that lists it all.
+    A null in a required column is found by the job itself: its error says `NULL_FOUND`.
     """
     problems = list(_struct_problems(frame.schema, schema.fields, ""))
     if problems:
@@ -67,7 +68,7 @@ def _struct_problems(have: spark.StructType, want: tuple[Field, ...], path: str)
         there = found.pop(folded_column(one.name), None)
         if there is not None:
             yield from _type_problems(there.dataType, one.type, one.required, f"{path}{one.name}")
-        elif one.required:
+        elif one.required and one.write_default is None:
             yield f"{path}{one.name} is required, and missing"
     yield from (f"{path}{extra.name} is no column of the table" for extra in found.values())
 
@@ -96,10 +97,10 @@ def _fits(have: spark.DataType, want: Type) -> bool:
 
 
 def _fitted(found: _Found, column_of: Callable[[str], Column], one: Field, path: str) -> Column:
-    """The column for a field of the table, out of those that there are; null if it is not among them."""
+    """The column for a field of the table, out of those that there are; its default if it is not among them."""
     there = found.get(folded_column(one.name))
     if there is None:
-        return F.lit(None)
+        return F.lit(None) if one.write_default is None else literal(one.type, one.write_default)
     arranged = _arranged(column_of(there.name), there.dataType, one.type, path)
     return _checked(arranged, there.nullable and one.required, path)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
@@ -9,15 +10,18 @@ from pyspark.sql import functions as F
 from lakebed.catalog.data_files import check_whole
 from lakebed.errors import Invalid
 from lakebed.files import Files
+from lakebed.spark.absent import Absent, by_absent, filled
 from lakebed.spark.file_list import check_names, listed, takes_lists
 from lakebed.spark.filter import to_spark
 from lakebed.spark.fit import quoted
 from lakebed.spark.locations import spark_location
 from lakebed.spark.types import result_schema, scan_schema
-from lakebed.table.filter import Filter
+from lakebed.table.filter import Filter, fields_of
 from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.parts import walk
 from lakebed.table.pruning import may_match
 from lakebed.table.schema import Schema
+from lakebed.table.types import Decimal, Field, List, Map, Struct
 
 # Given with the read, where they win over the session's settings: what they could be set to loses or changes rows.
 OPTIONS = {
@@ -27,6 +31,7 @@ OPTIONS = {
     "datetimeRebaseMode": "CORRECTED",  # for files that say nothing of their calendar
     "int96RebaseMode": "CORRECTED",
 }
+NULL_STRUCTS = "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing"
 _GLOB = re.compile(r"[\[\]{}*?\\]")
 
 
@@ -45,16 +50,40 @@ def read(
     another size than it was. Names and types are the table's; all columns are nullable, as in all that Spark reads.
     """
     asked = schema if columns is None else schema.select(columns)
+    _check_session(spark, schema)
     kept = [one for one in data_files if filter is None or may_match(filter, one)]
     if not kept:
         return _empty(spark, asked)
     _check_deletes(kept)
     check_names(kept)
     check_whole(files, kept)
-    rows = _scan(spark, files, schema, kept)
-    if filter is not None:
-        rows = rows.where(to_spark(filter, lambda one: one.physical_name))
-    return rows.select(*_columns(asked))
+    needed = asked.fields if filter is None else (*asked.fields, *fields_of(filter))
+    groups = by_absent(files, needed, kept)
+    rows = [_rows(_scan(spark, files, schema, alike), schema, absent, filter) for absent, alike in groups.items()]
+    return reduce(DataFrame.union, rows).select(*_columns(asked))
+
+
+def _rows(rows: DataFrame, schema: Schema, absent: Absent, filter: Filter | None) -> DataFrame:
+    """The rows that the filter keeps, with the defaults of what their files lack, under the physical names."""
+    if absent or any(map(_is_widened_decimal, schema.fields)):
+        names = [one.physical_name for one in schema.fields]
+        columns = [_hidden(filled(F.col(quoted(one.physical_name)), one, absent), one) for one in schema.fields]
+        rows = rows.select(*(column.alias(name) for column, name in zip(columns, names, strict=True)))
+    return rows if filter is None else rows.where(to_spark(filter, lambda one: one.physical_name))
+
+
+def _is_widened_decimal(field: Field) -> bool:
+    """Whether the field is, or has inside it, a decimal that older files have with fewer digits."""
+    ends = [way[-1] for way in walk((field,))]
+    return any(isinstance(one.type, Decimal) and one.widened_from is not None for one in ends)
+
+
+def _hidden(column: Column, field: Field) -> Column:
+    """The column, so that no filter on it is pushed to the files, now or later, if they may have narrower decimals.
+
+    Spark 4.3 cuts the filter's value to the bytes that a file has: of `d < 1e17` nothing is left in files of 9 digits.
+    """
+    return F.when(column.isNotNull(), column) if _is_widened_decimal(field) else column
 
 
 def _scan(spark: SparkSession, files: Files, schema: Schema, data_files: Sequence[DataFileRef]) -> DataFrame:
@@ -84,7 +113,8 @@ def _columns(schema: Schema) -> list[Column]:
     targets = result_schema(schema).fields
     found = scan_schema(schema).fields
     return [
-        (column if there.dataType == target.dataType else column.cast(target.dataType)).alias(target.name)
+        # Without metadata: a default that is for older files is nothing for whoever writes these rows elsewhere.
+        (column if there.dataType == target.dataType else column.cast(target.dataType)).alias(target.name, metadata={})
         for there, target in zip(found, targets, strict=True)
         for column in [F.col(quoted(there.name))]
     ]
@@ -93,6 +123,26 @@ def _columns(schema: Schema) -> list[Column]:
 def _empty(spark: SparkSession, schema: Schema) -> DataFrame:
     fields = result_schema(schema).fields
     return spark.range(0).select(*(F.lit(None).cast(one.dataType).alias(one.name) for one in fields))
+
+
+def _check_session(spark: SparkSession, schema: Schema) -> None:
+    if not (hasattr(spark, "read") and hasattr(spark, "conf")):
+        raise Invalid(
+            "this is not a Spark session",
+            expected="what lakebed.spark.session(lake) answers",
+            found=type(spark).__name__,
+            advice="scan(…) reads without Spark.",
+        )
+    # No option of a read goes before it; false unless somebody changes it.
+    nested = any(isinstance(one.type, Struct | List | Map) for one in schema.fields)
+    if nested and spark.conf.get(NULL_STRUCTS, "false") == "true":
+        raise Invalid(
+            "this session shows a struct as null if a file is older than the fields that are asked for",
+            subject=NULL_STRUCTS,
+            expected="false",
+            found="true",
+            advice=f'Run `spark.conf.set("{NULL_STRUCTS}", "false")`.',
+        )
 
 
 def _check_deletes(data_files: Sequence[DataFileRef]) -> None:

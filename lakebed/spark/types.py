@@ -6,6 +6,7 @@ from typing import Any
 from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid
+from lakebed.spark.literals import literal_sql
 from lakebed.table.schema import Schema
 from lakebed.table.types import (
     BINARY,
@@ -28,6 +29,7 @@ from lakebed.table.types import (
 )
 
 FIELD_ID = "parquet.field.id"  # the metadata of a column from which Spark's writer takes the id
+DEFAULT = "EXISTS_DEFAULT"  # the metadata of a column from which Spark's reader takes what files show that lack it
 
 _SPARK: dict[Primitive, spark.DataType] = {
     BOOLEAN: spark.BooleanType(),
@@ -67,12 +69,19 @@ def file_schema(schema: Schema) -> spark.StructType:
 
 
 def scan_schema(schema: Schema) -> spark.StructType:
-    """What is asked of files: physical names, without ids.
+    """What is asked of files: physical names, without ids, and the defaults of columns that older files lack.
 
     With ids, a session whose `spark.sql.parquet.fieldId.read.enabled` is true would match columns by them, but pushed
     filters by name, and wrong rows would come back.
     """
-    return _struct(schema.fields, lambda one: (one.physical_name, {})).toNullable()
+    return _struct(schema.fields, lambda one: (one.physical_name, _default(one))).toNullable()
+
+
+def _default(one: Field) -> dict[str, Any]:
+    # The vectorised reader of Spark 4.3 fails at a default of type binary.
+    if one.initial_default is None or one.type == BINARY:
+        return {}
+    return {DEFAULT: literal_sql(one.type, one.initial_default)}
 
 
 def schema_of(struct: spark.StructType) -> Schema:

@@ -17,8 +17,12 @@ from pyiceberg.io.pyarrow import pyarrow_to_schema
 from lakebed.arrow import arrow_schema, write
 from lakebed.errors import Invalid, LakebedError, Unavailable
 from lakebed.files import LocalFiles
+from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.partition_spec import PartitionSpec, make_spec
+from lakebed.table.partition_values import partition_texts
 from lakebed.table.schema import Schema, with_ids
 from lakebed.table.schema_json import schema_to_json
+from lakebed.table.sort_order import make_sort_order
 from lakebed.table.types import Field, List, Struct
 
 MODULE = sys.modules["lakebed.arrow.write"]  # its function has its name
@@ -225,4 +229,97 @@ def test_a_full_disk_is_no_error_of_arrows(files: LocalFiles) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "EFBIG" in str(caught.value.found)
+    assert paths(files) == []
+
+
+def written_numbers(files: LocalFiles, file: DataFileRef) -> list[int]:
+    numbers: list[int] = ParquetFile(files.location(file.path)).read().column("id").to_pylist()
+    return numbers
+
+
+def test_each_file_has_the_rows_of_one_partition(files: LocalFiles) -> None:
+    spec = make_spec(SCHEMA, ["truncate(10, id)", "truncate(1, name)"], spec_id=3)
+    written = write(files, "d", SCHEMA, stream(rows(15), rows(15, 15)), spec)
+    assert [partition_texts(one, spec, SCHEMA) for one in written] == [
+        {"id_trunc_10": "0", "name_trunc_1": "n"},
+        {"id_trunc_10": "10", "name_trunc_1": "n"},
+        {"id_trunc_10": "20", "name_trunc_1": "n"},
+    ]
+    assert [written_numbers(files, one) for one in written] == [list(range(at, at + 10)) for at in (0, 10, 20)]
+    assert {one.spec_id for one in written} == {3}
+    assert sorted(paths(files)) == sorted(one.path for one in written)
+
+
+def test_a_file_of_no_spec_says_none(files: LocalFiles) -> None:
+    [file] = write(files, "d", SCHEMA, rows(3))
+    assert not file.HasField("spec_id")
+    [file] = write(files, "d", SCHEMA, rows(3), PartitionSpec((), 2))
+    assert (file.spec_id, len(file.partition)) == (2, 0)
+
+
+def test_no_rows_make_no_file_in_any_partition(files: LocalFiles) -> None:
+    spec, order = make_spec(SCHEMA, ["name"], spec_id=1), make_sort_order(SCHEMA, ["id"], order_id=1)
+    assert write(files, "d", SCHEMA, rows(0), spec, order) == []
+    assert write(files, "d", SCHEMA, stream(), spec, order) == []
+    assert paths(files) == []
+
+
+def test_files_are_sorted(files: LocalFiles) -> None:
+    order = make_sort_order(SCHEMA, ["truncate(100, id) desc", "x"], order_id=1)
+    [file] = write(files, "d", SCHEMA, stream(rows(150), rows(150, 150)), order=order)
+    assert written_numbers(files, file) == [*range(200, 300), *range(100, 200), *range(100)]
+
+
+def test_a_large_partition_has_several_files(files: LocalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "GROUP_ROWS", 1000)
+    monkeypatch.setattr(MODULE, "FILE_BYTES", 15000)
+    spec, order = make_spec(SCHEMA, ["truncate(1, name)"], spec_id=1), make_sort_order(SCHEMA, ["id desc"], order_id=1)
+    written = write(files, "d", SCHEMA, rows(10_000), spec, order)
+    assert len(written) > 2
+    assert [number for one in written for number in written_numbers(files, one)] == list(range(9999, -1, -1))
+    assert {str(one.partition) for one in written} == {str(written[0].partition)}
+
+
+def test_partitioned_rows_stream_through(files: LocalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When as many are held as may be, all are written: a partition that goes on has another file."""
+    monkeypatch.setattr(MODULE, "HELD_BYTES", rows(25).nbytes)
+    seen = []
+
+    def given() -> Iterator[pyarrow.RecordBatch]:
+        for number in range(6):
+            seen.append(len(paths(files)))
+            yield rows(10, 10 * number)
+
+    spec = make_spec(SCHEMA, ["truncate(30, id)"], spec_id=1)
+    reader = pyarrow.RecordBatchReader.from_batches(rows(0).schema, given())
+    written = write(files, "d", SCHEMA, reader, spec)
+    assert seen == [0, 0, 0, 1, 1, 3]
+    assert [written_numbers(files, one) for one in written] == [
+        [*range(20)],
+        [*range(20, 30)],
+        [*range(30, 40)],
+        [*range(40, 60)],
+    ]
+
+
+def test_an_error_half_way_leaves_no_partition(files: LocalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "HELD_BYTES", 1)
+    spec = make_spec(SCHEMA, ["truncate(5, id)"], spec_id=1)
+    with pytest.raises(ValueError, match="mine"):
+        write(files, "d", SCHEMA, stream(rows(10), rows(10, 10), ValueError("mine")), spec)
+    assert paths(files) == []
+
+
+def test_a_value_without_a_partition_leaves_nothing(files: LocalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "HELD_BYTES", 1)
+    spec = make_spec(SCHEMA, ["truncate(10, id)"], spec_id=1)
+    with pytest.raises(Invalid, match="too near the end of its type"):
+        write(files, "d", SCHEMA, stream(rows(10), rows(1, -(2**63))), spec)
+    assert paths(files) == []
+
+
+def test_a_partition_of_a_dropped_column_is_refused(files: LocalFiles) -> None:
+    spec = make_spec(SCHEMA, ["name"], spec_id=1)
+    with pytest.raises(Invalid, match="a partition lacks values or columns"):
+        write(files, "d", SCHEMA.select(["id"]), rows(3).select(["id"]), spec)
     assert paths(files) == []

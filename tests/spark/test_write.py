@@ -12,7 +12,9 @@ from lakebed.errors import AlreadyExists, Invalid
 from lakebed.files import LocalFiles
 from lakebed.spark.write import REBASE, write
 from lakebed.table.bounds import decode_bound
+from lakebed.table.partition_spec import PartitionSpec, make_spec
 from lakebed.table.schema import Schema, with_ids
+from lakebed.table.sort_order import make_sort_order
 from lakebed.table.types import INT, Field, List, Struct
 
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
@@ -151,3 +153,38 @@ def test_a_folder_that_is_there_already_is_left_alone(spark: SparkSession, files
     with pytest.raises(AlreadyExists, match="data/1"):
         write(files, "data/1", IDS, spark.range(3))
     assert paths(files) == [one.path for one in written]
+
+
+def test_hidden_partitions_are_refused_before_any_job(spark: SparkSession, files: LocalFiles) -> None:
+    spec = make_spec(IDS, ["bucket(4, id)"], spec_id=1)
+    with pytest.raises(Invalid, match=r"hidden partitions yet .*id_bucket_4.*frame\.toArrow"):
+        write(files, "data/1", IDS, spark.range(5).selectExpr("raise_error('a job ran') as id"), spec)
+    assert paths(files) == []
+
+
+def test_an_empty_spec_is_noted(spark: SparkSession, files: LocalFiles) -> None:
+    (written,) = write(files, "data/1", IDS, spark.range(0, 5, 1, 1), PartitionSpec((), 2))
+    assert written.spec_id == 2
+    (written,) = write(files, "data/2", IDS, spark.range(0, 5, 1, 1))
+    assert not written.HasField("spec_id")
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        (["home.`a.b` desc", "id"], [2, 5, 1, 4, 0, 3]),
+        (["home.`a.b` desc nulls first", "id desc"], [3, 0, 5, 2, 4, 1]),
+        (["home.`a.b` nulls last", "id", "truncate(2, id)"], [1, 4, 2, 5, 0, 3]),
+        (["bucket(4, id)", "id"], [5, 4, 3, 2, 1, 0]),
+    ],
+)
+def test_files_are_sorted_by_the_fields_before_the_first_transform(
+    spark: SparkSession, files: LocalFiles, order: list[str], expected: list[int]
+) -> None:
+    inner = Struct((Field("a.b", INT, id=3, physical_name="old.name"),))
+    schema = Schema([Field("id", "long", id=1, physical_name="n"), Field("home", inner, id=2, physical_name="h")], 1)
+    frame = spark.range(5, -1, -1, 1).selectExpr("id", "struct(int(nullif(id % 3, 0)) as `a.b`) as home")
+    (written,) = write(files, "data/1", schema, frame, order=make_sort_order(schema, order, order_id=1))
+    parquet = pq.ParquetFile(files.location(written.path))
+    assert parquet.read()["n"].to_pylist() == expected
+    assert "field_id=3 old.name" in str(parquet.metadata.schema)

@@ -1,0 +1,81 @@
+"""Transforms of whole columns: by Arrow's own kernels, or value by value over those that differ."""
+
+import pyarrow
+import pyarrow.compute
+
+from lakebed.errors import Invalid
+from lakebed.table.calendar import HOUR_MICROS
+from lakebed.table.filter import Value
+from lakebed.table.transforms import Function, Transform
+from lakebed.table.types import BINARY, DATE, STRING, TIMESTAMP, TIMESTAMPTZ, Decimal, Field, Type
+
+_INT = pyarrow.int32()
+_PLAIN: dict[Type, pyarrow.DataType] = {DATE: pyarrow.int32(), TIMESTAMP: pyarrow.int64(), TIMESTAMPTZ: pyarrow.int64()}
+
+
+def column_at(table: pyarrow.Table, path: tuple[Field, ...]) -> pyarrow.ChunkedArray:
+    """A column of a table in the form of files, inside structs too: null wherever one of them is."""
+    column, *inner = path
+    found = table.column(column.physical_name)
+    return pyarrow.compute.struct_field(found, [one.physical_name for one in inner]) if inner else found
+
+
+def transformed(column: pyarrow.ChunkedArray, transform: Transform, type: Type) -> pyarrow.ChunkedArray:
+    """The partition values of a column of this type; `Invalid` for a value whose partition its type can't hold."""
+    try:
+        return _transformed(column, transform, type)
+    except pyarrow.ArrowInvalid as error:
+        problem = "a value is too near the end of its type to be transformed"
+        raise Invalid(problem, subject=str(transform), expected=type, found=str(error)) from error
+
+
+def plain_value(scalar: pyarrow.Scalar, type: Type) -> Value | None:
+    """One value of a column of this type as a plain value."""
+    plain = _PLAIN.get(type)
+    value: Value | None = (scalar if plain is None else scalar.cast(plain)).as_py()
+    return value
+
+
+def _transformed(column: pyarrow.ChunkedArray, transform: Transform, type: Type) -> pyarrow.ChunkedArray:
+    match transform.name:
+        case "identity":
+            return column
+        case "void":
+            return pyarrow.chunked_array([pyarrow.nulls(len(column), column.type)])
+        case "day":
+            return column if type == DATE else column.cast(pyarrow.date32())
+        case "hour":
+            return _floor_divided(column.cast(pyarrow.int64()), HOUR_MICROS).cast(_INT)
+        case "truncate" if not isinstance(type, Decimal):
+            return _truncated(column, transform.parameter or 0, type)
+        case "year" | "month":
+            # There are far fewer days than moments.
+            days = _transformed(column, Transform("day"), type)
+            return _by_value(days.cast(_INT), transform.function(DATE), _INT)
+        case "bucket":
+            plain = _PLAIN.get(type, column.type)
+            return _by_value(column.cast(plain), transform.function(type), _INT)
+        case _:
+            return _by_value(column, transform.function(type), column.type)
+
+
+def _by_value(column: pyarrow.ChunkedArray, function: Function, form: pyarrow.DataType) -> pyarrow.ChunkedArray:
+    values = pyarrow.compute.unique(column)
+    results = pyarrow.array([None if one is None else function(one) for one in values.to_pylist()], form)
+    return results.take(pyarrow.compute.index_in(column, value_set=values))
+
+
+def _truncated(column: pyarrow.ChunkedArray, width: int, type: Type) -> pyarrow.ChunkedArray:
+    if type == STRING:
+        return pyarrow.compute.utf8_slice_codeunits(column, 0, width)  # code points, for all its name
+    if type == BINARY:
+        return pyarrow.compute.binary_slice(column, 0, width)
+    whole = column.cast(pyarrow.int64())
+    return pyarrow.compute.multiply_checked(_floor_divided(whole, width), width).cast(column.type)
+
+
+def _floor_divided(column: pyarrow.ChunkedArray, divisor: int) -> pyarrow.ChunkedArray:
+    """Arrow's division goes towards zero; Iceberg's goes down."""
+    towards_zero = pyarrow.compute.divide(column, divisor)
+    above = pyarrow.compute.less(column, pyarrow.compute.multiply(towards_zero, divisor))
+    return pyarrow.compute.subtract(towards_zero, above.cast(pyarrow.int64()))

@@ -7,19 +7,21 @@ from lakebed.metastore.change import (
     Commit,
     DataChange,
     DataRead,
+    Holder,
     ListingRead,
     NameRead,
     Operation,
     State,
 )
 from lakebed.metastore.line import ROOT, Line
-from lakebed.metastore.metastore import Child, Dropped, Metastore, Reader
+from lakebed.metastore.metastore import TOMBSTONE, Child, Dropped, Metastore, Reader
 from lakebed.metastore.objects import life, new_id
 from lakebed.metastore.pages import Page
 from lakebed.metastore.records_form import RecordsMetastore
 
 __all__ = [
     "ROOT",
+    "TOMBSTONE",
     "AttributeRead",
     "Change",
     "Child",
@@ -28,6 +30,7 @@ __all__ = [
     "DataChange",
     "DataRead",
     "Dropped",
+    "Holder",
     "Line",
     "ListingRead",
     "Metastore",

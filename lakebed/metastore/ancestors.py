@@ -55,12 +55,11 @@ class Ancestors:
         return [own] if len(sight) == 1 else [own, self._inherited(reads, sight[1:], space, scope)]
 
     def _inherited(self, reads: Reads, tail: tuple[LineAt, ...], space: Space, scope: bytes) -> Source:
-        lines = [cells.line_source(reads, at, space, scope) for at in tail]
-
         def stretch(start: bytes, limit: int) -> Stretch:
             key = (tail[0], space, scope, start, limit)
             known = self._get(key)
             if known is None:
+                lines = [cells.line_source(reads, at, space, scope) for at in tail]
                 found = cells.scan(lines, start, limit, cells.says_something)
                 self._put(key, found, sum(len(row.value) + _ENTRY_BYTES for _, row in found.rows))
                 return found

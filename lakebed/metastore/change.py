@@ -43,9 +43,10 @@ class NameRead:
 
 @dataclass(frozen=True, slots=True)
 class ListingRead:
-    """The names in a parent were listed."""
+    """The names in a parent were listed. On another line than the change's if `line` names one."""
 
     parent: str
+    line: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,14 @@ class Operation:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """What a line hangs on: an object of another line."""
+
+    line: str
+    object_id: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """One commit's worth of writes to one line.
@@ -95,6 +104,8 @@ class Change:
     `lives` are whole new life records by object id: creating, renaming, moving, dropping and undropping are all a new
     life, and names follow from lives. `attributes` are whole new records. A life or attribute that is written counts as
     read: if somebody changed it after `base`, the commit is a `Conflict`. Data is not: `fold` rebases it.
+    `hangs_on` are objects of other lines that must not be dropped, whenever that was: the branch and the catalog that
+    the line belongs to.
     """
 
     event_id: str
@@ -105,6 +116,7 @@ class Change:
     project: str = ""
     operations: tuple[Operation, ...] = ()
     reads: tuple[Read, ...] = ()
+    hangs_on: tuple[Holder, ...] = ()
     lives: Mapping[str, LifeRecord] = field(default_factory=dict)
     attributes: Mapping[tuple[str, Attribute], Message] = field(default_factory=dict)
     data: tuple[DataChange, ...] = ()

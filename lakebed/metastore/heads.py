@@ -75,6 +75,10 @@ class Heads:
         """An object's life after this change."""
         return self._change.lives.get(object_id) or self.stored_life(object_id)
 
+    def is_born(self, object_id: str) -> bool:
+        """Whether this change brings the object to the line."""
+        return object_id in self._change.lives and self.stored_life(object_id) is None
+
     def require_alive(self, object_id: str) -> None:
         """Refuse an object that is not there, or that was dropped itself or with what it is in."""
         seen: list[str] = []

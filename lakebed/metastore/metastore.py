@@ -10,6 +10,9 @@ from lakebed.metastore.pages import Page
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
 
+TOMBSTONE = "purged"
+"""The kind of body that says, for good and to all lines, that an object was purged: its text is the line's id."""
+
 
 @dataclass(frozen=True, slots=True)
 class Child:
@@ -137,7 +140,19 @@ class Metastore(ABC):
 
     @abstractmethod
     def forks(self, parent: str, *, project: str = "") -> list[str]:
-        """The ids of the branches and shares whose REF record names this parent."""
+        """The ids of the branches, tags and shares whose REF record names this parent."""
+
+    @abstractmethod
+    def erase(self, line: str, objects: Sequence[str], bodies_of: Sequence[str] = ()) -> None:
+        """Take away what objects were on a line, at all versions, and the bodies and allocators of some, for good.
+
+        Their lives, names and tombstones stay. It is no commit: nobody is told of it, and it works in steps. Broken
+        off, it is called again. Only for objects that nobody can see alive any more.
+        """
+
+    @abstractmethod
+    def erase_line(self, line: str) -> None:
+        """Take away all that a line has written, at all versions, but its commits; in the same way as `erase`."""
 
     @abstractmethod
     def close(self) -> None: ...

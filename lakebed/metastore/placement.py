@@ -64,8 +64,6 @@ def _checked(heads: Heads, change: Change, object_id: str, old: LifeRecord | Non
     subject = f"{type_name(new.type)} {new.name!r} ({object_id})"
     if object_id == change.line.top:
         raise Invalid("a line's top is no object on that line", subject=subject)
-    if old is None and new.dropped:
-        raise Invalid("an object that was never there can't be dropped", subject=subject)
     if old is not None and old.type != new.type:
         raise Invalid(
             "an object can't change its type", subject=subject, expected=type_name(old.type), found=type_name(new.type)
@@ -73,7 +71,7 @@ def _checked(heads: Heads, change: Change, object_id: str, old: LifeRecord | Non
     if not new.dropped:
         _check_container(heads, change, subject, new)
         heads.require_alive(object_id)
-    elif old is not None and old.container_id != new.container_id:
+    elif old is None or old.container_id != new.container_id:
         _check_container(heads, change, subject, new)
         heads.require_outside_itself(object_id)
     stored = copy.deepcopy(new)
@@ -165,7 +163,7 @@ def _name_value(object_id: str, life: LifeRecord) -> bytes:
 def _dropped_value(life: LifeRecord) -> bytes:
     record = (pb.DroppedTableObjectName if is_table(life.type) else pb.DroppedObjectName)(
         name=life.name,
-        create_version=life.create_version,
+        create_version=life.create_version or None,
         dropped_version=life.drop_version or None,
         drop_type=life.drop_type or pb.MARKED,
     )

@@ -8,11 +8,11 @@ from typing import cast
 
 from google.protobuf.message import Message
 
-from lakebed.errors import Invalid
+from lakebed.errors import Invalid, NotFound
 from lakebed.metastore.ancestors import Ancestors
 from lakebed.metastore.change import Change, Commit, DataChange, LifeRecord, Operation
 from lakebed.metastore.heads import Heads
-from lakebed.metastore.objects import check_life
+from lakebed.metastore.objects import check_life, type_name
 from lakebed.metastore.placement import Placement, cells_placed, place
 from lakebed.metastore.records_reader import commit_of, state
 from lakebed.metastore.validation import cells_read, validate
@@ -35,7 +35,8 @@ _OPERATION_TYPES = frozenset(name.lower() for name, number in pb.OperationType.i
 def check_change(change: Change) -> None:
     """Refuse a change that no state of the lake could take."""
     parents = (at.line for at in change.parents)
-    for text in (change.event_id, change.line.id, change.line.top, *change.lives, *parents):
+    holders = (text for one in change.hangs_on for text in (one.line, one.object_id))
+    for text in (change.event_id, change.line.id, change.line.top, *change.lives, *parents, *holders):
         layout.id_element(text)
     for object_id, life in change.lives.items():
         check_life(object_id, life)
@@ -68,12 +69,16 @@ def attempt(transaction: Transaction, incarnation: int, ancestors: Ancestors, ch
     heads = Heads(transaction, change, ancestors)
     written = {*(one for one, _ in change.attributes), *(one.table for one in change.data)}
     looked_at = [*cells_placed(change), *cells_read(change), *_cells_written(change, written)]
-    if heads.load_own(looked_at, layout.commit_key(change.event_id)) != [None]:
+    held = [layout.attribute_cell(one.object_id, Attribute.LIFE).current_key(one.line) for one in change.hangs_on]
+    known, *holders = heads.load_own(looked_at, layout.commit_key(change.event_id), *held)
+    if known is not None:
         return _replayed(transaction, change)
     _check_base(transaction, incarnation, change)
+    _check_holders(change, holders)
     placement = place(heads, change)
     for object_id in written:
-        heads.require_alive(object_id)
+        if not heads.is_born(object_id):  # what a merge brings may be dropped at once, and has all its attributes then
+            heads.require_alive(object_id)
     validate(transaction, heads, change)
     # All that still reads comes before the stamped writes, which every later read would have to look through.
     deltas = [_delta(transaction, heads, change, data) for data in change.data]
@@ -115,6 +120,15 @@ def _check_base(transaction: Transaction, incarnation: int, change: Change) -> N
     if change.line.ancestry and change.base < change.line.ancestry[0].version:
         fork = change.line.ancestry[0].version
         raise Invalid("a change has a base from before its branch", expected=f"at least {fork}", found=change.base)
+
+
+def _check_holders(change: Change, stored: list[bytes | None]) -> None:
+    for holder, value in zip(change.hangs_on, stored, strict=True):
+        life = None if value is None else cast(LifeRecord, codec.decode_current(codec.split_current(value)[1]))
+        if life is None:
+            raise NotFound("what the line belongs to is not there", subject=holder.object_id)
+        if life.dropped:
+            raise NotFound(f"the {type_name(life.type)} {life.name!r} was dropped", subject=holder.object_id)
 
 
 def _write_placement(transaction: Transaction, incarnation: int, change: Change, placement: Placement) -> None:

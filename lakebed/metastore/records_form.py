@@ -7,6 +7,7 @@ from typing import cast
 from lakebed.errors import Invalid, NotFound, TooLarge
 from lakebed.metastore.ancestors import Ancestors
 from lakebed.metastore.change import Change, Commit
+from lakebed.metastore.erasure import erase_bodies, erase_line, erase_objects
 from lakebed.metastore.line import Line
 from lakebed.metastore.metastore import Metastore, Reader
 from lakebed.metastore.objects import new_id
@@ -15,6 +16,7 @@ from lakebed.metastore.records_reader import RecordsReader, commits
 from lakebed.records import bodies, codec, layout
 from lakebed.records import records_pb2 as pb
 from lakebed.store import Store, Transaction, Version
+from lakebed.store.version import ZERO
 
 FORMAT_VERSION = 1
 
@@ -37,9 +39,12 @@ class RecordsMetastore(Metastore):
         self.lake_id = lake.lake_id
         self.format_version = lake.format_version
         self._incarnation = lake.incarnation
+        self._seen = ZERO
 
     def newest(self) -> Version:
-        return self._version(self._store.read(lambda transaction: transaction.read_stamp))
+        found = self._version(self._store.read(lambda transaction: transaction.read_stamp))
+        self._seen = max(self._seen, found)
+        return found
 
     def version_at(self, time: int) -> Version:
         if self.times([self.newest()])[0] <= time <= _now():
@@ -57,10 +62,11 @@ class RecordsMetastore(Metastore):
         return self._store.read(lambda transaction: transaction.times_of(stamps))
 
     def reader(self, line: Line, version: Version | None = None) -> Reader:
-        newest = self.newest()
-        if version is not None and version > newest:
+        if version is None:
+            version = self.newest()
+        elif version > self._seen and version > (newest := self.newest()):  # versions that were there once stay
             raise Invalid("that version is not there yet", expected=f"at most {newest}", found=version)
-        return RecordsReader(self._store, self.lake_id, self._ancestors, line, version or newest)
+        return RecordsReader(self._store, self.lake_id, self._ancestors, line, version)
 
     def commit(self, change: Change) -> Commit:
         check_change(change)
@@ -101,6 +107,15 @@ class RecordsMetastore(Metastore):
         prefix = layout.children_prefix(project, parent)
         page = self._store.read(lambda transaction: transaction.snapshot.get_range(layout.prefix_range(prefix)))
         return [layout.id_text(key[len(prefix) :]) for key, _ in page.entries]
+
+    def erase(self, line: str, objects: Sequence[str], bodies_of: Sequence[str] = ()) -> None:
+        erase_objects(self._store, line, objects)
+        erase_bodies(self._store, bodies_of)
+        self._ancestors = Ancestors()  # what is remembered was never to change, and now it has
+
+    def erase_line(self, line: str) -> None:
+        erase_line(self._store, line)
+        self._ancestors = Ancestors()
 
     def close(self) -> None:
         self._store.close()

@@ -271,7 +271,7 @@ def _child(record: pb.ObjectName | pb.TableObjectName) -> Child:
 
 def _dropped(rest: bytes, row: Row) -> Dropped:
     record = cast("pb.DroppedObjectName | pb.DroppedTableObjectName", codec.decode(row.value))
-    created, dropped = Version(record.create_version), Version(record.dropped_version or row.version)
+    created, dropped = Version(record.create_version or row.version), Version(record.dropped_version or row.version)
     return Dropped(
         record.name, layout.id_text(rest[-layout.ID_SIZE :]), record.type, created, dropped, record.drop_type
     )

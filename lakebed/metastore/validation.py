@@ -77,8 +77,8 @@ def _unit(change: Change, read: Read) -> _Unit:
         case NameRead(parent, name):
             folded = names.folded(names.normal_name(name, refused=""), change.line.casing)
             return _Unit(f"name {name!r}", parent, line, layout.name_cell(parent, folded), None)
-        case ListingRead(parent):
-            return _Unit("listing", parent, line, None, None)
+        case ListingRead(parent, other):
+            return _Unit("listing", parent, other or line, None, None)
         case DataRead(partition):
             return _Unit("data", partition, line, layout.attribute_cell(partition, Attribute.DATA), read)
 

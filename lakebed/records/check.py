@@ -1,6 +1,7 @@
 """Proving that a lake's records agree: indexes with records, history with current, the log with both.
 
-Works page by page, each page in one transaction, so it can run beside writers.
+Works page by page, each page in one transaction, so it can run beside writers. Of a line that was purged only the
+commits have to agree: the rest is going, or gone.
 """
 
 from collections.abc import Callable, Iterator
@@ -46,7 +47,17 @@ _DROPPED_NAMES = (pb.DroppedObjectName, pb.DroppedTableObjectName)
 
 _REMEMBERED_COMMITS = 256
 
+_ERASED = [space for space in Space if Space.CURRENT <= space <= Space.LISTING]
+"""What goes when a line is purged."""
+
 _Judge = Callable[[Reads, bytes, bytes], Iterator[str]]
+
+
+class _Problem(NamedTuple):
+    """A disagreement in words, and the line on which it does not matter if that was purged."""
+
+    text: str
+    line: str | None
 
 
 class _Entry(NamedTuple):
@@ -68,7 +79,7 @@ class _Past(NamedTuple):
 
 def check(store: Store) -> list[str]:
     """Every disagreement found, in words; an empty list proves that there is none."""
-    problems = store.read(_lake)
+    problems = [_Problem(text, None) for text in store.read(_lake)]
     listed: set[bytes] = set()
     forks: set[bytes] = set()
     checks: dict[Space, _Judge] = {
@@ -89,12 +100,15 @@ def check(store: Store) -> list[str]:
     }
     for space, judge in checks.items():
         problems += _sweep(store, space, judge)
+    # Looked for last, and only if that can matter: one may have been purged meanwhile.
+    purged = _purged_lines(store) if any(problem.line for problem in problems) else set()
+    found = [problem.text for problem in problems if problem.line not in purged]
     # A branch that came after its parent's row was looked for is in neither set, and one that left has no row now.
-    return problems + store.read(lambda transaction: _strays(transaction.snapshot, sorted(listed - forks)))
+    return found + store.read(lambda transaction: _strays(transaction.snapshot, sorted(listed - forks)))
 
 
-def _sweep(store: Store, space: Space, judge: _Judge) -> list[str]:
-    problems: list[str] = []
+def _sweep(store: Store, space: Space, judge: _Judge) -> list[_Problem]:
+    problems: list[_Problem] = []
     rest: KeyRange | None = layout.prefix_range(PREFIX[space])
     while rest is not None:
         found, rest = store.read(partial(_sweep_page, space=space, judge=judge, part=rest))
@@ -104,21 +118,23 @@ def _sweep(store: Store, space: Space, judge: _Judge) -> list[str]:
 
 def _sweep_page(
     transaction: Transaction, space: Space, judge: _Judge, part: KeyRange
-) -> tuple[list[str], KeyRange | None]:
+) -> tuple[list[_Problem], KeyRange | None]:
     reads = transaction.snapshot
     page = reads.get_range(part, limit=PAGE_ROWS)
     found = [problem for key, value in page.entries for problem in _judged(space, judge, reads, key, value)]
     return found, page.rest
 
 
-def _judged(space: Space, judge: _Judge, reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+def _judged(space: Space, judge: _Judge, reads: Reads, key: bytes, value: bytes) -> Iterator[_Problem]:
+    line: str | None = None
     try:
         if tuple(map(type, unpack(key))) != _SHAPES[space]:
             raise Corrupt("its key is not one of this space")
+        line = _entry(key, value).line if space in _ERASED else None
         for problem in judge(reads, key, value):
-            yield _about(space, key, problem)
+            yield _Problem(_about(space, key, problem), line)
     except LakebedError as error:
-        yield _about(space, key, str(error))
+        yield _Problem(_about(space, key, str(error)), line)
 
 
 def _about(space: Space, key: bytes, problem: str) -> str:
@@ -132,6 +148,21 @@ def _about(space: Space, key: bytes, problem: str) -> str:
 def _says(wrong: bool, problem: str) -> Iterator[str]:
     if wrong:
         yield problem
+
+
+def _purged_lines(store: Store) -> set[str]:
+    """The lines of branches and catalogs that were purged; a line has the id of what it belongs to."""
+    lines: set[str] = set()
+    _sweep(store, Space.CURRENT, partial(_collect_purged, lines=lines))
+    return lines
+
+
+def _collect_purged(reads: Reads, key: bytes, value: bytes, *, lines: set[str]) -> Iterator[str]:
+    object_id, attribute = _attribute(_entry(key, value).rest)
+    record = codec.decode(codec.split_current(value)[1])
+    if attribute is Attribute.LIFE and isinstance(record, pb.CatalogRecord) and record.drop_type == pb.PURGED:
+        lines.add(object_id)
+    yield from ()
 
 
 # Reading rows

@@ -69,6 +69,7 @@ class OperationType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ALTER_VIEW: _ClassVar[OperationType]
     GRANT: _ClassVar[OperationType]
     REVOKE: _ClassVar[OperationType]
+    CHANGE_KEY: _ClassVar[OperationType]
 OBJECT_TYPE_UNSPECIFIED: ObjectType
 PROJECT: ObjectType
 CATALOG: ObjectType
@@ -120,6 +121,7 @@ RESET: OperationType
 ALTER_VIEW: OperationType
 GRANT: OperationType
 REVOKE: OperationType
+CHANGE_KEY: OperationType
 
 class Operation(_message.Message):
     __slots__ = ("type", "object_id", "name", "counts", "detail")

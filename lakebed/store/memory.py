@@ -57,7 +57,7 @@ class MemoryStore(Store):
 
     def _require_open(self) -> None:
         if self._closed:
-            raise Invalid("the store is closed", subject=self.url)
+            raise Invalid("the store is closed", subject=self.url, advice="Open it again.")
 
     def _newest(self) -> bytes:
         return self._commits[-1].stamp if self._commits else bytes(STAMP_BYTES)

@@ -126,7 +126,7 @@ class DatabaseFile(ForkAware):
 
     def require_open(self) -> None:
         if self._closed:
-            raise Invalid("the store is closed", subject=str(self.path))
+            raise Invalid("the store is closed", subject=str(self.path), advice="Open it again.")
 
     def require_in_place(self) -> None:
         """A deleted file can still be written to, and what is written is gone: notice it."""

@@ -1,6 +1,7 @@
 """A version: the lake-wide number of a commit, 12 bytes whose order is the order of commits."""
 
 import re
+from decimal import Decimal
 from typing import Self
 
 from lakebed.errors import Invalid
@@ -31,7 +32,7 @@ class Version(bytes):
         return cls(incarnation_bytes(incarnation) + stamp)
 
     @classmethod
-    def parse(cls, value: "int | str | bytes | Version") -> Self:
+    def parse(cls, value: "int | str | bytes | Decimal | Version") -> Self:
         """The version that `int`, `str` or `bytes` gave; `Invalid` for anything else."""
         if isinstance(value, bytes):
             return value if isinstance(value, cls) else cls(value)
@@ -39,6 +40,8 @@ class Version(bytes):
             return cls._numbered(int(value))
         if isinstance(value, int) and not isinstance(value, bool):
             return cls._numbered(value)
+        if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+            return cls._numbered(int(value))
         found = repr(value[:40]) if isinstance(value, str) else type(value).__name__
         raise Invalid("not a version", expected="a whole number in decimal digits", found=found)
 

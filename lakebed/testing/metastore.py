@@ -12,6 +12,7 @@ from lakebed.metastore.metastore import Metastore
 from lakebed.testing.metastore_branches import BranchesSuite
 from lakebed.testing.metastore_commits import CommitsSuite
 from lakebed.testing.metastore_data import DataSuite
+from lakebed.testing.metastore_erasure import ErasureSuite
 from lakebed.testing.metastore_lives import LivesSuite
 from lakebed.testing.metastore_names import NamesSuite
 from lakebed.testing.metastore_pages import PagesSuite
@@ -21,7 +22,7 @@ from lakebed.testing.metastore_writer import Writer, picture, trunk
 
 
 class MetastoreSuite(
-    NamesSuite, LivesSuite, ReadsSuite, BranchesSuite, PagesSuite, CommitsSuite, DataSuite, RefusalsSuite
+    NamesSuite, LivesSuite, ReadsSuite, BranchesSuite, PagesSuite, CommitsSuite, DataSuite, RefusalsSuite, ErasureSuite
 ):
     @pytest.fixture
     def reopen(self) -> Callable[[], Metastore] | None:

@@ -228,6 +228,18 @@ class BranchesSuite:
         [clash] = caught.value.conflicts
         assert clash.commit == by
 
+    def test_a_listing_on_another_line_is_validated_there(self, metastore: Metastore) -> None:
+        writer, namespace, _ = grown(metastore)
+        branch = writer.fork()
+        base = metastore.newest()
+        reads = (ListingRead(namespace, writer.line.id),)
+        branch.table("new", namespace)
+        branch.commit(base=base, reads=reads)
+        writer.table("new", namespace)
+        with pytest.raises(Conflict) as caught:
+            branch.commit(base=base, reads=reads)
+        assert [clash.what for clash in caught.value.conflicts] == ["listing"]
+
     def test_two_writers_of_one_branch_conflict(self, metastore: Metastore) -> None:
         writer, _, table = grown(metastore)
         branch = writer.fork()

@@ -3,12 +3,12 @@
 import pytest
 
 from lakebed.errors import AlreadyExists, Conflict, Invalid, NotFound
-from lakebed.metastore.change import ListingRead
+from lakebed.metastore.change import Holder, ListingRead
 from lakebed.metastore.metastore import Metastore
 from lakebed.metastore.objects import CONTAINERS, life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
-from lakebed.testing.metastore_writer import RECORDS, Writer, all_pages, root_partition, trunk
+from lakebed.testing.metastore_writer import RECORDS, Writer, all_pages, properties, root_partition, trunk
 
 KINDS = sorted(CONTAINERS)
 
@@ -273,12 +273,40 @@ class LivesSuite:
         assert writer.names(namespace) == {}
         assert [row.id for row in all_pages(writer.reader().dropped, namespace)] == [table]
 
-    def test_what_was_never_there_can_not_be_dropped(self, metastore: Metastore) -> None:
+    def test_an_object_may_come_dropped_with_all_that_it_has(self, metastore: Metastore) -> None:
+        """What a merge brings and gives no name can be undropped."""
         writer = Writer(metastore, trunk())
-        gone = life(pb.TABLE, writer.line.top, "a")
+        table, gone = new_id(), life(pb.TABLE, writer.line.top, "a")
+        gone.dropped, gone.drop_type = True, pb.MARKED
+        made = writer.commit(lives={table: gone}, attributes={(table, Attribute.PROPERTIES): properties(1)})
+        [row] = all_pages(writer.reader().dropped, writer.line.top)
+        assert (row.id, row.created, row.dropped) == (table, made.version, made.version)
+        assert writer.names(writer.line.top) == {}
+        writer.undrop(table)
+        assert writer.names(writer.line.top) == {"a": table}
+        [state] = writer.reader().attributes([(table, Attribute.PROPERTIES)])
+        assert state is not None
+        assert state.record.properties == properties(1).properties  # type: ignore[attr-defined]
+
+    def test_an_object_that_comes_dropped_is_in_something_that_is_there(self, metastore: Metastore) -> None:
+        writer = Writer(metastore, trunk())
+        gone = life(pb.TABLE, new_id(), "a")
         gone.dropped = True
-        with pytest.raises(Invalid):
+        with pytest.raises(NotFound):
             writer.commit(lives={new_id(): gone})
+
+    def test_nothing_is_written_to_a_line_whose_holder_was_dropped(self, metastore: Metastore) -> None:
+        refs, writer = Writer(metastore, trunk()), Writer(metastore, trunk())
+        holder = refs.create(pb.BRANCH, "dev")
+        writer.commit(lives={new_id(): life(pb.TABLE, writer.line.top, "a")}, hangs_on=(Holder(refs.line.id, holder),))
+        refs.drop(holder)
+        before = metastore.newest()
+        for gone in (holder, new_id()):
+            with pytest.raises(NotFound):
+                writer.commit(
+                    lives={new_id(): life(pb.TABLE, writer.line.top, "b")}, hangs_on=(Holder(refs.line.id, gone),)
+                )
+        assert metastore.newest() == before
 
     @pytest.mark.parametrize("dead", ["never made", "dropped", "in a dropped namespace", "in a dropped grandparent"])
     @pytest.mark.parametrize("write", ["attribute", "data", "rename", "child"])

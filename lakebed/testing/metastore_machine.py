@@ -229,11 +229,11 @@ class MetastoreMachine(RuleBasedStateMachine):
         thing=objects,
         name=names,
         age=ages,
-        what=st.sets(st.sampled_from("lpnidat"), max_size=3),
+        what=st.sets(st.sampled_from("lpnidato"), max_size=3),
         other=lines,
     )
     def read(self, line: int, thing: int, name: str, age: int, what: set[str], other: int) -> None:
-        object_id = self.object(thing)
+        object_id, elsewhere = self.object(thing), self.sides[0].lines[other % len(self.sides[0].lines)].id
         known: Mapping[str, Read] = {
             "l": AttributeRead(object_id, Attribute.LIFE),
             "p": AttributeRead(object_id, Attribute.PROPERTIES),
@@ -243,7 +243,8 @@ class MetastoreMachine(RuleBasedStateMachine):
             "d": DataRead(
                 root_partition(object_id), lambda deltas: f"{len(deltas)} deltas" if len(deltas) > 1 else None
             ),
-            "a": AttributeRead(object_id, Attribute.LIFE, self.sides[0].lines[other % len(self.sides[0].lines)].id),
+            "a": AttributeRead(object_id, Attribute.LIFE, elsewhere),
+            "o": ListingRead(self.container(-1), elsewhere),
         }
         self.both(line, age, lambda *_: {"reads": tuple(known[one] for one in sorted(what))})
 
@@ -258,6 +259,24 @@ class MetastoreMachine(RuleBasedStateMachine):
         assert firsts[0] == firsts[1]
         for side in self.sides:
             side.versions.append(side.metastore.newest())
+
+    @rule(line=lines, thing=objects, bodies=st.booleans())
+    def erase(self, line: int, thing: int, bodies: bool) -> None:
+        object_id = self.object(thing)
+        for side in self.sides:
+            at = side.lines[line % len(side.lines)].id
+            side.metastore.erase(at, [object_id, root_partition(object_id)], [object_id] if bodies else [])
+        self.allocate(thing, 1)  # where nothing was to be erased there is no new version
+
+    @rule(line=lines)
+    def erase_line(self, line: int) -> None:
+        branch = self.sides[0].lines[line % len(self.sides[0].lines)].id
+        parents = {at.line for one in self.sides[0].lines for at in one.ancestry}
+        if branch in {self.sides[0].lines[0].id, *parents}:
+            return  # the trunk, or one that others read through
+        for side in self.sides:
+            side.metastore.erase_line(branch)
+        self.allocate(0, 1)
 
     @precondition(lambda self: len(self.sides[0].lines) < LINES)
     @rule(line=lines, age=ages)

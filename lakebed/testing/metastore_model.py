@@ -10,7 +10,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 from google.protobuf.message import Message
@@ -30,7 +30,7 @@ from lakebed.metastore.change import (
     State,
 )
 from lakebed.metastore.line import Line
-from lakebed.metastore.metastore import Child, Dropped, Metastore, Reader
+from lakebed.metastore.metastore import TOMBSTONE, Child, Dropped, Metastore, Reader
 from lakebed.metastore.objects import CONTAINERS, new_id, type_name
 from lakebed.metastore.pages import Page, Question, check_limit
 from lakebed.records import codec
@@ -208,6 +208,7 @@ class ModelMetastore(Metastore):
             raise Invalid("the base is later than the newest version", expected=f"at most {newest}", found=change.base)
         if change.line.ancestry and change.base < change.line.ancestry[0].version:
             raise Invalid("the base is from before the branch", expected=change.line.ancestry[0], found=change.base)
+        self._check_holders(change)
         now = _Tree(self, change.line, change.line.sight(newest))
         then = _Tree(self, change.line, change.line.sight(newest), change.lives)
         _check_structure(now, then, change)
@@ -233,6 +234,12 @@ class ModelMetastore(Metastore):
         for data, delta in deltas:
             self._save(change.line.id, data.partition, Attribute.DATA, delta, version)
         return self._log(change, version, _changed_names(now, then))
+
+    def _check_holders(self, change: Change) -> None:
+        for holder in change.hangs_on:
+            states = self.states[holder.line, holder.object_id, Attribute.LIFE]
+            if not states or cast(LifeRecord, states[-1].record).dropped:
+                raise NotFound("what the line belongs to is not there", subject=holder.object_id)
 
     def _save(self, line: str, object_id: str, attribute: Attribute, record: Message, version: Version) -> None:
         self.states[line, object_id, attribute].append(
@@ -263,6 +270,27 @@ class ModelMetastore(Metastore):
             if self._bodies.get(one, body) != body:
                 raise Invalid("a body never changes", subject=f"{one[1]} {one[2]} of {one[0]}")
 
+    def erase(self, line: str, objects: Sequence[str], bodies_of: Sequence[str] = ()) -> None:
+        check_ids((line, *objects, *bodies_of))
+        with self._lock:
+            for one, object_id, attribute in list(self.states):
+                if one == line and object_id in objects and attribute is not Attribute.LIFE:
+                    del self.states[one, object_id, attribute]
+            for body in [one for one in self._bodies if one[0] in bodies_of and one[1] != TOMBSTONE]:
+                del self._bodies[body]
+            for kind in [one for one in self._next_ids if one[0] in bodies_of]:
+                del self._next_ids[kind]
+            self._tick()
+
+    def erase_line(self, line: str) -> None:
+        check_ids([line])
+        with self._lock:
+            for unit in [one for one in self.states if one[0] == line]:
+                del self.states[unit]
+            self.objects[line].clear()
+            self.logs[line] = [replace(entry, names=frozenset()) for entry in self.logs[line]]
+            self._tick()
+
     # What was read and has changed
 
     def _clash(self, now: _Tree, change: Change, read: Read) -> Clash | None:
@@ -275,8 +303,9 @@ class ModelMetastore(Metastore):
                 wanted = (parent, folded(name, change.line.casing))
                 touched = (entry for entry in now.entries() if wanted in entry.names)
                 return self._clash_at(f"name {name!r}", parent, change.base, _newest(touched))
-            case ListingRead(parent):
-                touched = (entry for entry in now.entries() if any(name[0] == parent for name in entry.names))
+            case ListingRead(parent, line):
+                tree = now if line in (None, change.line.id) else self._elsewhere(str(line))
+                touched = (entry for entry in tree.entries() if any(name[0] == parent for name in entry.names))
                 return self._clash_at("listing", parent, change.base, _newest(touched))
             case DataRead(partition, objection):
                 deltas = [state for state in now.states(partition, Attribute.DATA) if state.version > change.base]
@@ -434,15 +463,15 @@ def _check_structure(now: _Tree, then: _Tree, change: Change) -> None:
     for found in then.names().values():
         if len(found) > 1:
             raise AlreadyExists("a name would have two objects", found=" and ".join(f"{one.name!r}" for one in found))
+    born = change.lives.keys() - now.lives.keys()
     for object_id in (*(one for one, _ in change.attributes), *(data.table for data in change.data)):
-        then.require_alive(object_id)
+        if object_id not in born:
+            then.require_alive(object_id)
 
 
 def _check_life(now: _Tree, object_id: str, life: LifeRecord) -> None:
     if object_id == now.line.top:
         raise Invalid("a line's top is no object on that line", subject=object_id)
-    if object_id not in now.lives and life.dropped:
-        raise Invalid("an object that was never there can't be dropped", subject=object_id)
     if object_id in now.lives and now.lives[object_id].type != life.type:
         raise Invalid("an object never changes its type", subject=object_id, found=type_name(life.type))
 

@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from lakebed.metastore import ROOT, Line, Operation, RecordsMetastore, life, new_id
+from lakebed.metastore import ROOT, Line, Operation, RecordsMetastore, erasure, life, new_id
 from lakebed.records import bodies, codec, layout
 from lakebed.records import records_pb2 as pb
 from lakebed.records.attributes import RECORDS
@@ -14,7 +14,8 @@ from lakebed.records.layout import ID_SIZE, PREFIX, VERSION_SIZE, Attribute, Spa
 from lakebed.records.names import Casing
 from lakebed.store import MemoryStore, Version
 from lakebed.store.tuples import pack, unpack
-from lakebed.testing.metastore_writer import Writer, trunk
+from lakebed.testing.faults import WrappedStore
+from lakebed.testing.metastore_writer import Writer, root_partition, trunk
 
 NOTHING = codec.encode(pb.ObjectName())
 COMMITS = (Space.COMMIT, Space.OPERATIONS)
@@ -428,3 +429,69 @@ def test_a_record_of_a_newer_lakebed_is_named_and_the_check_goes_on(store):
     key, value = rows(store, Space.CURRENT)[0]
     problems = problems_after(store, {key: value[:12] + sealed(b"\x02\x05")})
     assert any("newer format" in problem and problem.startswith("current row") for problem in problems)
+
+
+# What was purged
+
+
+def half_erased(purged):
+    """A store with a branch, purged or not, of which some spaces are gone."""
+    store = MemoryStore()
+    metastore = RecordsMetastore(store)
+    writer = Writer(metastore, trunk())
+    refs, dev = Writer(metastore, Line(new_id(), writer.line.top)), writer.fork()
+    register(refs, dev, "dev", writer.line.id)
+    dev.rename(dev.table("t"), "u")
+    dev.drop(dev.table("v"))
+    refs.drop(dev.line.id)
+    if purged:
+        refs.alter("purge", dev.line.id, drop_type=pb.PURGED)
+    for space in (Space.HISTORY, Space.NAME, Space.DROPPED_HISTORY):
+        whole = layout.prefix_range(PREFIX[space] + layout.id_element(dev.line.id))
+        store.run(lambda transaction, whole=whole: transaction.clear_range(whole))
+    return store, metastore, dev.line.id
+
+
+def test_a_purged_branch_that_is_half_erased_is_sound():
+    store, metastore, line = half_erased(purged=True)
+    assert check(store) == []
+    metastore.erase_line(line)
+    assert check(store) == []
+
+
+def test_a_dropped_branch_that_lost_its_rows_is_not():
+    store, _, line = half_erased(purged=False)
+    assert any(line in problem for problem in check(store))
+
+
+def test_the_commits_of_a_purged_branch_still_have_to_agree():
+    store, metastore, line = half_erased(purged=True)
+    metastore.erase_line(line)
+    key, _ = next(one for one in rows(store, Space.TABLE_COMMIT) if layout.id_element(line) in one[0])
+    write(store, {key: None})
+    assert any(line in problem for problem in check(store))
+
+
+@pytest.mark.parametrize("rows_at_once", [2, 3, 1000])
+def test_the_records_agree_after_every_step_of_an_erasure(monkeypatch, rows_at_once):
+    """Whenever it is broken off, and with the data before the storage that names it."""
+    monkeypatch.setattr(erasure, "ROWS", rows_at_once)
+    monkeypatch.setattr(erasure, "CELLS", 3)
+    store = WrappedStore(MemoryStore())
+    writer = Writer(RecordsMetastore(store), trunk())
+    table = writer.table("t")
+    described(writer, table)
+    steps = []
+    run = store.run_idempotent
+
+    def stepped(work, **options):
+        answer = run(work, **options)
+        steps.append({unpack(key)[3] for key, _ in rows(store, Space.HISTORY)})
+        assert check(store.store) == []
+        return answer
+
+    monkeypatch.setattr(store, "run_idempotent", stepped)
+    writer.metastore.erase(writer.line.id, [table, root_partition(table)], bodies_of=[table])
+    assert steps[-1] == {Attribute.LIFE}
+    assert all(Attribute.STORAGE in left for left in steps if Attribute.DATA in left)
+    assert all(Attribute.DATA in left for left in steps if Attribute.SCHEMA in left)

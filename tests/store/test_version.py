@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -124,3 +125,10 @@ def test_the_constructor_takes_twelve_bytes_only(raw):
 def test_an_incarnation_or_a_stamp_out_of_range_is_refused(incarnation, stamp):
     with pytest.raises(Invalid):
         Version.of(incarnation, stamp)
+
+
+def test_a_whole_decimal_is_a_version_as_system_tables_show_it():
+    assert Version.parse(Decimal("17")) == Version.parse(17)
+    for other in ("1.5", "NaN", "Infinity", "-1"):
+        with pytest.raises(Invalid):
+            Version.parse(Decimal(other))

@@ -1,0 +1,105 @@
+"""Taking rows away for good: those of purged objects, and those of a purged line.
+
+It works outside commits, in store transactions of a bounded size. Broken off anywhere, it is called again and goes on.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import cast
+
+from lakebed.metastore.line import NOWHERE
+from lakebed.metastore.metastore import TOMBSTONE
+from lakebed.records import codec, layout
+from lakebed.records import records_pb2 as pb
+from lakebed.records.layout import PREFIX, Attribute, Cell, Space
+from lakebed.store import KeyRange, Page, RangeRead, Store, Transaction
+
+CELLS = 20  # in one store transaction,
+ROWS = 50  # and so many rows of each: 1,000 rows, most of them of some 100 bytes
+
+# Without its schema a table can't be read: that goes first, so that nobody meets half of a table. Its storage names the
+# partitions, whose data has to be found by whoever goes on: it goes when that is gone.
+_FIRST, _LAST = (Attribute.SCHEMA, Attribute.VIEW), (Attribute.STORAGE,)
+_BETWEEN = tuple(one for one in Attribute if one not in (Attribute.LIFE, *_FIRST, *_LAST))
+
+_REF = layout.attribute_cell(NOWHERE, Attribute.REF).rest[layout.ID_SIZE :]
+
+_OF_A_LINE = tuple(space for space in Space if Space.CURRENT <= space <= Space.LISTING)
+
+_Step = Callable[[Transaction], bool]
+"""Takes some rows away; whether there are more."""
+
+
+def erase_objects(store: Store, line: str, objects: Sequence[str]) -> None:
+    """Take away all attributes of objects on a line, those of the past too, but their lives."""
+    for attributes in (_FIRST, _BETWEEN, _LAST):
+        cells = [layout.attribute_cell(object_id, attribute) for object_id in objects for attribute in attributes]
+        for start in range(0, len(cells), CELLS):
+            _repeat(store, partial(_clear_cells, line=line, cells=cells[start : start + CELLS]))
+
+
+def erase_bodies(store: Store, tables: Sequence[str]) -> None:
+    """Take away the bodies and the allocators of tables, each table's at once; their tombstones stay."""
+    for table in tables:
+        bodies, allocators = (
+            layout.prefix_range(PREFIX[space] + layout.id_element(table)) for space in (Space.BODY, Space.ALLOCATOR)
+        )
+        tombstone = layout.prefix_range(bodies.begin + layout.name_element(TOMBSTONE))
+        own = [KeyRange(bodies.begin, tombstone.begin), KeyRange(tombstone.end, bodies.end), allocators]
+        _repeat(store, partial(_clear_all, ranges=own))
+
+
+def erase_line(store: Store, line: str) -> None:
+    """Take away all that a line has written, but its commits."""
+    for space in _OF_A_LINE:
+        whole = layout.prefix_range(PREFIX[space] + layout.id_element(line))
+        _repeat(store, partial(_clear_some, whole=whole))
+
+
+def _repeat(store: Store, step: _Step) -> None:
+    while store.run_idempotent(step).value:
+        pass
+
+
+def _clear_cells(transaction: Transaction, line: str, cells: Sequence[Cell]) -> bool:
+    """The oldest rows of each, or all that are left: the newest one goes with the current one, so that they agree."""
+    histories = [layout.prefix_range(cell.history_prefix(line)) for cell in cells]
+    pages = transaction.snapshot.get_ranges([RangeRead(history, ROWS) for history in histories])
+    current = transaction.snapshot.get_many([cell.current_key(line) for cell in cells])
+    for cell, history, page, value in zip(cells, histories, pages, current, strict=True):
+        _clear_page(transaction, history, page)
+        if page.rest is None and value is not None:
+            _unindex(transaction, cell.current_key(line), value)
+            transaction.clear(cell.current_key(line))
+    return any(page.rest is not None for page in pages)
+
+
+def _clear_some(transaction: Transaction, whole: KeyRange) -> bool:
+    page = transaction.snapshot.get_range(whole, limit=CELLS * ROWS)
+    for key, value in page.entries:
+        _unindex(transaction, key, value)
+    _clear_page(transaction, whole, page)
+    return page.rest is not None
+
+
+def _clear_page(transaction: Transaction, whole: KeyRange, page: Page) -> None:
+    """What was read of a range; its last row only if that is the range's last."""
+    if page.entries:
+        transaction.clear_range(whole if page.rest is None else KeyRange(whole.begin, page.entries[-1][0]))
+
+
+def _clear_all(transaction: Transaction, ranges: Sequence[KeyRange]) -> bool:
+    for page, whole in zip(transaction.snapshot.get_ranges([RangeRead(one, 1) for one in ranges]), ranges, strict=True):
+        if page.entries:
+            transaction.clear_range(whole)
+    return False
+
+
+def _unindex(transaction: Transaction, key: bytes, value: bytes) -> None:
+    """Take a row that says what a branch forked from out of the index of forks; of any other row nothing is there."""
+    if not (key.startswith(PREFIX[Space.CURRENT]) and key.endswith(_REF)):
+        return
+    record = cast(pb.CatalogRecord, codec.decode(codec.split_current(value)[1]))
+    if record.parent_id:
+        object_id = key[-len(_REF) - layout.ID_SIZE : -len(_REF)]
+        transaction.clear(layout.children_prefix(record.parent_project_id, record.parent_id) + object_id)

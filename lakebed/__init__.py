@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lakebed import spark as spark
     from lakebed.catalog.commits import Commit, event_id
+    from lakebed.catalog.conflicts import MergeConflict
+    from lakebed.catalog.diff import Difference
+    from lakebed.catalog.merge import MergeResult
     from lakebed.errors import (
         AlreadyExists,
+        Ambiguous,
         Conflict,
         Corrupt,
         Expired,
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from lakebed.lake.namespace import Namespace
     from lakebed.lake.table import Table
     from lakebed.lake.transaction import Transaction
+    from lakebed.lake.view import View
     from lakebed.store.version import Version
     from lakebed.table.schema import Schema
     from lakebed.table.types import Field
@@ -33,16 +38,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AlreadyExists",
+    "Ambiguous",
     "Catalog",
     "Commit",
     "Conflict",
     "Corrupt",
+    "Difference",
     "Expired",
     "Field",
     "Forbidden",
     "Invalid",
     "Lake",
     "LakebedError",
+    "MergeConflict",
+    "MergeResult",
     "Namespace",
     "NotFound",
     "OutcomeUnknown",
@@ -53,6 +62,7 @@ __all__ = [
     "Transaction",
     "Unavailable",
     "Version",
+    "View",
     "__version__",
     "connect",
     "event_id",
@@ -61,13 +71,17 @@ __all__ = [
 _HOMES = {
     "Catalog": "lakebed.lake.catalog",
     "Commit": "lakebed.catalog.commits",
+    "Difference": "lakebed.catalog.diff",
     "Field": "lakebed.table.types",
     "Lake": "lakebed.lake.lake",
+    "MergeConflict": "lakebed.catalog.conflicts",
+    "MergeResult": "lakebed.catalog.merge",
     "Namespace": "lakebed.lake.namespace",
     "Schema": "lakebed.table.schema",
     "Table": "lakebed.lake.table",
     "Transaction": "lakebed.lake.transaction",
     "Version": "lakebed.store.version",
+    "View": "lakebed.lake.view",
     "connect": "lakebed.lake.lake",
     "event_id": "lakebed.catalog.commits",
 }

@@ -4,6 +4,7 @@ LakebedError
 ├── NotFound          name something else, or create it
 ├── AlreadyExists     choose another name, or open what is there
 ├── Invalid           mend the call
+│   ├── Ambiguous     say which one by its id: `candidates` lists them
 │   └── TooLarge      split the work
 ├── Forbidden         ask for the right, or write elsewhere
 ├── Conflict          look at what changed, decide, run again
@@ -15,6 +16,8 @@ LakebedError
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 
@@ -71,6 +74,31 @@ class Invalid(LakebedError):
     """The call itself is wrong, whatever the state of the lake."""
 
     kind = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of several things that a name may stand for, and when it was made and dropped."""
+
+    id: str
+    name: str
+    created: datetime
+    dropped: datetime
+
+    def __str__(self) -> str:
+        return f"{self.id} (made {self.created:%Y-%m-%d %H:%M:%S}, dropped {self.dropped:%Y-%m-%d %H:%M:%S})"
+
+
+class Ambiguous(Invalid):
+    """Several things were called so; `candidates` says which, with the ids that tell them apart."""
+
+    kind = "ambiguous"
+
+    def __init__(self, problem: str, *, candidates: Sequence[Candidate] = (), **details: Any) -> None:
+        super().__init__(problem, **details)
+        self.candidates = tuple(candidates)
+        if candidates and self.found is None:
+            self.found = ", ".join(map(str, candidates))
 
 
 class TooLarge(Invalid):

@@ -21,6 +21,7 @@ KINDS = {
     "NotFound": "not_found",
     "AlreadyExists": "already_exists",
     "Invalid": "invalid",
+    "Ambiguous": "ambiguous",
     "TooLarge": "too_large",
     "Forbidden": "forbidden",
     "Conflict": "conflict",

@@ -1,77 +1,77 @@
 """Branches: lines that forked from another one at a version. They are kept in the catalog's ref line."""
 
-from typing import cast
-
-from lakebed.catalog.catalogs import first_version, trunk
-from lakebed.catalog.commits import Request, check_event_id
+from lakebed.catalog import refs
+from lakebed.catalog.catalogs import first_version
+from lakebed.catalog.commits import Commit, Request
 from lakebed.catalog.home import TRUNK, Home, Ref
-from lakebed.errors import AlreadyExists, Invalid, NotFound
-from lakebed.metastore import Change, Line, Operation, life, new_id
+from lakebed.catalog.lines import check_kept, open_line, open_lines, trunk
+from lakebed.catalog.work import Work
+from lakebed.errors import Invalid, NotFound
+from lakebed.metastore import AttributeRead
 from lakebed.records import records_pb2 as pb
-from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute
-from lakebed.records.names import Casing, folded, normal_ref_name
+from lakebed.records.names import Casing, folded
 from lakebed.store import Version
 
 
 def create_branch(home: Home, parent: Ref, name: str, at: Version | None, request: Request) -> Ref:
-    """Fork a line: one commit of a few rows, whatever the catalog holds."""
-    name = normal_ref_name(name)
-    if _is_trunk(name):
-        raise AlreadyExists("the name is taken", subject=name, found="the trunk")
-    newest = home.metastore.newest()
-    version = newest if at is None else at
-    check_readable(home, parent, version, newest)
-    branch = new_id()
-    line = parent.line.fork(branch, version)
-    commit = home.metastore.commit(
-        Change(
-            event_id=new_id() if request.event_id is None else check_event_id(request.event_id),
-            line=parent.refs,
-            base=newest,
-            message=request.message or "",
-            author=home.author if request.author is None else request.author,
-            project=home.project,
-            lives={branch: life(pb.BRANCH, parent.catalog, name)},
-            attributes={(branch, Attribute.REF): _fork_record(home, parent, line, version)},
-            operations=(Operation("create", branch, name),),
-            fingerprint=request.fingerprint,
-        )
-    )
-    return _opened(home, parent, commit.operations[0].object_id)
+    """Fork a line: one commit of a few rows, whatever the catalog holds.
+
+    At a version of the past, a branch that was dropped can be forked too, until it is purged.
+    """
+    made: dict[str, Ref] = {}
+
+    def do(work: Work) -> None:
+        version = fixed_version(work, parent, at)
+        branch = refs.create(work, pb.BRANCH, name, _fork_record(work, parent, version))
+        made[branch] = Ref(parent.catalog, parent.line.fork(branch, version))
+
+    branch = refs.ref_scope(home, parent).change(do, request).operations[0].object_id
+    return made[branch] if branch in made else open_line(home, parent.catalog, branch)
+
+
+def fixed_version(work: Work, parent: Ref, at: Version | None) -> Version:
+    """The version that a ref to a line will stand for, the newest unless one is named; the line has to be kept."""
+    if at is None:
+        rely_on(work, parent)
+        return work.base
+    check_kept(work.home, parent)
+    work.read(AttributeRead(parent.line.id, Attribute.LIFE))
+    check_readable(work.home, parent, at, work.base)
+    return at
+
+
+def rely_on(work: Work, parent: Ref) -> None:
+    """Refuse a line that was dropped, and conflict with whoever drops it."""
+    if not parent.is_trunk:  # which goes with its catalog: all commits see to that
+        work.read(AttributeRead(parent.line.id, Attribute.LIFE))
+        work.path(parent.line.id)
 
 
 def find_branch(home: Home, ref: Ref, name: str) -> Ref:
     """The branch of this name in a catalog, or `NotFound`; the trunk is called main."""
-    name = normal_ref_name(name)
-    if _is_trunk(name):
+    if refs.is_trunk(name):
         return trunk(home, ref.catalog)
-    [found] = home.metastore.reader(ref.refs).resolve([(ref.catalog, name)])
-    if found is None:
-        raise NotFound("there is no branch of this name", subject=name)
-    return _opened(home, ref, found)
+    return open_line(home, ref.catalog, refs.find(refs.ref_scope(home, ref).read(), pb.BRANCH, name))
 
 
-def branch_names(home: Home, ref: Ref, prefix: str = "") -> list[str]:
-    """The names of a catalog's branches, the trunk's first."""
-    reader, token = home.metastore.reader(ref.refs), None
-    names = [TRUNK] if TRUNK.startswith(folded(prefix, Casing.FOLDED)) else []
-    while True:
-        page = reader.children(ref.catalog, prefix=prefix, token=token)
-        names += [child.name for child in page.items if child.type == pb.BRANCH]
-        token = page.token
-        if token is None:
-            return names
+def branches(home: Home, ref: Ref, prefix: str = "") -> list[Ref]:
+    """A catalog's branches, the trunk first, in a few round trips."""
+    found = [child.id for child in refs.listed(refs.ref_scope(home, ref).read(), pb.BRANCH, prefix)]
+    first = [ref.catalog] if TRUNK.startswith(folded(prefix, Casing.FOLDED)) else []
+    return open_lines(home, ref.catalog, first + found)
+
+
+def purge_branch(home: Home, ref: Ref, name: str, branch: str | None, request: Request) -> Commit:
+    """Erase a dropped branch, from which nothing may hang any more. Called again, it goes on where it ended."""
+    commit = refs.purge(refs.ref_scope(home, ref), pb.BRANCH, name, branch, request)
+    home.metastore.erase_line(commit.operations[0].object_id)
+    return commit
 
 
 def branch_name(home: Home, ref: Ref) -> str:
     """What a line is called now."""
-    if ref.is_trunk:
-        return TRUNK
-    [state] = home.metastore.reader(ref.refs).attributes([(ref.line.id, Attribute.LIFE)])
-    if state is None:
-        raise NotFound("there is no such branch", subject=ref.line.id)
-    return cast(pb.CatalogRecord, state.record).name
+    return TRUNK if ref.is_trunk else refs.ref_name(home, ref, ref.line.id)
 
 
 def check_readable(home: Home, ref: Ref, version: Version, newest: Version) -> None:
@@ -83,25 +83,12 @@ def check_readable(home: Home, ref: Ref, version: Version, newest: Version) -> N
         raise NotFound("the catalog was not there yet", expected=f"at least version {first}", found=version)
 
 
-def _fork_record(home: Home, parent: Ref, line: Line, version: Version) -> pb.CatalogRecord:
+def _fork_record(work: Work, parent: Ref, version: Version) -> pb.CatalogRecord:
     return pb.CatalogRecord(
         parent_type=pb.CATALOG if parent.is_trunk else pb.BRANCH,
-        parent_project_id=home.project,
+        parent_project_id=work.home.project,
         parent_id=parent.line.id,
         parent_version=version,
-        ancestry=[pb.LineVersion(line_id=at.line, version=at.version) for at in line.ancestry],
-        casing=line.casing,
+        ancestry=[pb.LineVersion(line_id=at.line, version=at.version) for at in parent.line.sight(version)],
+        casing=parent.line.casing,
     )
-
-
-def _opened(home: Home, ref: Ref, branch: str) -> Ref:
-    [state] = home.metastore.reader(ref.refs).attributes([(branch, Attribute.REF)])
-    if state is None:
-        raise NotFound("there is no such branch", subject=branch)
-    record = cast(pb.CatalogRecord, state.record)
-    ancestry = tuple(LineAt(at.line_id, Version(at.version)) for at in record.ancestry)
-    return Ref(ref.catalog, Line(branch, ref.catalog, ancestry, Casing(record.casing)))
-
-
-def _is_trunk(name: str) -> bool:
-    return folded(name, Casing.FOLDED) == TRUNK

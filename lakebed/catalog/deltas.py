@@ -1,7 +1,7 @@
 """A commit's file changes to one table: from what an engine wrote to the delta that the metastore keeps."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 from uuid import uuid4
 
@@ -10,9 +10,10 @@ from lakebed.files import Files
 from lakebed.metastore import DataChange, State
 from lakebed.records import records_pb2 as pb
 from lakebed.table import frame
-from lakebed.table.delta import bare
-from lakebed.table.manifest_pb2 import DataFileRef, Manifest
-from lakebed.table.schema import Schema, id_count
+from lakebed.table.delta import ADDED, DELETED, EXISTING, bare
+from lakebed.table.manifest_pb2 import DataFileRef, Manifest, Rewrite
+from lakebed.table.schema import Schema
+from lakebed.table.snapshot import with_status
 
 INLINE_BYTES = 64_000
 """A larger manifest becomes a file: a value of the store holds 100,000 bytes, and the record has more than this."""
@@ -22,7 +23,9 @@ INLINE_BYTES = 64_000
 class Delta:
     """What one commit will do to a table's files. It has no place in the table's history yet: the commit gives it one.
 
-    `operation` is one of `OperationType`. A table's first delta also takes the ids that its schema has.
+    `operation` is one of `OperationType`. `added` are new to the line: those that were written for this commit have no
+    row ids yet, those that come from another line or from the past keep theirs. `removed` and `changed` were live.
+    `first_ids` are how many ids of each kind a new table has, which its delta takes: it had no allocators before.
     """
 
     table: str
@@ -30,19 +33,64 @@ class Delta:
     location: str
     schema: Schema
     operation: str
-    files: tuple[DataFileRef, ...] = ()
-    is_first: bool = False
+    added: tuple[DataFileRef, ...] = ()
+    removed: tuple[DataFileRef, ...] = ()
+    changed: tuple[DataFileRef, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
+    overwritten: str | None = None
+    spec_id: int = 0
+    first_ids: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def written(self) -> list[DataFileRef]:
+        """The files that were written for this commit: nobody else can have them."""
+        return [one for one in self.added if not one.HasField("first_row_id")]
 
     @property
     def counts(self) -> dict[str, int]:
-        """What it adds, for the log."""
-        if not self.files:
-            return {}
-        return {
-            "added_files": len(self.files),
-            "added_rows": sum(one.num_rows for one in self.files),
-            "added_bytes": sum(one.file_size for one in self.files),
-        }
+        """What it adds and removes, for the log."""
+        found = {**_sums("added", self.added), **_sums("removed", self.removed)}
+        return found | ({"changed_files": len(self.changed)} if self.changed else {})
+
+    def entries(self) -> list[DataFileRef]:
+        """All of it as a manifest lists it."""
+        sides = ((self.removed, DELETED), (self.changed, EXISTING), (self.added, ADDED))
+        return [with_status(one, status) for files, status in sides for one in files]
+
+    def live(self, before: Mapping[str, DataFileRef]) -> dict[str, DataFileRef]:
+        """The live files by path after it."""
+        files = {path: one for path, one in before.items() if path not in {gone.path for gone in self.removed}}
+        return {**files, **{one.path: one for one in (*self.changed, *self.added)}}
+
+
+def then(first: Delta, second: Delta) -> Delta:
+    """Both as one, net: what the first added and the second took away again is in neither."""
+    gone = {one.path for one in second.removed}
+    altered = {one.path: one for one in second.changed}
+    born = {one.path for one in first.added}
+    return replace(
+        second,
+        operation=second.operation if second.entries() else first.operation,
+        added=(*(altered.get(one.path, one) for one in first.added if one.path not in gone), *second.added),
+        removed=(*first.removed, *(one for one in second.removed if one.path not in born)),
+        changed=(
+            *(one for one in first.changed if one.path not in gone | altered.keys()),
+            *(one for one in second.changed if one.path not in born),
+        ),
+        rewrites=(*first.rewrites, *second.rewrites),
+        overwritten=second.overwritten if first.overwritten is None else first.overwritten,
+        first_ids=first.first_ids,
+    )
+
+
+def _sums(what: str, files: Sequence[DataFileRef]) -> dict[str, int]:
+    if not files:
+        return {}
+    return {
+        f"{what}_files": len(files),
+        f"{what}_rows": sum(one.num_rows for one in files),
+        f"{what}_bytes": sum(one.file_size for one in files),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +105,12 @@ class Place:
 
 def data_change(delta: Delta, place: Place) -> DataChange:
     """The delta as the metastore takes it, with its manifest where `write_manifest` has put it."""
-    counts = delta.counts
-    allocate = {"snapshot": 1}
-    if counts:
-        allocate["row"] = counts["added_rows"]
-    if delta.is_first:
-        allocate |= {"schema": 1, "field": max(id_count(delta.schema), 1)}
+    counts, new_rows = delta.counts, sum(one.num_rows for one in delta.written)
+    if counts.get("added_rows", 0) != new_rows:
+        counts["new_rows"] = new_rows
+    allocate = {"snapshot": 1, **delta.first_ids}
+    if new_rows:
+        allocate["row"] = new_rows
 
     def fold(previous: State | None, ids: Mapping[str, int]) -> pb.TableHistory:
         before = pb.TableHistory() if previous is None else cast(pb.TableHistory, previous.record)
@@ -73,7 +121,7 @@ def data_change(delta: Delta, place: Place) -> DataChange:
             sequence_number=before.sequence_number + 1,
             first_row_id=ids.get("row", _next_row(before)),
             schema_id=delta.schema.id,
-            spec_id=0,
+            spec_id=delta.spec_id,
             operation=delta.operation.upper(),
             totals=_totals(before, counts),
             counts=counts,
@@ -92,7 +140,13 @@ def data_change(delta: Delta, place: Place) -> DataChange:
 
 def write_manifest(files: Files, delta: Delta) -> Place:
     """Make the delta's manifest; a large one is written to a file of its own, durably."""
-    manifest = Manifest(schema_id=delta.schema.id, table_uuid=delta.table, data_files=delta.files)
+    manifest = Manifest(
+        schema_id=delta.schema.id,
+        table_uuid=delta.table,
+        data_files=delta.entries(),
+        rewrites=delta.rewrites,
+        overwritten=delta.overwritten,
+    )
     data = frame.encode(bare(manifest))
     crc = frame.crc32c(data)
     if len(data) <= INLINE_BYTES:
@@ -103,28 +157,22 @@ def write_manifest(files: Files, delta: Delta) -> Place:
 
 
 def _check_first_ids(delta: Delta, ids: Mapping[str, int]) -> None:
-    """The ids in a new table's schema were counted from 1, before its allocator had a row."""
-    if delta.is_first and (ids["schema"], ids["field"]) != (1, 1):
-        raise Corrupt("a new table's ids were given out before", subject=delta.table, expected="1 and 1", found=ids)
+    """A new table's ids were counted from 1, before its allocators had a row."""
+    if any(ids[kind] != 1 for kind in delta.first_ids):
+        raise Corrupt("a new table's ids were given out before", subject=delta.table, expected="from 1 on", found=ids)
 
 
 def _next_row(before: pb.TableHistory) -> int:
-    return before.first_row_id + before.counts["added_rows"] if before.HasField("first_row_id") else 1
+    return before.first_row_id + new_rows(before) if before.HasField("first_row_id") else 1
+
+
+def new_rows(delta: pb.TableHistory) -> int:
+    """How many rows got their ids in this delta's commit; files that come by merge have theirs."""
+    return delta.counts["new_rows"] if "new_rows" in delta.counts else delta.counts.get("added_rows", 0)
 
 
 def _totals(before: pb.TableHistory, counts: Mapping[str, int]) -> dict[str, int]:
-    return {what: before.totals[what] + counts.get(f"added_{what}", 0) for what in ("files", "rows", "bytes")}
-
-
-def added(delta: Delta, files: Sequence[DataFileRef]) -> Delta:
-    """The delta with more files. What creates a table and fills it is an insert."""
-    operation = "insert" if files else delta.operation
-    return Delta(
-        delta.table,
-        delta.partition,
-        delta.location,
-        delta.schema,
-        operation,
-        (*delta.files, *files),
-        delta.is_first,
-    )
+    return {
+        what: before.totals[what] + counts.get(f"added_{what}", 0) - counts.get(f"removed_{what}", 0)
+        for what in ("files", "rows", "bytes")
+    }

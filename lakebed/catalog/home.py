@@ -6,7 +6,7 @@ from uuid import UUID, uuid5
 from lakebed.catalog.schemas import Schemas
 from lakebed.catalog.whereabouts import Whereabouts
 from lakebed.files import Files
-from lakebed.metastore import Line, Metastore
+from lakebed.metastore import ROOT, Holder, Line, Metastore
 
 TRUNK = "main"
 """The name of a catalog's first line, which has no record of its own."""
@@ -37,5 +37,14 @@ class Ref:
 
     @property
     def refs(self) -> Line:
-        """The line of the catalog's branches and tags: never forked, merged or reset."""
+        """The line of the catalog's branches, tags and shares: never forked, merged or reset."""
         return Line(str(uuid5(UUID(self.catalog), "refs")), self.catalog)
+
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """What has to be alive for the line to be read and written: its catalog, and the branch that it is."""
+        if self.line.id == ROOT.id:
+            return ()
+        catalog = Holder(ROOT.id, self.catalog)
+        refs = self.refs
+        return (catalog,) if self.line.id in (self.catalog, refs.id) else (catalog, Holder(refs.id, self.line.id))

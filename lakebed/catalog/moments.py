@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from time import time_ns
 
 from lakebed.catalog.commits import EPOCH, Commit
-from lakebed.errors import Invalid
+from lakebed.errors import Invalid, NotFound
 from lakebed.metastore import Metastore
 from lakebed.store import Version
 
@@ -41,7 +41,12 @@ def version_at(metastore: Metastore, given: "datetime | str") -> Version:
         raise Invalid(
             "that time is yet to come", subject=str(given), advice="What will be there then can't be read now."
         )
-    return metastore.version_at(moment)
+    try:
+        return metastore.version_at(moment)
+    except NotFound:
+        raise NotFound(
+            "the lake is younger than that time", subject=str(given), advice="log() has the times of its commits."
+        ) from None
 
 
 def find_version(
@@ -53,15 +58,19 @@ def find_version(
 ) -> Version:
     """The version that exactly one of the three names."""
     if sum(one is not None for one in (moment, version, time)) != 1:
-        raise Invalid("name one moment", expected="a version or a time", advice="For example at(version=17).")
+        raise Invalid("name one moment", expected="a version, a time or a tag", advice="For example at(version=17).")
     if isinstance(moment, str):
         raise Invalid(
-            "text may be a version or a time", subject=repr(moment), advice="Say which: at(version=…) or at(time=…)."
+            "text may be a version or a time",
+            subject=repr(moment),
+            advice="Say which: at(version=…) or at(time=…); or give an int or a datetime.",
         )
     if isinstance(moment, Commit):
         version = moment.version
     elif isinstance(moment, datetime):
         time = moment
-    elif moment is not None:
+    elif isinstance(moment, int | bytes):
         version = moment
+    elif moment is not None:
+        raise Invalid("this is no moment", expected="a version, a Commit or a datetime", found=type(moment).__name__)
     return version_at(metastore, time) if time is not None else parse_version(version)  # type: ignore[arg-type]

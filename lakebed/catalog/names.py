@@ -14,6 +14,8 @@ def parse_name(name: Name) -> tuple[str, ...]:
         parts = name
     else:
         raise Invalid("this is not a name", expected="dotted text or a tuple of parts", found=repr(name))
+    if len(parts) > 1 and "" in parts:
+        raise Invalid("a part of this name is empty", subject=repr(name), expected="parts such as sales.orders")
     return tuple(normal_name(part) for part in parts)
 
 

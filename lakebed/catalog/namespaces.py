@@ -4,19 +4,21 @@ from collections.abc import Mapping
 
 from lakebed.catalog.names import Name, parse_name, spelled
 from lakebed.catalog.objects import drop, find, free_place, name_of
-from lakebed.catalog.properties import check_properties
+from lakebed.catalog.properties import with_comment
 from lakebed.catalog.work import Work
 from lakebed.errors import Invalid
-from lakebed.metastore import Operation, life, new_id
+from lakebed.metastore import Operation, life
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 
 
-def create_namespace(work: Work, name: Name, properties: Mapping[str, str] | None = None) -> str:
+def create_namespace(
+    work: Work, name: Name, properties: Mapping[str, str] | None = None, comment: str | None = None
+) -> str:
     """Make a namespace in one that is there, and answer its id."""
-    given = check_properties(properties or {})
+    given = with_comment(properties, comment)
     parent, own = free_place(work, parse_name(name))
-    namespace = new_id()
+    namespace = work.new_id(spelled(parse_name(name)))
     work.put_new_life(namespace, life(pb.NAMESPACE, parent, own))
     work.put_attribute(namespace, Attribute.PROPERTIES, pb.DatabaseRecord(properties=given))
     work.note(Operation("create", namespace, spelled(parse_name(name))))

@@ -18,20 +18,65 @@ def name_of(work: Work, object_id: str) -> tuple[str, ...]:
 
 
 def find(work: Work, parts: tuple[str, ...], kind: int) -> str:
-    """The id of the object of a kind with this name, or `NotFound`."""
+    """The id of the object of a kind with this name, or `NotFound`, which says if it was dropped."""
+    found = _look_up(work, parts, kind)
+    if found is None:
+        raise _absence(work, parts, kind)
+    return found
+
+
+def find_any(work: Work, parts: tuple[str, ...]) -> str:
+    """The id of the table, view or namespace with this name, or `NotFound`, which says if it was dropped."""
+    parent = container(work, parts[:-1])
+    found = work.resolve(parent, parts[-1])
+    if found is None:
+        became = (what_became(work, parent, parts[-1], kind) for kind in (pb.TABLE, pb.VIEW, pb.NAMESPACE))
+        gone, advice = next((one for one in became if one[0]), (None, "tables(…), views(…) and namespaces(…) list all"))
+        raise NotFound("there is no object of this name", subject=spelled(parts), found=gone, advice=advice)
+    return found
+
+
+def _look_up(work: Work, parts: tuple[str, ...], kind: int) -> str | None:
+    # What is on the way has to be a namespace, and need not be asked: nothing else has names in it.
+    found: str | None = work.top
+    for part in parts:
+        found = None if found is None else work.resolve(found, part)
+    return found if found is not None and _is(work, found, kind) else None
+
+
+def _kinds(parts: tuple[str, ...], kind: int) -> list[int]:
+    return [*(pb.NAMESPACE for _ in parts[1:]), kind]
+
+
+def _absence(work: Work, parts: tuple[str, ...], kind: int) -> NotFound:
+    """What lacks of a name: its first part that leads nowhere, and what became of that."""
     parent = work.top
-    for depth, part in enumerate(parts):
-        last = depth + 1 == len(parts)
-        found = work.resolve(parent, part)
-        wanted = kind if last else pb.NAMESPACE
+    for depth, wanted in enumerate(_kinds(parts, kind)):
+        found = work.resolve(parent, parts[depth])
         if found is None or not _is(work, found, wanted):
-            raise NotFound(
-                f"there is no {type_name(wanted)} of this name",
-                subject=spelled(parts[: depth + 1]),
-                found=None if found is None else f"a {type_name(_life(work, found).type)}",
-            )
+            return _no_such(work, parent, parts[: depth + 1], wanted, found)
         parent = found
-    return parent
+    raise AssertionError("a name that leads somewhere is not absent")
+
+
+def _no_such(work: Work, parent: str, parts: tuple[str, ...], kind: int, other: str | None) -> NotFound:
+    problem, subject = f"there is no {type_name(kind)} of this name", spelled(parts)
+    if other is not None:
+        return NotFound(problem, subject=subject, found=f"a {type_name(_life(work, other).type)}")
+    found, advice = what_became(work, parent, parts[-1], kind)
+    advice = advice or f"{type_name(kind)}s(…) lists those that are there."
+    return NotFound(problem, subject=subject, found=found, advice=advice)
+
+
+def what_became(work: Work, parent: str, name: str, kind: int) -> tuple[str | None, str]:
+    """What became of the last object of a kind that had a name which is free now, and what can be done about it."""
+    gone = [one for one in work.dropped(parent, name) if one.type == kind]
+    if not gone:
+        return None, ""
+    last = max(gone, key=lambda one: one.dropped)
+    if last.drop_type == pb.PURGED:
+        return f"one that was purged, dropped at {work.moment(last.dropped)}", ""
+    return f"one that was dropped at {work.moment(last.dropped)}", f"undrop_{type_name(kind)} brings it back."
 
 
 def container(work: Work, parts: tuple[str, ...]) -> str:
@@ -41,16 +86,18 @@ def container(work: Work, parts: tuple[str, ...]) -> str:
 
 def exists(work: Work, name: Name, kind: int) -> bool:
     """Whether an object of a kind has this name."""
-    try:
-        find(work, parse_name(name), kind)
-    except NotFound:
-        return False
-    return True
+    return _look_up(work, parse_name(name), kind) is not None
 
 
 def free_place(work: Work, parts: tuple[str, ...], but: str | None = None) -> tuple[str, str]:
     """The parent and the last part of a name that is free, or that `but` has; else `AlreadyExists`."""
     parent = container(work, parts[:-1])
+    check_free(work, parent, parts, but)
+    return parent, parts[-1]
+
+
+def check_free(work: Work, parent: str, parts: tuple[str, ...], but: str | None = None) -> None:
+    """Refuse a name, by the parent that its last part is in, that another object than `but` has."""
     taken = work.resolve(parent, parts[-1])
     if taken is not None and taken != but:
         raise AlreadyExists(
@@ -59,7 +106,6 @@ def free_place(work: Work, parts: tuple[str, ...], but: str | None = None) -> tu
             found=f"a {type_name(_life(work, taken).type)}",
             advice="Choose another name, or open, rename or drop what has it.",
         )
-    return parent, parts[-1]
 
 
 def children(work: Work, parent: str, kind: int, prefix: str = "") -> Iterator[Child]:

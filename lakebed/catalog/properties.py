@@ -1,9 +1,10 @@
-"""Properties of catalogs, namespaces and tables: texts by names, changed one by one."""
+"""Properties of catalogs, namespaces, tables and views: texts by names, changed one by one."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import TypeGuard, cast
 
 from lakebed.catalog.names import spelled
+from lakebed.catalog.tombstones import check_not_purged
 from lakebed.catalog.work import Work
 from lakebed.errors import Invalid
 from lakebed.metastore import Operation
@@ -11,7 +12,15 @@ from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 
 _Record = pb.CatalogRecord | pb.DatabaseRecord | pb.TableProperties
-_RECORDS: dict[int, type[_Record]] = {pb.NAMESPACE: pb.DatabaseRecord, pb.TABLE: pb.TableProperties}
+_RECORDS: dict[int, type[_Record]] = {
+    pb.NAMESPACE: pb.DatabaseRecord,
+    pb.TABLE: pb.TableProperties,
+    pb.VIEW: pb.TableProperties,
+}
+
+
+COMMENT = "comment"
+"""The property that is an object's comment, as Iceberg has it."""
 
 
 def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
@@ -19,14 +28,20 @@ def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
     if not isinstance(properties, Mapping):
         raise Invalid("properties are a mapping", expected="names to texts", found=type(properties).__name__)
     for key, value in properties.items():
-        if not key or not _is_text(key) or not _is_text(value):
+        if not key or not is_text(key) or not is_text(value):
             raise Invalid("a property is text by a name", subject=repr(key), expected="two texts", found=repr(value))
     return dict(properties)
 
 
-def _is_text(given: object) -> bool:
+def is_text(given: object) -> TypeGuard[str]:
+    """Whether it is text that can be stored."""
     # Half of a surrogate pair is a str to Python, and nothing that can be written down.
     return isinstance(given, str) and not any("\ud800" <= character <= "\udfff" for character in given)
+
+
+def with_comment(properties: Mapping[str, str] | None, comment: str | None) -> dict[str, str]:
+    """The properties of a new object, its comment among them; `Invalid` if one is not text."""
+    return check_properties({**check_properties(properties or {}), **({} if comment is None else {COMMENT: comment})})
 
 
 def check_keys(keys: Iterable[str]) -> list[str]:
@@ -72,7 +87,10 @@ def put_properties(work: Work, object_id: str, properties: Mapping[str, str]) ->
 def _stored(work: Work, object_id: str) -> _Record | None:
     if object_id != work.top:
         work.path(object_id)
-    return cast("_Record | None", work.attribute(object_id, Attribute.PROPERTIES))
+    found = cast("_Record | None", work.attribute(object_id, Attribute.PROPERTIES))
+    if found is None and object_id != work.top:
+        check_not_purged(work.home, work.ref, object_id)
+    return found
 
 
 def _kind(work: Work, object_id: str) -> type[_Record]:

@@ -2,21 +2,48 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
+from random import random
 from threading import RLock
+from time import sleep
 from typing import Protocol
 
+from lakebed.catalog.clashes import explained, lost
 from lakebed.catalog.commits import Commit, Request, check_event_id, commit_of
 from lakebed.catalog.home import Home, Ref
+from lakebed.catalog.lines import check_alive, check_kept
 from lakebed.catalog.work import Work
 from lakebed.errors import AlreadyExists, Conflict, Forbidden, Invalid, LakebedError, NotFound, OutcomeUnknown
 from lakebed.metastore import Commit as StoredCommit
 from lakebed.metastore import new_id
 from lakebed.store import Version
 
-ATTEMPTS = 20
+ATTEMPTS = 100
 """Each is lost only to another commit that took effect, so somebody gets on."""
 
+FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.02
+"""Seconds that a change which lost a race waits at most before it is made again; twice as long each time."""
+
 Do = Callable[[Work], None]
+
+
+class Isolation(Enum):
+    """What a transaction's commit is checked against.
+
+    Serializable: all that it read. Snapshot: all but rows; names, listings and attributes, on which the lake's own
+    rules rest, and files that it takes away, still are.
+    """
+
+    SERIALIZABLE = "serializable"
+    SNAPSHOT = "snapshot"
+
+
+def parse_isolation(text: str) -> Isolation:
+    """The isolation of this name, or `Invalid`."""
+    try:
+        return Isolation(text)
+    except ValueError:
+        raise Invalid("there is no such isolation", subject=repr(text), expected="serializable or snapshot") from None
 
 
 class Scope(Protocol):
@@ -40,6 +67,9 @@ class Scope(Protocol):
     def replayed(self, request: Request) -> Commit | None:
         """The commit that this very call made earlier, if its event id is known; `Invalid` if that was another call."""
 
+    def at(self, version: Version) -> "Scope":
+        """The same at a version, never to be written. Whoever goes back in time goes through here."""
+
 
 @dataclass(frozen=True, slots=True)
 class Live:
@@ -49,7 +79,9 @@ class Live:
     ref: Ref
 
     def read(self) -> Work:
-        return Work(self.home, self.ref)
+        work = Work(self.home, self.ref)
+        check_alive(self.home, self.ref, work.base)
+        return work
 
     def change(self, do: Do, request: Request, seen: Work | None = None) -> Commit:
         known = self.replayed(request)
@@ -66,32 +98,37 @@ class Live:
             return known
 
     def _attempts(self, do: Do, request: Request, event: str, seen: Work | None) -> Commit:
-        for _ in range(ATTEMPTS - 1):
+        for attempt in range(ATTEMPTS):
+            work = seen or self.read()
+            do(work)  # what it refuses on the newest state, a conflict too, it would refuse again
             try:
-                return self._attempt(do, request, event, seen)
+                return commit_of(_committed(work, request, event))
             except Conflict:
-                seen = None
-        return self._attempt(do, request, event, seen)
-
-    def _attempt(self, do: Do, request: Request, event: str, seen: Work | None) -> Commit:
-        work = seen or self.read()
-        do(work)
-        return commit_of(_committed(work, request, event))
+                if attempt + 1 == ATTEMPTS:
+                    raise
+            seen = None
+            # Those who lost together would meet again and again if they all went on at once.
+            sleep(random() * min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
+        raise AssertionError("the last attempt answers or raises")
 
     def replayed(self, request: Request) -> Commit | None:
         stored = find_replayed(self.home, self.ref, request)
         return None if stored is None else commit_of(stored)
 
+    def at(self, version: Version) -> "Pinned":
+        return Pinned(self.home, self.ref, version)
+
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """A line at a version: it can be read for ever and never written."""
+    """A line at a version: it can be read until it is purged, though it be dropped, and never written."""
 
     home: Home
     ref: Ref
     version: Version
 
     def read(self) -> Work:
+        check_kept(self.home, self.ref)
         return Work(self.home, self.ref, self.version)
 
     def change(self, do: Do, request: Request, seen: Work | None = None) -> Commit:
@@ -99,6 +136,9 @@ class Pinned:
 
     def replayed(self, request: Request) -> Commit | None:
         raise self._refusal(request)
+
+    def at(self, version: Version) -> "Pinned":
+        return Pinned(self.home, self.ref, version)
 
     def _refusal(self, request: Request) -> Forbidden:
         return Forbidden(
@@ -114,10 +154,11 @@ class Open:
     It begins once and ends once. What it wrote and did not commit is taken away again.
     """
 
-    def __init__(self, home: Home, ref: Ref, request: Request) -> None:
+    def __init__(self, home: Home, ref: Ref, request: Request, isolation: Isolation = Isolation.SERIALIZABLE) -> None:
         self.home = home
         self.ref = ref
         self._request = request
+        self._isolation = isolation
         self._event = new_id() if request.event_id is None else check_event_id(request.event_id)
         self._known: StoredCommit | None = None
         self._work: Work | None = None
@@ -130,7 +171,11 @@ class Open:
             raise Invalid("a transaction is used twice", subject=self._subject, advice="Begin another one.")
         self._begun = True
         self._known = find_replayed(self.home, self.ref, self._request)
-        self._work = Work(self.home, self.ref, None if self._known is None else self._known.base)
+        if self._known is None:
+            self._work = Live(self.home, self.ref).read()
+        else:
+            made = {one.name: one.object_id for one in self._known.operations if one.type == "create"}
+            self._work = Work(self.home, self.ref, self._known.base, made)
 
     def read(self) -> Work:
         if self._work is None:
@@ -150,6 +195,9 @@ class Open:
         self._check_untold(request)
         return None
 
+    def at(self, version: Version) -> Pinned:
+        return Pinned(self.home, self.ref, version)
+
     def commit(self) -> Commit:
         """End the transaction and make its changes, all at once."""
         with self._lock:
@@ -158,6 +206,8 @@ class Open:
         if self._known is not None:
             work.discard()
             return commit_of(self._known)
+        if self._isolation is Isolation.SNAPSHOT:
+            work.forget_rows()
         try:
             commit = _committed(work, self._request, self._event)
         except OutcomeUnknown:
@@ -176,8 +226,13 @@ class Open:
             self._work = None
 
     @property
+    def message(self) -> str | None:
+        """What its commit is to say."""
+        return self._request.message
+
+    @property
     def _subject(self) -> str:
-        return repr(self._request.message) if self._request.message else ""
+        return repr(self.message) if self.message else ""
 
     def _check_untold(self, request: Request) -> None:
         if request.is_told_who_and_why():
@@ -198,20 +253,13 @@ def _committed(work: Work, request: Request, event: str) -> StoredCommit:
     except (AlreadyExists, NotFound) as error:
         # At the base the name was free and the object there: somebody else changed that since.
         work.discard_manifests()
-        raise _lost(error) from error
+        raise lost(work, error) from error
+    except Conflict as error:
+        work.discard_manifests()
+        raise explained(work, error) from error
     except LakebedError:
         work.discard_manifests()
         raise
-
-
-def _lost(error: LakebedError) -> Conflict:
-    return Conflict(
-        f"what this change relied on was changed by somebody else: {error.problem}",
-        subject=error.subject,
-        expected=error.expected,
-        found=error.found,
-        advice="Look at what is there now, and decide anew.",
-    )
 
 
 def find_replayed(home: Home, ref: Ref, request: Request) -> StoredCommit | None:

@@ -1,18 +1,37 @@
 """A line at a version with changes on top: what every read and every change of the catalog works in."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import cast
 
 from google.protobuf.message import Message
 
-from lakebed.catalog.commits import Request
+from lakebed.catalog.commits import EPOCH, Request
 from lakebed.catalog.deltas import Delta, data_change, write_manifest
 from lakebed.catalog.home import Home, Ref
+from lakebed.catalog.onlookers import line_ids
+from lakebed.catalog.tombstones import check_not_purged
 from lakebed.errors import Invalid, NotFound
-from lakebed.metastore import AttributeRead, Change, Child, DataChange, ListingRead, NameRead, Operation, Reader
+from lakebed.metastore import (
+    ROOT,
+    AttributeRead,
+    Change,
+    Child,
+    DataChange,
+    DataRead,
+    Dropped,
+    ListingRead,
+    NameRead,
+    Operation,
+    Reader,
+    new_id,
+)
 from lakebed.metastore.change import LifeRecord, Read
+from lakebed.metastore.objects import type_name
 from lakebed.records import names
+from lakebed.records import records_pb2 as pb
+from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
 
@@ -20,16 +39,20 @@ from lakebed.store import Version
 class Work:
     """Reads see the changes made so far, and are remembered, so that the commit can tell whether they still hold.
 
-    Nothing is written before the commit. One thread at a time.
+    Nothing is written before the commit. One thread at a time. `known_ids` are those that objects got by name when
+    this very work was done before. `parents` are for the commits that decisions.md gives any: merges and resets.
     """
 
-    def __init__(self, home: Home, ref: Ref, version: Version | None = None) -> None:
+    def __init__(
+        self, home: Home, ref: Ref, version: Version | None = None, known_ids: Mapping[str, str] | None = None
+    ) -> None:
         self.home = home
         self.ref = ref
         self._reader = home.metastore.reader(ref.line, version)
         self.base = self._reader.version
         self._loaded: dict[tuple[str, Attribute], Message | None] = {}
         self._reads: dict[Read, None] = {}
+        self._rows_read: dict[DataRead, None] = {}
         self._lives: dict[str, LifeRecord] = {}
         self._names: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._attributes: dict[tuple[str, Attribute], Message] = {}
@@ -37,7 +60,11 @@ class Work:
         self._operations: list[Operation] = []
         self._inserts: dict[str, int] = {}  # where each table's is among the operations
         self._manifests: list[str] = []
+        self._brought: set[str] = set()
+        self._lines: list[str] | None = None
+        self._known_ids = dict(known_ids or {})
         self.deltas: dict[str, Delta] = {}
+        self.parents: tuple[LineAt, ...] = ()
 
     @property
     def top(self) -> str:
@@ -76,15 +103,29 @@ class Work:
         while inner != self.top:
             life = self.life(inner)
             if life is None or life.dropped:
-                raise NotFound(
-                    "there is no such object" if life is None else f"{life.name!r} was dropped",
-                    subject=object_id,
-                    expected=f"an object that is alive at version {self.base}",
-                )
+                raise self._dead(object_id, life)
             lives.append(life)
             self.home.whereabouts.learn(inner, life.container_id)
             inner = life.container_id
         return tuple(reversed(lives))
+
+    def _dead(self, object_id: str, life: LifeRecord | None) -> NotFound:
+        expected = f"an object that is alive at version {self.base}"
+        if life is None:
+            return NotFound("there is no such object", subject=object_id, expected=expected)
+        kind = type_name(life.type)
+        return NotFound(
+            f"the {kind} {life.name!r} was {'purged' if life.drop_type == pb.PURGED else 'dropped'}",
+            subject=object_id,
+            expected=expected,
+            found=f"dropped at {self.moment(Version(life.drop_version))}" if life.drop_version else None,
+            advice="" if life.drop_type == pb.PURGED else f"undrop_{kind} brings it back.",
+        )
+
+    def moment(self, version: Version) -> str:
+        """A version with its time, as errors name it."""
+        [time] = self.home.metastore.times([version])
+        return f"version {version} ({EPOCH + timedelta(microseconds=time):%Y-%m-%d %H:%M:%S} UTC)"
 
     def attribute(self, object_id: str, attribute: Attribute) -> Message | None:
         """An attribute's record, which becomes part of what this work has read."""
@@ -93,6 +134,12 @@ class Work:
         self.read(AttributeRead(object_id, attribute))
         self.load([(object_id, attribute)])
         return self._loaded[object_id, attribute]
+
+    def table_of(self, partition: str) -> str | None:
+        """The table that has a partition, if this work has looked at it."""
+        known = {**self._loaded, **self._attributes}.items()
+        stored = ((one, record) for (one, attribute), record in known if attribute is Attribute.STORAGE)
+        return next((one for one, record in stored if getattr(record, "partition_id", None) == partition), None)
 
     def resolve(self, parent: str, name: str) -> str | None:
         """The id of what has a name in a parent, which becomes part of what this work has read."""
@@ -125,15 +172,57 @@ class Work:
             if token is None:
                 return
 
+    def dropped(self, parent: str, name: str | None = None) -> Iterator[Dropped]:
+        """What was dropped out of a parent, all or that of one name; what this work itself dropped, at its base.
+
+        It is not remembered as read: whoever relies on there being no other of a name reads the name too, which every
+        drop changes.
+        """
+        token: str | None = None
+        while True:
+            page = self._reader.dropped(parent, name=name, token=token)
+            yield from (one for one in page.items if one.id not in self._lives)
+            token = page.token
+            if token is None:
+                break
+        for object_id, life in self._lives.items():
+            fits = name is None or self._folded(name) == self._folded(life.name)
+            if life.dropped and life.container_id == parent and fits:
+                yield self._dropped_now(object_id, life)
+
+    def _dropped_now(self, object_id: str, life: LifeRecord) -> Dropped:
+        created, dropped = (Version(one) if one else self.base for one in (life.create_version, life.drop_version))
+        return Dropped(life.name, object_id, life.type, created, dropped, life.drop_type)
+
+    @property
+    def reads(self) -> tuple[Read, ...]:
+        """All that was read, which the commit will rely on."""
+        return tuple(self._reads)
+
     def read(self, what: Read) -> None:
         """Remember something that was read."""
         self._reads[what] = None
 
+    def read_rows(self, what: DataRead) -> None:
+        """Remember that rows were looked at."""
+        self._rows_read[what] = None
+        self.read(what)
+
+    def forget_rows(self) -> None:
+        """Let rows that were looked at be changed by others."""
+        for what in self._rows_read:
+            self._reads.pop(what, None)
+
     def put_life(self, object_id: str, life: LifeRecord) -> None:
-        """Give an object a new life: create, rename, move or drop it."""
+        """Give an object a new life: create, rename, move, drop or undrop it; `Expired` for one that was purged."""
         before = self.life(object_id)
+        if before is not None and before.dropped and not life.dropped:
+            self.rely_on_no_purge(object_id)
         if before is not None and not before.dropped:
-            self._names[before.container_id, self._folded(before.name)] = None
+            place = before.container_id, self._folded(before.name)
+            holder = self._names.get(place)
+            if holder is None or holder[1] == object_id:  # else another object has taken the name in this work
+                self._names[place] = None
         stored = cast("LifeRecord | None", self._loaded[object_id, Attribute.LIFE])
         if not life.dropped:
             self._names[life.container_id, self._folded(life.name)] = (life.name, object_id)
@@ -142,10 +231,31 @@ class Work:
             life.container_id, life.name = stored.container_id, stored.name
         self._lives[object_id] = life
 
+    def rely_on_no_purge(self, object_id: str) -> None:
+        """Refuse an object that was purged, and conflict with whoever purges it meanwhile, on whatever line."""
+        check_not_purged(self.home, self.ref, object_id)
+        refs = self.ref.refs
+        if self.ref.line.id in (ROOT.id, refs.id):  # what is there is purged there
+            return
+        self.read(ListingRead(self.top, refs.id))
+        if self._lines is None:
+            self._lines = line_ids(self.home, self.ref, self.base)
+        for line in self._lines:
+            self.read(AttributeRead(object_id, Attribute.LIFE, line))
+
+    def new_id(self, name: str) -> str:
+        """The id for an object that this work makes: the one that it got when this was done before, or a fresh one."""
+        return self._known_ids.pop(name, None) or new_id()
+
     def put_new_life(self, object_id: str, life: LifeRecord) -> None:
         """The life of an object that this work makes: nobody can have stored one."""
         self._loaded[object_id, Attribute.LIFE] = None
         self.put_life(object_id, life)
+
+    def put_brought_life(self, object_id: str, life: LifeRecord) -> None:
+        """The life of an object that comes from another line with all that it is, perhaps dropped from the first."""
+        self._brought.add(object_id)
+        self.put_new_life(object_id, life)
 
     def put_attribute(self, object_id: str, attribute: Attribute, record: Message) -> None:
         self._attributes[object_id, attribute] = record
@@ -169,6 +279,10 @@ class Work:
             self._inserts[operation.object_id] = len(self._operations)
         self._operations.append(operation)
 
+    def is_untold(self) -> bool:
+        """Whether nothing that was done so far is among the commit's operations."""
+        return not self._operations
+
     def change(self, request: Request, event_id: str) -> Change:
         """All of it as one change. What was created and dropped again is not in it."""
         gone = self._gone()
@@ -181,12 +295,14 @@ class Work:
             author=self.home.author if request.author is None else request.author,
             project=self.home.project,
             operations=tuple(one for one in self._operations if one.object_id not in gone),
-            reads=tuple(self._reads),
+            reads=self.reads,
+            hangs_on=self.ref.holders,
             lives={one: life for one, life in self._lives.items() if one not in gone},
             attributes={key: record for key, record in self._attributes.items() if key[0] not in gone},
             data=tuple(self._data_change(one) for table, one in self.deltas.items() if table not in gone),
             bodies={key: body for key, body in self._bodies.items() if key[0] not in gone},
             fingerprint=request.fingerprint,
+            parents=self.parents,
         )
 
     def discard(self) -> None:
@@ -204,7 +320,7 @@ class Work:
     def _delete_files(self, tables: Iterable[str]) -> None:
         # What can't be deleted is left for garbage collection, and is no reason to hide why the work failed.
         deltas = [self.deltas[table] for table in tables if table in self.deltas]
-        self.home.files.delete_many(file.path for delta in deltas for file in delta.files)
+        self.home.files.delete_many(file.path for delta in deltas for file in delta.written)
 
     def _data_change(self, delta: Delta) -> DataChange:
         place = write_manifest(self.home.files, delta)
@@ -213,12 +329,13 @@ class Work:
         return data_change(delta, place)
 
     def _gone(self) -> set[str]:
-        return {one for one in self._lives if self._is_new(one) and self._is_dead(one)}
+        made = self._lives.keys() - self._brought
+        return {one for one in made if self._is_new(one) and self._is_dead(one)}
 
     def _check_nothing_dead_was_changed(self, gone: set[str]) -> None:
         moved = (one for one, life in self._lives.items() if not life.dropped)
         changed = {*self.deltas, *(one for one, _ in self._attributes), *moved}
-        for object_id in changed - gone - {self.top}:
+        for object_id in changed - gone - self._brought - {self.top}:
             if self._is_dead(object_id):
                 raise Invalid(
                     "one transaction changes an object and drops it",

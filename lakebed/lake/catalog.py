@@ -1,43 +1,68 @@
-"""The handle of a catalog: its trunk, a branch, or one of them at a version."""
+"""The handle of a catalog: its trunk, a branch, a share, or one of them at a version."""
 
 from datetime import datetime
+from typing import Self
 from uuid import UUID
 
 from lakebed.catalog import branches
 from lakebed.catalog.catalogs import catalog_life, first_version
 from lakebed.catalog.commits import Commit, Request
 from lakebed.catalog.home import Home, Ref
-from lakebed.catalog.log import log, newest_commit
+from lakebed.catalog.listings import check_page
+from lakebed.catalog.log import Asked, log, log_page, newest_commit
 from lakebed.catalog.moments import Moment, find_version
-from lakebed.catalog.names import Name
-from lakebed.catalog.scopes import Live, Open, Pinned
-from lakebed.catalog.tables import find_table
-from lakebed.errors import Forbidden, NotFound
+from lakebed.catalog.names import Name, parse_name
+from lakebed.catalog.objects import find_any
+from lakebed.catalog.refs import ref_name
+from lakebed.catalog.scopes import Live, Open, Pinned, Scope, parse_isolation
+from lakebed.catalog.shares import Shared
+from lakebed.errors import Invalid
+from lakebed.lake.held import Listing
+from lakebed.lake.inspecting import Inspecting
+from lakebed.lake.merging import Merging
+from lakebed.lake.namespace import Namespace
 from lakebed.lake.objects import Objects
+from lakebed.lake.refs import Refs
 from lakebed.lake.table import Table
 from lakebed.lake.transaction import Transaction
+from lakebed.lake.view import View
 from lakebed.store import Version
 
 
-class Catalog(Objects):
-    """One line of a catalog. Every call is one transaction of its own; `transaction` makes one of many calls."""
+class Catalog(Refs, Merging, Inspecting, Objects):
+    """One line of a catalog, or a share of it. Every call is a transaction of its own; `transaction` makes one of many.
 
-    __slots__ = ("_home", "_ref", "_version")
+    A handle of a tag is its line at its version.
+    """
 
-    def __init__(self, home: Home, ref: Ref, version: Version | None = None) -> None:
-        super().__init__(Live(home, ref) if version is None else Pinned(home, ref, version))
+    __slots__ = ("_home", "_ref", "_share", "_tag", "_version")
+
+    def __init__(
+        self, home: Home, ref: Ref, version: Version | None = None, *, tag: str | None = None, share: str | None = None
+    ) -> None:
+        super().__init__(_scope(home, ref, version, share))
         self._home = home
         self._ref = ref
         self._version = version
+        self._tag = tag
+        self._share = share
+
+    def _opened(
+        self, ref: Ref, version: Version | None = None, *, tag: str | None = None, share: str | None = None
+    ) -> Self:
+        return type(self)(self._home, ref, version, tag=tag, share=share)
 
     @property
     def name(self) -> str:
-        """The catalog's name."""
-        return catalog_life(self._home, self._ref.catalog).name
+        """The catalog's name; of a catalog at a version, the one that it had then."""
+        return catalog_life(self._home, self._ref.catalog, self._version).name
 
     @property
     def ref(self) -> str:
-        """The branch's name; the trunk's is main."""
+        """The name of the branch, tag or share; the trunk's is main."""
+        named = self._tag or self._share
+        if named is not None:
+            return ref_name(self._home, self._ref, named)
         return branches.branch_name(self._home, self._ref)
 
     @property
@@ -45,41 +70,8 @@ class Catalog(Objects):
         """The newest commit of the line; of a catalog at a version, that version."""
         if self._version is not None:
             return self._version
-        return newest_commit(self._scope.read()) or first_version(self._home, self._ref.catalog)
-
-    # Branches
-
-    def create_branch(
-        self,
-        name: str,
-        at: Moment | None = None,
-        *,
-        message: str | None = None,
-        author: str | None = None,
-        event_id: str | UUID | None = None,
-    ) -> "Catalog":
-        """Fork this line, at its newest version or at another: one small commit, whatever the lake's size."""
-        version = self._version if at is None else find_version(self._home.metastore, at)
-        asked = at.isoformat() if isinstance(at, datetime) else None if version is None else int(version)
-        request = Request("create_branch", (self._ref.line.id, name, asked), message, author, event_id)
-        return Catalog(self._home, branches.create_branch(self._home, self._ref, name, version, request))
-
-    def branch(self, name: str) -> "Catalog":
-        """The branch of this name, or `NotFound`; `main` is the trunk."""
-        return Catalog(self._home, branches.find_branch(self._home, self._ref, name))
-
-    def branches(self, *, prefix: str | None = None) -> list["Catalog"]:
-        """The catalog's branches, the trunk first."""
-        return [self.branch(name) for name in branches.branch_names(self._home, self._ref, prefix or "")]
-
-    def branch_exists(self, name: str) -> bool:
-        try:
-            branches.find_branch(self._home, self._ref, name)
-        except NotFound:
-            return False
-        return True
-
-    # Time
+        self._scope.read()
+        return newest_commit(Live(self._home, self._ref).read()) or first_version(self._home, self._ref.catalog)
 
     def at(
         self,
@@ -87,36 +79,56 @@ class Catalog(Objects):
         *,
         version: Version | int | str | None = None,
         time: datetime | str | None = None,
+        tag: str | None = None,
     ) -> "Catalog":
-        """The catalog as it was at a version or a time (UTC unless it has a zone), to be read and never written."""
+        """The catalog as it was at a version, a time (UTC unless it has a zone) or a tag: to be read, never written."""
+        if tag is not None:
+            if (moment, version, time) != (None, None, None):
+                raise Invalid("name one moment", expected="a version, a time or a tag")
+            return self.tag(tag)
         found = find_version(self._home.metastore, moment, version=version, time=time)
         branches.check_readable(self._home, self._ref, found, self._home.metastore.newest())
-        return Catalog(self._home, self._ref, found)
+        return self._opened(self._ref, found, share=self._share)
 
     def log(
         self,
         limit: int | None = None,
-        table: Name | Table | None = None,
+        table: Name | Table | View | Namespace | None = None,
         author: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
-    ) -> list[Commit]:
-        """The commits of the line and, from before it forked, of its ancestors; newest first."""
+        token: str | None = None,
+    ) -> Listing[Commit]:
+        """The commits of the line and, from before it forked, of its ancestors; newest first.
+
+        `table` is the name or a handle of what the commits have to have changed: a table, a view or a namespace. With a
+        limit it is one page, whose `token` asks for the next.
+        """
+        if token is not None:
+            check_page(limit, token, recursive=False)
         work = self._scope.read()
-        object_id = table.id if isinstance(table, Table) else None if table is None else find_table(work, table)
-        return log(work, limit=limit, object_id=object_id, author=author, since=since, until=until)
+        if isinstance(table, Table | View | Namespace):
+            object_id: str | None = table.id
+        else:
+            object_id = None if table is None else find_any(work, parse_name(table))
+        asked = Asked(object_id, author, since, until)
+        return Listing(log(work, asked)) if limit is None else Listing(*log_page(work, limit, asked, token))
 
     def transaction(
-        self, message: str | None = None, *, author: str | None = None, event_id: str | UUID | None = None
+        self,
+        message: str | None = None,
+        *,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+        isolation: str = "serializable",
     ) -> Transaction:
-        """Changes to many tables as one commit: `with catalog.transaction("load") as tx: …`."""
-        if self._version is not None:
-            raise Forbidden(
-                "a transaction can't change the past",
-                subject=f"a handle at version {self._version}",
-                advice="Use the handle without at(…), or create a branch at this version and write there.",
-            )
-        return Transaction(Open(self._home, self._ref, Request("transaction", (), message, author, event_id)))
+        """Changes to many tables as one commit: `with catalog.transaction("load") as tx: …`.
+
+        With the isolation `snapshot`, rows that it read may have changed since, and it commits all the same.
+        """
+        self._check_live("transaction")
+        request = Request("transaction", (), message, author, event_id)
+        return Transaction(Open(self._home, self._ref, request, parse_isolation(isolation)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Catalog) and self._scope == other._scope
@@ -126,4 +138,10 @@ class Catalog(Objects):
 
     def __repr__(self) -> str:
         pin = "" if self._version is None else f"#{self._version}"
-        return f"Catalog({self._ref.catalog}@{self._ref.line.id}{pin})"
+        return f"Catalog({self._ref.catalog}@{self._share or self._ref.line.id}{pin})"
+
+
+def _scope(home: Home, ref: Ref, version: Version | None, share: str | None) -> Scope:
+    if share is not None:
+        return Shared(home, ref, share, version)
+    return Live(home, ref) if version is None else Pinned(home, ref, version)

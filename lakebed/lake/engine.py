@@ -25,7 +25,17 @@ def write_files(files: Files, state: TableState, data: object) -> list[DataFileR
     A Spark job has a folder of its own; of a local write each file has a name of its own, which spares a sync.
     """
     folder = f"{state.data_folder}/{uuid4()}" if _is_of_spark(data) else state.data_folder
-    return cast("list[DataFileRef]", engine_of(data).write(files, folder, state.schema, data))
+    return cast(
+        "list[DataFileRef]", engine_of(data).write(files, folder, state.schema, data, state.spec, state.sort_order)
+    )
+
+
+def can_be_read_again(data: object) -> bool:
+    """Whether rows are in memory still after they were written. A stream's are gone; a job's may take hours."""
+    return any((kind.__module__.partition(".")[0], kind.__name__) in _IN_MEMORY for kind in type(data).__mro__)
+
+
+_IN_MEMORY = {("pyarrow", "Table"), ("pyarrow", "RecordBatch"), ("pandas", "DataFrame")}
 
 
 def _is_of_spark(data: object) -> bool:

@@ -8,14 +8,16 @@ from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 from lakebed.catalog import catalogs
-from lakebed.catalog.branches import find_branch
-from lakebed.catalog.commits import Request
+from lakebed.catalog.commits import Argument, Commit, Request
+from lakebed.catalog.dropped import check_id
 from lakebed.catalog.home import Home
 from lakebed.catalog.schemas import Schemas
 from lakebed.errors import Invalid, NotFound
 from lakebed.files import LocalFiles
 from lakebed.lake.catalog import Catalog
+from lakebed.lake.flags import check_flag
 from lakebed.metastore import RecordsMetastore
+from lakebed.records.names import Casing, normal_name
 from lakebed.store import SQLiteStore
 
 DATABASE = "catalog.db"
@@ -27,6 +29,8 @@ def connect(url: str | os.PathLike[str], *, project: str = catalogs.DEFAULT, aut
 
     `author` signs the commits; unless given, it is the name of whoever runs this.
     """
+    if author is not None and not isinstance(author, str):
+        raise Invalid("an author is text", expected="str", found=type(author).__name__)
     files = LocalFiles(_folder(url))
     metastore = RecordsMetastore(SQLiteStore(f"{files.root}/{DATABASE}"))
     signed = _user() if author is None else author
@@ -56,45 +60,127 @@ class Lake:
         """The version of the format that the lake is kept in."""
         return self._home.metastore.format_version
 
+    @property
+    def project(self) -> str:
+        """The name of the project whose catalogs these are."""
+        return catalogs.project_name(self._home)
+
     def create_catalog(
         self,
         name: str,
         *,
+        case_sensitive: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Catalog:
-        """Make a catalog with nothing in it."""
-        request = Request("create_catalog", (self._home.project, name), message, author, event_id)
-        return Catalog(self._home, catalogs.create_catalog(self._home, name, request))
+        """Make a catalog with nothing in it; a case-sensitive one tells `Orders` from `orders`, on all its branches."""
+        casing = Casing.EXACT if check_flag("case_sensitive", case_sensitive) else Casing.FOLDED
+        request = self._request("create_catalog", (name, casing), message, author, event_id)
+        return Catalog(self._home, catalogs.create_catalog(self._home, name, casing, request))
 
     def catalog(self, name: str = catalogs.DEFAULT) -> Catalog:
-        """The catalog with this name, or `NotFound`. `name@branch` is a branch of it, `name#17` it at a version.
+        """The catalog with this name, or `NotFound`.
 
-        What follows `#` is a version's number or a time in ISO 8601.
+        `name@ref` is a branch of it, a tag or a share; `name#17` or `name@branch#17` is that at a version. What follows
+        `#` is a version's number or a time in ISO 8601.
         """
         if not isinstance(name, str):
-            raise Invalid("a catalog's name is text", expected="name, name@branch or name#version", found=repr(name))
+            raise Invalid("a catalog's name is text", expected="name, name@ref or name#version", found=repr(name))
         rest, pinned, pin = name.partition("#")
         own, has_ref, ref = rest.partition("@")
-        found = catalogs.find_catalog(self._home, own)
+        opened = Catalog(self._home, catalogs.find_catalog(self._home, own))
         if has_ref:
-            found = find_branch(self._home, found, ref)
-        opened = Catalog(self._home, found)
+            opened = opened._open_ref(ref)
         if not pinned:
             return opened
+        if opened._version is not None:
+            raise Invalid("a tag has a version", subject=name, advice="Leave out what follows #.")
         return opened.at(version=pin) if pin.isdigit() else opened.at(time=pin)
 
     def catalogs(self) -> list[Catalog]:
         """The trunks of all catalogs of the project."""
-        return [self.catalog(name) for name in catalogs.catalog_names(self._home)]
+        return [Catalog(self._home, ref) for ref in catalogs.catalogs(self._home)]
 
     def catalog_exists(self, name: str) -> bool:
+        """Whether `catalog` would open this."""
         try:
-            catalogs.find_catalog(self._home, name)
+            self.catalog(name)
         except NotFound:
             return False
         return True
+
+    def rename_catalog(
+        self,
+        name: str,
+        new_name: str,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Give a catalog another name; handles of it stay good."""
+        request = self._request("rename_catalog", (normal_name(name), normal_name(new_name)), message, author, event_id)
+        return catalogs.rename_catalog(self._home, name, new_name, request)
+
+    def drop_catalog(
+        self,
+        name: str,
+        cascade: bool = False,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Drop a catalog; one that has branches or shares only with `cascade`, and then with them."""
+        asked = (normal_name(name), check_flag("cascade", cascade))
+        request = self._request("drop_catalog", asked, message, author, event_id)
+        drop = catalogs.drop_catalog_with_all if cascade else catalogs.drop_catalog
+        return drop(self._home, name, request)
+
+    def undrop_catalog(
+        self,
+        name: str,
+        id: str | UUID | None = None,
+        as_name: str | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Bring a dropped catalog back with all that it held; `Ambiguous` if several were dropped under its name."""
+        which = None if id is None else check_id(id)
+        new_name = None if as_name is None else normal_name(as_name)
+        request = self._request("undrop_catalog", (normal_name(name), which, new_name), message, author, event_id)
+        return catalogs.undrop_catalog(self._home, name, which, new_name, request)
+
+    def purge_catalog(
+        self,
+        name: str,
+        id: str | UUID | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Erase a dropped catalog; `Invalid` while branches, tags or shares of it are left that were not purged.
+
+        Called again after it was broken off, it goes on.
+        """
+        which = None if id is None else check_id(id)
+        request = self._request("purge_catalog", (normal_name(name), which), message, author, event_id)
+        return catalogs.purge_catalog(self._home, name, which, request)
+
+    def _request(
+        self,
+        operation: str,
+        arguments: tuple[Argument, ...],
+        message: str | None,
+        author: str | None,
+        event_id: str | UUID | None,
+    ) -> Request:
+        """A call on the project's catalogs. Those of all projects are on one line: only this tells them apart."""
+        return Request(operation, (self._home.project, *arguments), message, author, event_id)
 
     def close(self) -> None:
         """Let go of the lake's files. Handles of a closed lake are of no use."""

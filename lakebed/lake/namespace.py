@@ -1,10 +1,13 @@
 """The handle of a namespace."""
 
 from dataclasses import dataclass, field
+from uuid import UUID
 
-from lakebed.catalog.log import newest_commit, read_all
-from lakebed.catalog.names import Name, shown_name
-from lakebed.catalog.objects import name_of
+from lakebed.catalog.commits import Commit, Request
+from lakebed.catalog.describe import namespace_text
+from lakebed.catalog.log import Asked, log, newest_commit, read_all
+from lakebed.catalog.names import Name, parse_name, shown_name
+from lakebed.catalog.objects import name_of, rename
 from lakebed.catalog.scopes import Scope
 from lakebed.lake.propertied import Propertied
 from lakebed.store import Version
@@ -28,6 +31,28 @@ class Namespace(Propertied):
         work = self._scope.read()
         read_all(work, self.id)
         return newest_commit(work, self.id)
+
+    def history(self) -> list[Commit]:
+        """The commits that changed it itself, newest first; not those of what is in it."""
+        work = self._scope.read()
+        read_all(work, self.id)
+        return log(work, Asked(self.id))
+
+    def rename(
+        self,
+        new_name: Name,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Give it another name, in another namespace too; all that is in it goes with it."""
+        request = Request("rename_namespace", (self.id, parse_name(new_name)), message, author, event_id)
+        return self._scope.change(lambda work: rename(work, self.id, new_name), request)
+
+    def describe(self) -> str:
+        """What it is, for people to read."""
+        return namespace_text(self._scope.read(), self.id)
 
     @property
     def _owner(self) -> str:

@@ -26,6 +26,11 @@ class Propertied(ABC):
         """Its properties, by name."""
         return properties.properties_of(self._scope.read(), self._owner)
 
+    @property
+    def comment(self) -> str | None:
+        """What it is said to be; the property `comment`."""
+        return self.properties.get(properties.COMMENT)
+
     def set_properties(
         self,
         values: Mapping[str, str],

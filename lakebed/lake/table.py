@@ -6,29 +6,39 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
-from lakebed.catalog import snapshots, tables
+from lakebed.catalog import snapshots
 from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.log import log, newest_commit, read_all
+from lakebed.catalog.log import Asked, log, newest_commit, read_all
 from lakebed.catalog.moments import Moment, find_version
 from lakebed.catalog.names import Name, parse_name, shown_name
 from lakebed.catalog.objects import name_of, rename
-from lakebed.catalog.scopes import Pinned, Scope
+from lakebed.catalog.scopes import Scope
 from lakebed.catalog.snapshots import SnapshotInfo
+from lakebed.catalog.table_past import table_past
 from lakebed.catalog.tables import TableState, table_state
 from lakebed.catalog.work import Work
-from lakebed.errors import Invalid, LakebedError, OutcomeUnknown
-from lakebed.lake.engine import load_engine, write_files
+from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
+from lakebed.lake.description import Description
+from lakebed.lake.engine import can_be_read_again, load_engine, write_files
+from lakebed.lake.evolve import Evolve
+from lakebed.lake.moments import at_tag
 from lakebed.lake.propertied import Propertied
+from lakebed.lake.terms import Terms, order_terms, spec_terms
 from lakebed.store import Version
 from lakebed.table.filter import Filter
 from lakebed.table.filter_text import parse_filter
 from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.partition_spec import PartitionField
 from lakebed.table.schema import Schema
+from lakebed.table.sort_order import SortField
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.arrow import Scan
+
+WRITES = 5
+"""How often rows in memory are written before changes of their table are too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +61,19 @@ class Table(Propertied):
         return self._state.schema
 
     @property
-    def comment(self) -> str | None:
-        """What the table is said to be; the property `comment`."""
-        return self.properties.get(tables.COMMENT)
+    def spec(self) -> Terms[PartitionField]:
+        """What the files that come are set apart by; printed: `day(ordered_at), bucket(16, id)`."""
+        return spec_terms(self._state)
+
+    @property
+    def sort_order(self) -> Terms[SortField]:
+        """How the rows of the files that come are sorted."""
+        return order_terms(self._state)
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The columns that tell its rows apart, none if it has no key."""
+        return self._state.schema.key
 
     @property
     def location(self) -> str:
@@ -86,14 +106,25 @@ class Table(Propertied):
     ) -> Commit | None:
         """Add rows: a Spark DataFrame, an Arrow table, batch or reader, a pandas DataFrame.
 
-        Columns are matched by name, without case; optional ones may lack. Files are written first, then one commit
-        shows them all. If anything fails, nothing of it can be seen.
+        Columns are matched by name, without case; those that lack get their default. Files are written first, then one
+        commit shows them all. If anything fails, nothing of it can be seen. If somebody changes the table's schema or
+        partition spec meanwhile, rows that are in memory are written again; for others it is a `Conflict`.
         """
         request = Request("append", (self.id,), message, author, event_id)
         if self._scope.replayed(request) is not None:
             return self._scope.change(_nothing, request)
+        for _ in range(WRITES - 1):
+            seen = self._scope.read()
+            written = table_state(seen, self.id)
+            try:
+                return self._append(data, request, seen, written)
+            except Conflict:
+                if not can_be_read_again(data) or snapshots.fits(self._state, written):
+                    raise
         seen = self._scope.read()
-        state = table_state(seen, self.id)
+        return self._append(data, request, seen, table_state(seen, self.id))
+
+    def _append(self, data: Any, request: Request, seen: Work, state: TableState) -> Commit | None:
         files = write_files(self._scope.home.files, state, data)
         try:
             return self._scope.change(lambda work: snapshots.append(work, state, files), request, seen)
@@ -134,29 +165,48 @@ class Table(Propertied):
         version: Version | int | str | None = None,
         time: datetime | str | None = None,
         snapshot: int | None = None,
+        tag: str | None = None,
     ) -> "Table":
-        """The table as it was at a version, a time or one of its snapshots; `NotFound` if it was not there then."""
-        home, work = self._scope.home, self._scope.read()
-        if snapshot is not None:
-            if not isinstance(snapshot, int) or isinstance(snapshot, bool):
-                raise Invalid("a snapshot is named by its number", expected="int", found=repr(snapshot))
-            if (moment, version, time) != (None, None, None):
-                raise Invalid("name one moment", expected="a version, a time or a snapshot")
-            found = snapshots.find_snapshot(work, table_state(work, self.id), snapshot)
+        """The table as it was at a version, a time, one of its snapshots or a tag; `NotFound` if it was not there."""
+        if sum(one is not None for one in (moment, version, time, snapshot, tag)) != 1:
+            raise Invalid("name one moment", expected="a version, a time, a snapshot or a tag")
+        if tag is not None:
+            scope = at_tag(self._scope, tag)
+        elif snapshot is not None:
+            scope = self._scope.at(self._snapshot_version(snapshot))
         else:
-            found = find_version(home.metastore, moment, version=version, time=time)
-        past = Table(self.id, Pinned(home, self._scope.ref, found))
+            scope = self._scope.at(find_version(self._scope.home.metastore, moment, version=version, time=time))
+        past = Table(self.id, scope)
         name_of(past._scope.read(), self.id)
         return past
 
+    def _snapshot_version(self, snapshot: int) -> Version:
+        if not isinstance(snapshot, int) or isinstance(snapshot, bool):
+            raise Invalid("a snapshot is named by its number", expected="int", found=repr(snapshot))
+        work = self._scope.read()
+        return snapshots.find_snapshot(work, table_state(work, self.id), snapshot)
+
+    def evolve(
+        self, *, message: str | None = None, author: str | None = None, event_id: str | UUID | None = None
+    ) -> Evolve:
+        """Change its columns, partition spec, sort order or key: `with table.evolve() as change: change.add_column(…)`.
+
+        One commit at the end of the `with`, none after an exception; in a transaction it is part of that.
+        """
+        return Evolve(self.id, self._scope, message, author, event_id)
+
     def history(self) -> list[Commit]:
         """The commits that changed the table, newest first."""
-        return log(self._read_all(), object_id=self.id)
+        return log(self._read_all(), Asked(self.id))
 
     def snapshots(self) -> list[SnapshotInfo]:
         """The table's snapshots, newest first."""
         work = self._scope.read()
         return snapshots.snapshots(work, table_state(work, self.id))
+
+    def describe(self) -> Description:
+        """What the table is now: printed, as text; by its methods, as the documents of source document 001."""
+        return Description(table_past(self._scope.read(), self.id))
 
     def rename(
         self,

@@ -1,10 +1,11 @@
 """The handle of a transaction."""
 
 from types import TracebackType
-from typing import Self
+from typing import NoReturn, Self
 
 from lakebed.catalog.commits import Commit
 from lakebed.catalog.scopes import Open
+from lakebed.errors import Invalid
 from lakebed.lake.objects import Objects
 
 
@@ -26,6 +27,13 @@ class Transaction(Objects):
     def committed(self) -> Commit | None:
         """The commit, once there is one."""
         return self._committed
+
+    def transaction(self, *arguments: object, **named: object) -> NoReturn:
+        """Refused: a transaction has no parts that could commit by themselves."""
+        raise Invalid("a transaction can't be in another one", advice="Make the changes in this one, or end it first.")
+
+    def __repr__(self) -> str:
+        return f"Transaction({self._open.message!r})"
 
     def __enter__(self) -> Self:
         self._open.begin()

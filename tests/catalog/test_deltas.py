@@ -6,7 +6,7 @@ import pyarrow
 import pytest
 
 from lakebed.catalog import deltas
-from lakebed.catalog.deltas import Delta, added, data_change, write_manifest
+from lakebed.catalog.deltas import Delta, data_change, write_manifest
 from lakebed.errors import Conflict, Corrupt, NotFound
 from lakebed.files import LocalFiles
 from lakebed.metastore import State
@@ -132,7 +132,7 @@ def test_a_delta_follows_the_one_before(tmp_path):
     """Sequence, parent, totals, row ids, and the highest column id."""
     schema = with_ids(Schema({"a": "long", "b": "list<string>"}), 1, 1)
     table = str(uuid4())
-    first = changed(tmp_path, Delta(table, str(uuid4()), "t", schema, "create", is_first=True))
+    first = changed(tmp_path, Delta(table, str(uuid4()), "t", schema, "create", first_ids={"schema": 1, "field": 3}))
     assert first.allocate == {"snapshot": 1, "schema": 1, "field": 3}
     created = first.fold(None, {"snapshot": 5, "schema": 1, "field": 1})
     assert (created.snapshot_id, created.sequence_number, created.HasField("previous_snapshot_id")) == (5, 1, False)
@@ -140,7 +140,7 @@ def test_a_delta_follows_the_one_before(tmp_path):
     assert created.first_row_id == 1
 
     new = (DataFileRef(path="x", num_rows=3, file_size=10), DataFileRef(path="y", num_rows=4, file_size=20))
-    second = changed(tmp_path, added(Delta(table, str(uuid4()), "t", schema, "insert"), new))
+    second = changed(tmp_path, Delta(table, str(uuid4()), "t", schema, "insert", tuple(new)))
     assert second.allocate == {"snapshot": 1, "row": 7}
     filled = second.fold(stored(created), {"snapshot": 9, "row": 1})
     assert (filled.snapshot_id, filled.previous_snapshot_id, filled.sequence_number) == (9, 5, 2)
@@ -153,7 +153,9 @@ def test_a_delta_follows_the_one_before(tmp_path):
 
 def test_ids_that_were_given_out_before_a_table_was_made_are_corrupt(tmp_path):
     schema = with_ids(Schema({"a": "long"}), 1, 1)
-    change = changed(tmp_path, Delta(str(uuid4()), str(uuid4()), "t", schema, "create", is_first=True))
+    change = changed(
+        tmp_path, Delta(str(uuid4()), str(uuid4()), "t", schema, "create", first_ids={"schema": 1, "field": 1})
+    )
     with pytest.raises(Corrupt, match="given out before"):
         change.fold(None, {"snapshot": 1, "schema": 2, "field": 1})
 

@@ -4,8 +4,8 @@ import pyarrow
 import pytest
 
 from lakebed import AlreadyExists, Invalid, NotFound
-from lakebed.store import MemoryStore
-from lakebed.testing.faults import RecordingStore
+from lakebed.store import MemoryStore, Reads
+from lakebed.testing.faults import RecordingStore, WrappedStore, WrappedTransaction
 
 
 def numbers(*ids):
@@ -237,3 +237,57 @@ def test_a_branch_costs_the_same_whatever_the_lake_holds(open_lake):
         assert len(main.branch("at 990").tables()) == 1000
         assert costs[0] == costs[1]
         assert costs[0][2] < 15
+
+
+class CountingStore(WrappedStore):
+    """Counts the keys and ranges that are asked for."""
+
+    asked = 0
+
+    def begin(self):
+        return CountingTransaction(super().begin(), self)
+
+
+class CountingTransaction(WrappedTransaction):
+    def __init__(self, transaction, store):
+        super().__init__(transaction)
+        self.store = store
+
+    @property
+    def snapshot(self):
+        return CountingReads(self.transaction.snapshot, self.store)
+
+
+class CountingReads(Reads):
+    def __init__(self, reads, store):
+        self.reads = reads
+        self.store = store
+
+    def get_many(self, keys):
+        self.store.asked += len(keys)
+        return self.reads.get_many(keys)
+
+    def get_ranges(self, reads):
+        self.store.asked += len(reads)
+        return self.reads.get_ranges(reads)
+
+
+def test_a_look_up_and_a_listing_deep_down_read_no_more_than_at_the_first_level(open_lake):
+    """After the first touch: what the store is asked for at depth 1 and at depth 100."""
+    with CountingStore(MemoryStore()) as store:
+        main = open_lake(store).catalog()
+        main.create_namespace("n")
+        for number in range(20):
+            main.create_table(f"n.t{number}", {"id": "long"})
+        line, costs = main, {}
+        for depth in range(1, 101):
+            line = line.create_branch(f"at {depth}")
+            line.create_namespace(f"own {depth}")
+            if depth in (1, 100):
+                same = line.branch(f"at {depth}")
+                for _ in range(2):
+                    store.asked = 0
+                    assert line.branch(f"at {depth}").table("n.t3").name == "n.t3"
+                    assert len(same.tables("n")) == 20
+                    costs[depth] = store.asked
+        assert costs[100] <= costs[1]

@@ -3,6 +3,8 @@
 import pytest
 
 from lakebed import AlreadyExists, Invalid, NotFound
+from lakebed.metastore import ROOT
+from lakebed.records.layout import Attribute
 
 
 def names(found):
@@ -247,3 +249,57 @@ def test_the_version_of_a_line_is_its_newest_commit(lake, main):
     dev = main.create_branch("dev")
     assert dev.version == commit.version
     assert dev.set_properties({"a": "c"}).version == dev.version > main.version == commit.version
+
+
+WRITTEN = {
+    "catalog": {"LIFE", "REF"},
+    "namespace": {"LIFE", "PROPERTIES"},
+    "table": {"LIFE", "PROPERTIES", "STORAGE", "SCHEMA", "SPEC", "SORT"},
+    "view": {"LIFE", "PROPERTIES", "VIEW"},
+}
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_all_that_is_written_of_a_new_object_has_the_version_of_its_commit(lake, main, kind):
+    """P1: its name, each record and its first state, the log, and a table's data."""
+    metastore = lake._home.metastore
+    before = metastore.newest()
+    if kind == "catalog":
+        made, line, parent = lake.create_catalog("new")._ref.catalog, ROOT, lake._home.project
+    else:
+        needs = {"table": ({"id": "long"},), "view": ("select 1",)}.get(kind, ())
+        layout = {"partition_by": ["id"], "sort_by": ["id"]} if kind == "table" else {}
+        made = getattr(main, f"create_{kind}")("new", *needs, properties={"a": "b"}, **layout).id
+        line, parent = main._ref.line, main._ref.catalog
+    reader = metastore.reader(line)
+    commit = reader.log(limit=1).items[0]
+    assert commit.version == metastore.newest() == before.next()
+    found = {one.name: reader.attributes([(made, one)])[0] for one in Attribute}
+    written = {name: state for name, state in found.items() if state is not None}
+    assert set(written) == WRITTEN[kind]
+    assert {state.version for state in written.values()} == {commit.version}
+    for name, state in written.items():
+        assert reader.history(made, Attribute[name]).items == [state]
+    assert reader.log(object_id=made).items == [commit]
+    assert (reader.resolve([(parent, "new")]), metastore.reader(line, before).resolve([(parent, "new")])) == (
+        [made],
+        [None],
+    )
+    if kind == "table":
+        assert [one.version for one in main.table("new").snapshots()] == [commit.version]
+
+
+def test_a_namespace_has_a_comment_a_past_and_a_name_of_its_own(main):
+    namespace = main.create_namespace("sales", comment="what is sold")
+    main.create_table("sales.orders", {"id": "long"})
+    assert (namespace.comment, namespace.properties) == ("what is sold", {"comment": "what is sold"})
+    namespace.set_properties({"comment": "all that is sold"})
+    namespace.rename("shop", message="it is one")
+    assert (namespace.name, namespace.comment) == ("shop", "all that is sold")
+    assert [one.operations[0].type for one in namespace.history()] == ["rename", "set_properties", "create"]
+    assert main.table_exists("shop.orders")
+
+
+def test_a_catalog_has_a_comment(main):
+    main.set_properties({"comment": "the lake"})
+    assert main.comment == main.create_branch("dev").comment == "the lake"

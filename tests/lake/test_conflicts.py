@@ -213,16 +213,18 @@ def test_changes_outside_transactions_find_their_way_through_others(lines):
 
 
 def test_of_eight_that_create_one_name_one_succeeds(lines):
-    """P2."""
+    """P2: namespaces, tables and views together."""
     barrier, answers = threading.Barrier(8), []
+    makers = [
+        lambda: lines.create_table("a.Contested", {"id": "long"}),
+        lambda: lines.create_namespace("a.contested"),
+        lambda: lines.create_view("a.CONTESTED", "select 1"),
+    ]
 
     def create(number):
         barrier.wait()
         try:
-            if number % 2:
-                answers.append(lines.create_table("a.Contested", {"id": "long"}).id)
-            else:
-                answers.append(lines.create_namespace("a.contested").id)
+            answers.append(makers[number % 3]().id)
         except AlreadyExists as error:
             answers.append(error)
 
@@ -233,8 +235,8 @@ def test_of_eight_that_create_one_name_one_succeeds(lines):
         thread.join()
     [winner] = [answer for answer in answers if isinstance(answer, str)]
     assert len(answers) == 8
-    held = [*lines.tables("a", prefix="contested"), *lines.namespaces("a", prefix="contested")]
-    assert [one.id for one in held] == [winner]
+    kinds = (lines.tables, lines.namespaces, lines.views)
+    assert [one.id for listed in kinds for one in listed("a", prefix="contested")] == [winner]
 
 
 def test_threads_that_append_to_one_table_lose_nothing(lines):
@@ -293,3 +295,175 @@ def test_a_transaction_that_lost_a_race_is_a_conflict_whatever_it_lost(lines, th
         theirs(lines)
     assert tx.committed is None
     assert lines.log(limit=1)[0].message == ""
+
+
+# KV-7, KV-8, D19: what two do at once to one object, and to two
+
+
+def evolve(line, **steps):
+    with line.table("a.one").evolve() as change:
+        for step, arguments in steps.items():
+            getattr(change, step)(*arguments)
+
+
+# What two may do to one table at once, and how it can be seen that they did.
+EDITS = {
+    "set p": (lambda line: line.table("a.one").set_properties({"p": "1"}), lambda t: t.properties.get("p") == "1"),
+    "set p otherwise": (
+        lambda line: line.table("a.one").set_properties({"p": "2"}),
+        lambda t: t.properties.get("p") == "2",
+    ),
+    "set q": (lambda line: line.table("a.one").set_properties({"q": "1"}), lambda t: "q" in t.properties),
+    "add x": (lambda line: evolve(line, add_column=("x", "string")), lambda t: "x" in t.schema.names),
+    "add y": (lambda line: evolve(line, add_column=("y", "string")), lambda t: "y" in t.schema.names),
+    "rename id": (lambda line: evolve(line, rename_column=("id", "number")), lambda t: "number" in t.schema.names),
+    "spec": (lambda line: evolve(line, partition_by=(["bucket(4, id)"],)), lambda t: "4" in str(t.spec)),
+    "another spec": (lambda line: evolve(line, partition_by=(["bucket(8, id)"],)), lambda t: "8" in str(t.spec)),
+    "order": (lambda line: evolve(line, sort_by=(["id desc"],)), lambda t: "desc" in str(t.sort_order)),
+    "another order": (
+        lambda line: evolve(line, sort_by=(["truncate(5, id)"],)),
+        lambda t: "truncate" in str(t.sort_order),
+    ),
+    "rename": (lambda line: line.rename_table("a.one", "a.first"), lambda t: t.name == "a.first"),
+    "another name": (lambda line: line.rename_table("a.one", "a.second"), lambda t: t.name == "a.second"),
+    "append": (lambda line: line.table("a.one").append(numbers(7)), lambda t: t.scan().count() > 1),
+}
+SAME = [{"set p", "set p otherwise"}, {"spec", "another spec"}, {"order", "another order"}, {"rename", "another name"}]
+
+
+@pytest.mark.parametrize("mine", EDITS)
+def test_of_two_edits_of_one_table_both_are_there_or_one_is_refused(lines, mine):
+    """KV-8: every pair, each on a branch of its own, from one base; a third possibility would be a lost update."""
+    do, done = EDITS[mine]
+    refused = set()
+    for other, (do_other, done_other) in EDITS.items():
+        branch = lines.create_branch(other)
+        table = branch.table("a.one")
+        try:
+            with branch.transaction("mine") as tx:
+                do(tx)
+                do_other(branch)
+        except Conflict:
+            refused.add(other)
+        assert done_other(table), other
+        assert other == mine or done(table) is (other not in refused), other
+    assert all(pair <= refused | {mine} for pair in SAME if mine in pair)
+
+
+@pytest.mark.parametrize("what", ["set q", "add x", "spec", "order", "rename"])
+def test_a_stale_base_is_told_with_the_version_expected_and_found(lines, files, what):
+    """KV-7: tables, snapshots, files and commits stay what they were. Ids that were given out are not given again."""
+    do, _ = EDITS[what]
+    tx, base = lines.transaction("mine").__enter__(), lines.version
+    do(lines)
+    found, seen = lines.version, (picture(lines), files())
+    tx.table("a.one").append(numbers(7))
+    do(tx)
+    with pytest.raises(Conflict) as caught:
+        tx.__exit__(None, None, None)
+    assert (picture(lines), files()) == seen
+    assert (caught.value.expected, caught.value.found) == (f"nothing after version {base}", f"version {found}")
+    assert all(f"version {one}" in str(caught.value) for one in (base, found))
+
+
+def picture(line):
+    return {name: line.inspect(name).to_pylist() for name in ("__tables", "__snapshots", "__files", "__commits")}
+
+
+ELSEWHERE = {
+    "append": lambda line, name: line.table(name).append(numbers(2)),
+    "set properties": lambda line, name: line.table(name).set_properties({"x": "y"}),
+    "read": lambda line, name: ids(line.table(name)),
+    "evolve": lambda line, name: add_column(line.table(name)),
+    "rename": lambda line, name: line.rename_table(name, f"{name} renamed"),
+    "move": lambda line, name: line.rename_table(name, f"top {name[2:]}"),
+    "drop": lambda line, name: line.drop_table(name),
+    "create": lambda line, name: line.create_table(f"{name} new", {"id": "long"}),
+    "create a view": lambda line, name: line.create_view(f"{name} view", "select 1"),
+    "create a namespace": lambda line, name: line.create_namespace(f"{name} namespace"),
+    "undrop": lambda line, name: line.undrop_table(f"{name} gone"),
+}
+
+
+def add_column(table):
+    with table.evolve() as change:
+        change.add_column("x", "string")
+
+
+@pytest.mark.parametrize("mine", ELSEWHERE)
+def test_transactions_on_two_tables_of_one_namespace_never_conflict(lines, mine):
+    """D19: whatever they do."""
+    for name in ("a.one gone", "a.two gone"):
+        lines.create_table(name, {"id": "long"})
+        lines.drop_table(name)
+    for other, change in ELSEWHERE.items():
+        branch = lines.create_branch(other)
+        with branch.transaction("mine") as tx:
+            ELSEWHERE[mine](tx, "a.one")
+            with branch.transaction("other") as another:
+                change(another, "a.two")
+        assert None not in (tx.committed, another.committed)
+
+
+TAKERS = {
+    "create table": lambda line, _: line.create_table("b.wanted", {"id": "long"}),
+    "create view": lambda line, _: line.create_view("b.Wanted", "select 1"),
+    "create namespace": lambda line, _: line.create_namespace("b.WANTED"),
+    "rename table": lambda line, side: line.rename_table(f"a.{side}", "b.wanted"),
+    "rename view": lambda line, side: line.rename_view(f"a.view {side}", "b.wanted"),
+    "rename namespace": lambda line, side: line.rename_namespace(f"namespace {side}", "b.wanted"),
+    "undrop table": lambda line, side: line.undrop_table(f"a.gone {side}", as_name="b.wanted"),
+}
+
+
+@pytest.mark.parametrize("mine", TAKERS)
+def test_of_two_that_take_one_name_in_whatever_way_one_wins(lines, mine):
+    """D19, P2: in transactions it is a conflict, in single calls the name is taken."""
+    for side in ("one", "two"):
+        lines.create_view(f"a.view {side}", "select 1")
+        lines.create_namespace(f"namespace {side}")
+        lines.create_table(f"a.gone {side}", {"id": "long"})
+        lines.drop_table(f"a.gone {side}")
+    for other, take in TAKERS.items():
+        branch = lines.create_branch(other)
+        with pytest.raises(Conflict), branch.transaction("mine") as tx:
+            TAKERS[mine](tx, "one")
+            take(branch, "two")
+        held = held_as(branch, "b.wanted")
+        with pytest.raises(AlreadyExists):
+            TAKERS[mine](branch, "one")
+        assert held_as(branch, "b.wanted") == held
+
+
+def held_as(line, name):
+    """The one object that has a name."""
+    ways = ((line.table_exists, line.table), (line.view_exists, line.view), (line.namespace_exists, line.namespace))
+    [found] = [find(name) for exists, find in ways if exists(name)]
+    return found.id
+
+
+OVERTAKEN = {
+    "the name is taken": (lambda main: main.create_table("a.new", {"id": "long"}, message="theirs", author="bob"), "a"),
+    "the table was dropped": (lambda main: main.drop_table("a.one", message="theirs", author="bob"), "a"),
+    "its namespace was dropped": (
+        lambda main: main.drop_namespace("a", cascade=True, message="theirs", author="bob"),
+        "the catalog",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OVERTAKEN)
+def test_a_name_that_was_taken_or_dropped_meanwhile_says_by_whom(lines, case):
+    """The commit in the row is one that handles take, like those of the log."""
+    meddle, where = OVERTAKEN[case]
+    with pytest.raises(Conflict) as caught, lines.transaction("mine") as tx:
+        tx.table("a.one").append(numbers(2))
+        tx.create_table("a.new", {"id": "long"})
+        meddle(lines)
+    [theirs] = lines.log(1)
+    [row] = caught.value.conflicts
+    assert (row.name, row.commit, row.found) == (where, theirs, theirs.version)
+    assert lines.at(row.commit).version == theirs.version
+    for word in ("bob", "theirs", theirs.id):
+        assert word in str(caught.value)
+        assert word in str(row)

@@ -2,51 +2,18 @@
 
 from contextlib import nullcontext
 
-import pyarrow
 import pytest
 
 from lakebed import OutcomeUnknown, Unavailable, event_id
 from lakebed.records.check import check
 from lakebed.store import MemoryStore
 from lakebed.testing.faults import Fault, FaultyStore
+from lakebed.testing.mutations import CALLS, PURGES, commit_count, grown, numbers, without_branches
 
 FAULTS = {
     "before": (Fault.BEFORE_COMMIT,),
     "after": (Fault.AFTER_COMMIT,),
     "before and then after": (Fault.BEFORE_COMMIT, Fault.AFTER_COMMIT),
-}
-
-
-def numbers(*ids):
-    return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})
-
-
-def load(main):
-    with main.transaction("load") as tx:
-        tx.table("sales.orders").append(numbers(2))
-        tx.create_table("sales.items", {"id": "long"}).append(numbers(3))
-        tx.drop_namespace("empty")
-    return tx
-
-
-CALLS = {
-    "create_catalog": lambda lake, main: lake.create_catalog("second"),
-    "create_branch": lambda lake, main: main.create_branch("dev"),
-    "create_namespace": lambda lake, main: main.create_namespace("n", properties={"a": "1"}),
-    "rename_namespace": lambda lake, main: main.rename_namespace("empty", "full"),
-    "drop_namespace": lambda lake, main: main.drop_namespace("empty"),
-    "create_table": lambda lake, main: main.create_table("sales.new", {"id": "long"}),
-    "rename_table": lambda lake, main: main.rename_table("sales.orders", "empty.orders"),
-    "drop_table": lambda lake, main: main.drop_table("sales.orders"),
-    "set_properties": lambda lake, main: main.set_properties({"k": "v"}),
-    "unset_properties": lambda lake, main: main.unset_properties(["k"]),
-    "namespace.set_properties": lambda lake, main: main.namespace("empty").set_properties({"k": "v"}),
-    "namespace.unset_properties": lambda lake, main: main.namespace("empty").unset_properties(["k"]),
-    "table.append": lambda lake, main: main.table("sales.orders").append(numbers(2)),
-    "table.rename": lambda lake, main: main.table("sales.orders").rename("sales.renamed"),
-    "table.set_properties": lambda lake, main: main.table("sales.orders").set_properties({"k": "v"}),
-    "table.unset_properties": lambda lake, main: main.table("sales.orders").unset_properties(["old"]),
-    "transaction": lambda lake, main: load(main),
 }
 
 
@@ -57,45 +24,59 @@ def faulty():
         assert check(store.store) == []
 
 
-def grown(lake):
-    main = lake.catalog()
-    main.create_namespace("sales")
-    main.create_table("sales.orders", {"id": "long"}, properties={"old": "1"}).append(numbers(1))
-    main.create_namespace("empty")
-    return main
-
-
 def picture(lake):
     """All that can be seen of a lake, without ids, times and paths."""
     seen = {}
     for catalog in lake.catalogs():
-        for line in catalog.branches():
+        refs = catalog.branches(), catalog.tags(), catalog.shares()
+        seen[catalog.name] = [sorted(name(one) for one in kind) for kind in refs]
+        for line in refs[0]:
             here = seen[catalog.name, line.ref] = {"properties": line.properties, "log": operations(line)}
             for namespace in line.namespaces(recursive=True):
                 here[namespace.name] = namespace.properties
+            for view in line.views(recursive=True):
+                here[view.name] = (view.sql, view.properties)
             for table in line.tables(recursive=True):
                 chain = [(one.operation, one.sequence_number, one.totals["rows"]) for one in table.snapshots()]
-                here[table.name] = (table.properties, table.scan().to_arrow()["id"].to_pylist(), chain)
+                shape = str(table.schema), str(table.spec), str(table.sort_order), table.primary_key
+                here[table.name] = (table.properties, table.scan().to_arrow().to_pylist(), chain, shape)
     return seen
 
 
+def name(line):
+    return line.ref
+
+
 def operations(line):
-    return [[(one.type, one.name, one.detail) for one in commit.operations] for commit in line.log()]
+    return [[(one.type, one.name) for one in commit.operations] for commit in line.log()]
 
 
 @pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS.keys())
 @pytest.mark.parametrize("call", CALLS)
 def test_a_lost_answer_makes_one_commit_and_one_effect(faulty, open_lake, call, faults):
-    lake = open_lake(faulty)
-    main = grown(lake)
-    version = lake._home.metastore.newest()
+    held = grown(open_lake(faulty))
+    before = commit_count(faulty)
     faulty.arm(*faults)
-    CALLS[call](lake, main)
+    CALLS[call](held)
     assert faulty.armed == ()
-    assert lake._home.metastore.newest() == version.next(), "one commit"
-    sure = open_lake(MemoryStore())
-    CALLS[call](sure, grown(sure))
-    assert picture(lake) == picture(sure)
+    assert commit_count(faulty) == before + 1
+    sure = grown(open_lake(MemoryStore()))
+    CALLS[call](sure)
+    assert picture(held.lake) == picture(sure.lake)
+
+
+@pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS.keys())
+@pytest.mark.parametrize("call", PURGES)
+def test_a_purge_whose_answer_is_lost_is_one_commit_and_whole(faulty, open_lake, call, faults):
+    held = without_branches(grown(open_lake(faulty)))
+    before = commit_count(faulty)
+    faulty.arm(*faults)
+    PURGES[call](held)
+    assert faulty.armed == ()
+    assert commit_count(faulty) == before + 1
+    sure = without_branches(grown(open_lake(MemoryStore())))
+    PURGES[call](sure)
+    assert picture(held.lake) == picture(sure.lake)
 
 
 class UnsettledStore(FaultyStore):
@@ -115,7 +96,7 @@ def unsettled():
 @pytest.mark.parametrize("fault", Fault)
 def test_an_append_whose_outcome_is_unknown_keeps_its_files(unsettled, open_lake, files, fault):
     """The commit may have taken effect, and then they are the table's; the event id tells later."""
-    table = grown(open_lake(unsettled)).table("sales.orders")
+    table = grown(open_lake(unsettled)).main.table("sales.orders")
     before, event = set(files()), event_id("unsettled")
     unsettled.arm(fault)
     with pytest.raises(OutcomeUnknown) if fault is Fault.BEFORE_COMMIT else nullcontext():
@@ -128,7 +109,7 @@ def test_an_append_whose_outcome_is_unknown_keeps_its_files(unsettled, open_lake
 
 @pytest.mark.parametrize("fault", Fault)
 def test_an_unknown_outcome_names_the_event_id_that_settles_it(unsettled, open_lake, files, fault):
-    table = grown(open_lake(unsettled)).table("sales.orders")
+    table = grown(open_lake(unsettled)).main.table("sales.orders")
     before = set(files())
     unsettled.arm(fault)
     with pytest.raises(OutcomeUnknown) as caught:
@@ -160,7 +141,7 @@ class FailingStore(FaultyStore):
 def test_a_commit_that_took_effect_never_loses_its_files_to_a_later_error(open_lake, files, in_transaction):
     """The answer was lost, then the store was away: the append said that nothing was written, and deleted its files."""
     with FailingStore(MemoryStore()) as store:
-        main = grown(open_lake(store))
+        main = grown(open_lake(store)).main
         table = main.table("sales.orders")
         store.arm(Fault.AFTER_COMMIT)
         with pytest.raises(OutcomeUnknown):
@@ -174,7 +155,7 @@ def test_a_commit_that_took_effect_never_loses_its_files_to_a_later_error(open_l
 
 @pytest.mark.parametrize("fault", Fault)
 def test_a_transaction_whose_outcome_is_unknown_keeps_its_files(unsettled, open_lake, files, fault):
-    main = grown(open_lake(unsettled))
+    main = grown(open_lake(unsettled)).main
     before, event = set(files()), event_id("unsettled")
 
     def load():

@@ -1,9 +1,12 @@
 """What can't be done is refused with its reason, and nothing has changed; law 10."""
 
+from datetime import date
+
 import pyarrow
 import pytest
 
-from lakebed import Corrupt, Field, Invalid, Schema, TooLarge
+import lakebed
+from lakebed import Corrupt, Field, Invalid, NotFound, Schema, TooLarge
 
 
 def numbers(*ids):
@@ -181,4 +184,73 @@ def test_texts_that_cannot_be_written_down_are_refused(main, table, unchanged):
     ]
     for call in calls:
         with unchanged(), pytest.raises(Invalid):
+            call()
+
+
+MISTAKES = {
+    "a text for a flag of a merge": (lambda main: main.merge(main.branch("dev"), dry_run="no"), "dry_run is True or"),
+    "a text for a flag of a listing": (lambda main: main.tables(recursive="no"), "recursive is True or False"),
+    "a text for a flag of a drop": (lambda main: main.drop_namespace("n", cascade="no"), "cascade is True or False"),
+    "a column's name for a flag": (lambda main: added(main, first="id"), "first is True or False"),
+    "a text for required": (lambda main: added(main, required="no", default=1), "required is True or False"),
+    "a log's token alone": (lambda main: main.log(token=main.log(limit=1).token), "goes with a limit"),
+    "an author that is no text": (lambda main: main.log(author=3), "an author is text"),
+    "a name with an empty part": (lambda main: main.table("n."), "'n.': a part of this name is empty"),
+    "a date for a time": (lambda main: main.at(date(2026, 11, 1)), "a version, a Commit or a datetime, found date"),
+    "a handle for a moment": (lambda main: main.reset(main.branch("dev")), "found Catalog"),
+    "text for a branch's moment": (lambda main: main.create_branch("x", at="5"), "give an int or a datetime"),
+    "a class for a type": (lambda main: main.create_table("x", {"id": int}), "such as long"),
+    "text for the default of a date": (lambda main: added(main, type="date", default="2026-11-01"), "expected a date"),
+    "no Spark session": (lambda main: main.table("t").read(None), "this is not a Spark session"),
+}
+
+
+def added(main, *, type="int", **given):
+    with main.table("t").evolve() as change:
+        change.add_column("new", type, **given)
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_refused_and_not_taken_for_something_else(main, unchanged, mistake):
+    main.create_namespace("n")
+    main.create_branch("dev")
+    call, said = MISTAKES[mistake]
+    with unchanged(), pytest.raises(Invalid, match=said):
+        call(main)
+
+
+def test_an_author_who_is_no_text_is_refused_at_once(folder):
+    with pytest.raises(Invalid, match="an author is text"):
+        lakebed.connect(folder, author=3)
+
+
+def test_a_path_is_not_taken_for_a_columns_new_name(main, unchanged):
+    """In Iceberg and Spark too the new name is the last part alone; `home.town` in `home` would be a trap."""
+    people = main.create_table("people", {"home": "struct<city: string>"})
+    with unchanged(), pytest.raises(Invalid, match=r"expected 'town', found 'Home\.town'"), people.evolve() as change:
+        change.rename_column("home.city", "Home.town")
+    with people.evolve() as change:
+        change.rename_column("home", "home.old")
+    assert people.schema.names == ("home.old",)
+
+
+def test_a_time_before_the_lake_is_shown_as_it_was_given(main, unchanged):
+    with unchanged(), pytest.raises(NotFound, match="2020-01-01T00:00: the lake is younger") as caught:
+        main.at(time="2020-01-01T00:00")
+    assert "log()" in str(caught.value)
+
+
+def test_a_name_that_is_not_there_says_what_lists_those_that_are(main, lake):
+    calls = {
+        "tables": lambda: main.table("x"),
+        "namespaces": lambda: main.table("x.y"),
+        "views": lambda: main.view("x"),
+        "branches": lambda: main.branch("x"),
+        "tags": lambda: main.tag("x"),
+        "shares": lambda: main.share("x"),
+        "catalogs": lambda: lake.catalog("x"),
+    }
+    for listing, call in calls.items():
+        with pytest.raises(NotFound, match=rf"{listing}\(…?\) lists those"):
             call()

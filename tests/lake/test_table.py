@@ -1,6 +1,7 @@
 """What people do to one table: create, open, rename, drop, append, scan; KV-2, 3, 5, 6, 11, 12 and 20."""
 
 import itertools
+import time
 from datetime import UTC, datetime, timedelta
 
 import pyarrow
@@ -317,3 +318,30 @@ def test_rows_come_in_many_forms(orders, data):
     forms = {"pandas": table.to_pandas(), "batch": table.to_batches()[0], "reader": table.to_reader()}
     orders.append(forms[data])
     assert ids(orders) == [1, 2]
+
+
+def test_format_id_sequence_and_time_go_on_where_they_were_when_the_lake_is_opened_again(tmp_path, monkeypatch):
+    """KV-20: each change of the files is the next sequence number, and no change is earlier than the one before."""
+    deeds = [
+        lambda table: table.append(numbers(1)),
+        lambda table: table.set_properties({"a": "b"}),
+        lambda table: table.append(numbers(2)),
+        lambda table: table.rename("renamed"),
+        lambda table: table.append(numbers()),
+    ]
+    with lakebed.connect(tmp_path / "lake") as lake:
+        table = lake.catalog().create_table("t", {"id": "long"})
+        documents, made = [table.describe().metadata()], table.id
+    for deed in deeds:
+        with lakebed.connect(tmp_path / "lake") as lake:
+            table = next(iter(lake.catalog().tables()))
+            assert table.describe().metadata() == documents[-1]
+            commit = deed(table)
+            documents.append(table.describe().metadata())
+            assert documents[-1]["last-updated-ms"] == int(commit.time.timestamp() * 1_000_000) // 1000
+        earlier = time.time_ns() - 3600 * 1_000_000_000
+        monkeypatch.setattr(time, "time_ns", lambda earlier=earlier: earlier)  # the clock goes back, again and again
+    assert {(one["format-version"], one["table-uuid"]) for one in documents} == {(2, made)}
+    assert [one["last-sequence-number"] for one in documents] == [1, 2, 2, 3, 3, 4]
+    updated = [one["last-updated-ms"] for one in documents]
+    assert updated == sorted(updated)

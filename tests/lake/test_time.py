@@ -267,3 +267,38 @@ def test_a_time_that_was_answered_once_is_answered_alike_for_ever(tmp_path):
         finally:
             stop.set()
             writer.join()
+
+
+def test_the_log_comes_in_pages(main):
+    for number in range(7):
+        main.set_properties({"n": str(number)})
+    whole = main.log()
+    found, page = [], main.log(limit=3)
+    while True:
+        found += page
+        main.set_properties({"later": str(len(found))})
+        if page.token is None:
+            break
+        page = main.log(limit=3, token=page.token)
+    assert found == whole
+    assert (main.log().token, main.log(limit=100).token) == (None, None)
+
+
+def test_the_log_of_a_view_or_a_namespace_has_its_commits_only(main):
+    namespace, view = main.create_namespace("n"), main.create_view("n.v", "select 1")
+    main.create_table("n.t", {"id": "long"})
+    view.set_sql("select 2")
+    assert [one.operations[0].type for one in main.log(table=view)] == ["alter_view", "create"]
+    assert [one.operations[0].name for one in main.log(table=namespace)] == ["n"]
+    assert (main.log(table="n.v"), main.log(table="n")) == (main.log(table=view), main.log(table=namespace))
+    main.drop_view("n.v")
+    with pytest.raises(NotFound, match="undrop_view brings it back"):
+        main.log(table="n.v")
+
+
+@pytest.mark.parametrize("token", ["", "nonsense", 17])
+def test_a_token_that_is_none_is_refused(main, token):
+    with pytest.raises(Invalid):
+        main.log(limit=3, token=token)
+    with pytest.raises(Invalid):
+        main.log(limit=3, author="ada", token=main.log(limit=1).token or "x")

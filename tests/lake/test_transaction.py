@@ -3,7 +3,7 @@
 import pyarrow
 import pytest
 
-from lakebed import AlreadyExists, Invalid, NotFound
+from lakebed import AlreadyExists, Conflict, Invalid, NotFound, event_id
 
 
 def numbers(*ids):
@@ -237,7 +237,10 @@ def test_a_transaction_works_inside_its_with_only(main, orders, unchanged):
 
 
 def test_a_transaction_inside_itself_is_refused_and_ends_it(main, unchanged):
+    with unchanged(), pytest.raises(Invalid, match="can't be in another one"), main.transaction("outer") as outer:
+        outer.transaction("inner")
     tx = main.transaction("nested")
+    assert repr(tx) == "Transaction('nested')"
     with unchanged(), pytest.raises(Invalid, match="used twice"), tx:
         tx.create_namespace("x")
         with tx:
@@ -340,3 +343,36 @@ def test_a_transaction_of_many_new_tables_does_not_time_out(main):
         for number in range(1500):
             tx.create_table(f"t{number}", {"x": "int"})
     assert len(main.tables()) == 1500
+
+
+def test_a_transaction_of_snapshot_isolation_lets_rows_that_it_read_change(main):
+    main.create_table("t", {"id": "long"})
+    main.create_table("u", {"id": "long"})
+    with main.transaction("copy", isolation="snapshot") as tx:
+        seen = tx.table("t").scan().count()
+        main.table("t").append(numbers(7))
+        tx.table("u").append(numbers(seen))
+    assert ids(main.table("u")) == [0]
+
+
+def test_snapshot_isolation_still_keeps_the_lakes_own_rules(main):
+    main.create_namespace("n")
+    with pytest.raises(Conflict), main.transaction("tidy up", isolation="snapshot") as tx:
+        tx.drop_namespace("n")
+        main.create_table("n.t", {"id": "long"})
+    assert main.table_exists("n.t")
+
+
+def test_an_isolation_that_is_not_there_is_refused(main, unchanged):
+    with unchanged(), pytest.raises(Invalid, match="no such isolation"):
+        main.transaction("load", isolation="read committed")
+
+
+def test_what_a_transaction_that_comes_again_creates_is_what_it_created(main):
+    """The second time its handles were of objects that nobody had."""
+    event = event_id("creates")
+    made = []
+    for _ in range(2):
+        with main.transaction("make", event_id=event) as tx:
+            made.append((tx.create_namespace("n").id, tx.create_table("n.t", {"id": "long"}).id))
+    assert made[0] == made[1] == (main.namespace("n").id, main.table("n.t").id)

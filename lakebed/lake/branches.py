@@ -1,0 +1,112 @@
+"""The calls on a catalog's branches."""
+
+from typing import Self
+from uuid import UUID
+
+from lakebed.catalog import branches, refs
+from lakebed.catalog.commits import Commit, Request
+from lakebed.catalog.dropped import check_id
+from lakebed.catalog.moments import Moment
+from lakebed.lake.line_handle import LineHandle
+from lakebed.lake.moments import fixed_moment
+from lakebed.records import records_pb2 as pb
+from lakebed.records.names import normal_ref_name
+
+
+class Branches(LineHandle):
+    """Branches by name; the trunk is called main."""
+
+    __slots__ = ()
+
+    def create_branch(
+        self,
+        name: str,
+        at: Moment | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Self:
+        """Fork this line, at its newest version or at another: one small commit, whatever the lake's size.
+
+        Of a handle at a version, or of a tag, the branch begins there.
+        """
+        self._check_unshared("create_branch")
+        version, asked = fixed_moment(self._home, self._version, at)
+        request = Request("create_branch", (self._ref.line.id, normal_ref_name(name), asked), message, author, event_id)
+        return self._opened(branches.create_branch(self._home, self._ref, name, version, request))
+
+    def branch(self, name: str) -> Self:
+        """The branch of this name, or `NotFound`; `main` is the trunk."""
+        self._check_unshared("branch")
+        return self._opened(branches.find_branch(self._home, self._ref, name))
+
+    def branches(self, *, prefix: str | None = None) -> list[Self]:
+        """The catalog's branches, the trunk first."""
+        self._check_unshared("branches")
+        return [self._opened(ref) for ref in branches.branches(self._home, self._ref, prefix or "")]
+
+    def branch_exists(self, name: str) -> bool:
+        found = refs.resolve(self._refs("branch_exists").read(), pb.BRANCH, name)
+        return refs.is_trunk(name) or (found is not None and found.type == pb.BRANCH)
+
+    def rename_branch(
+        self,
+        name: str,
+        new_name: str,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Give a branch another name; handles of it stay good."""
+        request = Request(
+            "rename_branch", (normal_ref_name(name), normal_ref_name(new_name)), message, author, event_id
+        )
+        return self._change_refs(lambda work: refs.rename(work, pb.BRANCH, name, new_name), request)
+
+    def drop_branch(
+        self,
+        name: str,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Drop a branch: it can't be read or written any more. Its tags, and branches that forked from it, can."""
+        request = Request("drop_branch", (normal_ref_name(name),), message, author, event_id)
+        return self._change_refs(lambda work: refs.drop(work, pb.BRANCH, name), request)
+
+    def undrop_branch(
+        self,
+        name: str,
+        id: str | UUID | None = None,
+        as_name: str | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Bring a dropped branch back, under its name or another; `Ambiguous` if several were dropped under it."""
+        which = None if id is None else check_id(id)
+        new_name = None if as_name is None else normal_ref_name(as_name)
+        request = Request("undrop_branch", (normal_ref_name(name), which, new_name), message, author, event_id)
+        return self._change_refs(lambda work: refs.undrop(work, pb.BRANCH, name, which, new_name), request)
+
+    def purge_branch(
+        self,
+        name: str,
+        id: str | UUID | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Erase a dropped branch, for good; `Invalid` while branches, tags or shares of it are left.
+
+        Called again after it was broken off, it goes on.
+        """
+        which = None if id is None else check_id(id)
+        request = Request("purge_branch", (normal_ref_name(name), which), message, author, event_id)
+        self._check_live(request.operation)
+        return branches.purge_branch(self._home, self._ref, name, which, request)

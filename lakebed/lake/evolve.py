@@ -1,0 +1,185 @@
+"""The handle of a table's evolution."""
+
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+from lakebed.catalog import evolution
+from lakebed.catalog.commits import Commit, Request, check_event_id
+from lakebed.catalog.evolution import Evolution, Step
+from lakebed.catalog.properties import is_text
+from lakebed.catalog.scopes import Scope
+from lakebed.catalog.tables import table_state
+from lakebed.catalog.work import Work
+from lakebed.errors import Invalid
+from lakebed.lake.flags import check_flag
+from lakebed.lake.terms import as_path, as_paths, as_texts
+from lakebed.table.evolution import FIRST, Position, after, before
+from lakebed.table.schema import Path
+from lakebed.table.types import Type
+
+
+class Evolve:
+    """Changes of a table's columns, partition spec, sort order and key: one commit at the end of the `with`.
+
+    Each is checked when it is called, on top of those before it; one that is illegal is `Invalid`, and an exception
+    ends it all without a trace. If somebody else changes the table meanwhile, the changes are made on top of theirs;
+    those that are about the very same thing are a `Conflict`. No change rewrites a file.
+
+    A column is named by a path: dotted text or a tuple of names, with `element` and `value` inside lists and maps.
+    """
+
+    __slots__ = ("_author", "_committed", "_event_id", "_is_used", "_message", "_open", "_scope", "_seen", "_table")
+
+    def __init__(
+        self, table: str, scope: Scope, message: str | None, author: str | None, event_id: str | UUID | None
+    ) -> None:
+        self._table = table
+        self._scope = scope
+        self._message = message
+        self._author = author
+        self._event_id = event_id
+        self._is_used = False
+        self._open: Evolution | None = None
+        self._seen: Work
+        self._committed: Commit | None = None
+
+    @property
+    def committed(self) -> Commit | None:
+        """The commit, once there is one; None inside a transaction, whose commit it is."""
+        return self._committed
+
+    def add_column(
+        self,
+        path: Path,
+        type: Type | str,
+        *,
+        default: Any = None,
+        required: bool = False,
+        comment: str = "",
+        first: bool = False,
+        before: Path | None = None,
+        after: Path | None = None,
+    ) -> None:
+        """Add a column, last in its struct unless a place is given; a required one needs a default.
+
+        Rows that are there show the default, or null, and so do rows that will come without the column.
+        """
+        position = _position(first, before, after)
+        self._add(
+            evolution.add_column(
+                as_path(path),
+                type,
+                required=check_flag("required", required),
+                default=default,
+                comment=_comment(comment),
+                position=position,
+            )
+        )
+
+    def drop_column(self, path: Path) -> None:
+        """Take a column away; no later one, whatever its name, shows its data. Earlier versions still do."""
+        self._add(evolution.drop_column(as_path(path)))
+
+    def rename_column(self, path: Path, new_name: str) -> None:
+        """Give a column another name, which is the last part of its path."""
+        self._add(evolution.rename_column(as_path(path), _own_name(path, new_name)))
+
+    def move_column(
+        self, path: Path, *, first: bool = False, before: Path | None = None, after: Path | None = None
+    ) -> None:
+        """Put a column first in its struct, or before or after another one in it."""
+        position = _position(first, before, after)
+        if position is None:
+            raise Invalid("no place is given", subject=str(path), expected="first=True, before=… or after=…")
+        self._add(evolution.move_column(as_path(path), position))
+
+    def widen_column(self, path: Path, type: Type | str) -> None:
+        """Give a column a wider type: int to long, float to double, a decimal of more digits."""
+        self._add(evolution.widen_column(as_path(path), type))
+
+    def make_optional(self, path: Path) -> None:
+        """Let a column, a list's element or a map's value be null."""
+        self._add(evolution.make_optional(as_path(path)))
+
+    def set_comment(self, path: Path, comment: str) -> None:
+        """Say something else of a column; "" says nothing."""
+        self._add(evolution.set_comment(as_path(path), _comment(comment)))
+
+    def set_default(self, path: Path, default: Any) -> None:
+        """What a column gets in rows that will come without it; rows that are there stay as they are."""
+        self._add(evolution.set_default(as_path(path), default))
+
+    def primary_key(self, names: Iterable[Path]) -> None:
+        """Make these required columns the key that tells rows apart; none, and there is no key."""
+        self._add(evolution.primary_key(as_paths(names, "a primary key")))
+
+    def partition_by(self, terms: Iterable[str]) -> None:
+        """Set the files that come apart by these (`day(ordered_at)`, `bucket(16, id)`); those that are there stay."""
+        self._add(evolution.partition_by(as_texts(terms, "a partition spec")))
+
+    def sort_by(self, terms: Iterable[str]) -> None:
+        """Sort the rows of the files that come (`day(ordered_at)`, `price desc nulls last`)."""
+        self._add(evolution.sort_by(as_texts(terms, "a sort order")))
+
+    def __enter__(self) -> Self:
+        if self._is_used:
+            raise Invalid("an evolution is used twice", advice="Call evolve() again.")
+        self._is_used = True
+        self._seen = self._begun()
+        self._open = Evolution(table_state(self._seen, self._table), self._seen.base)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        made, self._open = self._open, None
+        if kind is None and made is not None:
+            self._committed = self._scope.change(made.make, self._request(*made.arguments), self._seen)
+
+    def _begun(self) -> Work:
+        """The state to check the steps on: of an evolution that comes again, the one that it had."""
+        home, ref = self._scope.home, self._scope.ref
+        known = None if self._event_id is None else home.metastore.find(check_event_id(self._event_id))
+        if known is None:
+            self._scope.replayed(self._request())
+            return self._scope.read()
+        # Whether it is the same evolution can be told only at the end, from all of its steps.
+        self._scope.replayed(Request("evolve", (), self._message, self._author))
+        return Work(home, ref, known.base) if known.line == ref.line.id else self._scope.read()
+
+    def _request(self, *steps: Any) -> Request:
+        return Request("evolve", (self._table, *steps), self._message, self._author, self._event_id)
+
+    def _add(self, step: Step) -> None:
+        if self._open is None:
+            problem = "the evolution is over" if self._is_used else "the evolution has not begun"
+            raise Invalid(problem, advice="Use it inside its `with`.")
+        self._open.add(step)
+
+
+def _comment(given: Any) -> str:
+    if not is_text(given):
+        raise Invalid("a comment is text", expected="str", found=repr(given))
+    return given
+
+
+def _own_name(path: Path, new_name: str) -> str:
+    """The new name, unless it is a whole path: a column inside another would get a name with a dot."""
+    inside = path.rpartition(".")[0] if isinstance(path, str) else ".".join(path[:-1])
+    if inside and isinstance(new_name, str) and new_name.lower().startswith(f"{inside.lower()}."):
+        own = new_name[len(inside) + 1 :]
+        raise Invalid("a new name is the last part of a path alone", expected=repr(own), found=repr(new_name))
+    return new_name
+
+
+def _position(first: bool, beside_before: Any, beside_after: Any) -> Position | None:
+    given = (
+        *((FIRST,) if check_flag("first", first) else ()),
+        *((before(as_path(beside_before)),) if beside_before is not None else ()),
+        *((after(as_path(beside_after)),) if beside_after is not None else ()),
+    )
+    if len(given) > 1:
+        raise Invalid("a column has one place", expected="one of first, before and after")
+    return given[0] if given else None

@@ -1,0 +1,99 @@
+"""What the calls on a catalog's namespaces, tables and views have in common."""
+
+from collections.abc import Callable
+from typing import TypeVar
+from uuid import UUID
+
+from lakebed.catalog import dropped, listings, namespaces, objects, purge
+from lakebed.catalog.commits import Commit, Request
+from lakebed.catalog.names import Name, parse_name
+from lakebed.catalog.scopes import Scope
+from lakebed.catalog.work import Work
+from lakebed.errors import Invalid
+from lakebed.lake.flags import check_flag
+from lakebed.metastore.objects import type_name
+
+T = TypeVar("T")
+Made = TypeVar("Made")
+
+
+class Listing(list[T]):
+    """A list, and the token with which the next page is asked for: None if this was the last, or all."""
+
+    __slots__ = ("token",)
+
+    token: str | None
+
+    def __init__(self, items: list[T], token: str | None = None) -> None:
+        super().__init__(items)
+        self.token = token
+
+    def of(self, make: Callable[[T], Made]) -> "Listing[Made]":
+        """The same page of what is made of each item."""
+        return Listing([make(one) for one in self], self.token)
+
+
+class Held:
+    """Objects of one line, made and listed by name through a scope."""
+
+    __slots__ = ()
+
+    _scope: Scope
+
+    def _create(self, make: Callable[[Work], str], request: Request) -> str:
+        """The id of what was made now, or when this very call was made before."""
+        made: list[str] = []
+        commit = self._scope.change(lambda work: made.append(make(work)), request)
+        return made[-1] if commit is None else commit.operations[0].object_id
+
+    def _listed(
+        self,
+        kind: int,
+        namespace: Name | None,
+        prefix: str | None,
+        recursive: bool,
+        limit: int | None = None,
+        token: str | None = None,
+    ) -> Listing[str]:
+        """The ids of a kind in a namespace: all, or with `limit` one page."""
+        if prefix is not None and not isinstance(prefix, str):
+            raise Invalid("a prefix is text", expected="str", found=type(prefix).__name__)
+        check_flag("recursive", recursive)
+        if limit is not None or token is not None:
+            wanted = listings.Wanted(kind, namespace, prefix or "", listings.check_page(limit, token, recursive))
+            page = listings.page(self._scope, wanted, token)
+            return Listing([child.id for child in page.items], page.token)
+        work = self._scope.read()
+        parent = work.top if namespace is None else namespaces.find_namespace(work, namespace)
+        found = (objects.descendants if recursive else objects.children)(work, parent, kind, prefix or "")
+        return Listing([child.id for child in found])
+
+    def _undrop(
+        self,
+        kind: int,
+        name: Name,
+        id: str | UUID | None,
+        as_name: Name | None,
+        message: str | None,
+        author: str | None,
+        event_id: str | UUID | None,
+    ) -> Commit | None:
+        """Bring back an object of a kind."""
+        given = None if id is None else dropped.check_id(id)
+        target = None if as_name is None else parse_name(as_name)
+        request = Request(f"undrop_{type_name(kind)}", (parse_name(name), given, target), message, author, event_id)
+        return self._scope.change(lambda work: dropped.undrop(work, kind, name, given, as_name), request)
+
+    def _purge(
+        self,
+        kind: int,
+        name: Name,
+        id: str | UUID | None,
+        message: str | None,
+        author: str | None,
+        event_id: str | UUID | None,
+    ) -> Commit:
+        """Purge a dropped object of a kind."""
+        given = None if id is None else dropped.check_id(id)
+        request = Request(f"purge_{type_name(kind)}", (parse_name(name), given), message, author, event_id)
+        return purge.purge(self._scope, kind, name, given, request)

@@ -1,0 +1,24 @@
+"""Moments as handles are given them."""
+
+from datetime import datetime
+
+from lakebed.catalog.home import Home
+from lakebed.catalog.moments import Moment, find_version
+from lakebed.catalog.scopes import Pinned, Scope
+from lakebed.catalog.shares import Shared, forbidden
+from lakebed.catalog.tags import find_tag
+from lakebed.store import Version
+
+
+def fixed_moment(home: Home, pinned: Version | None, at: Moment | None) -> tuple[Version | None, str | int | None]:
+    """The version that is meant, None for the newest, and how it was asked for, which is the same in a call again."""
+    version = pinned if at is None else find_version(home.metastore, at)
+    asked = at.isoformat() if isinstance(at, datetime) else None if version is None else int(version)
+    return version, asked
+
+
+def at_tag(scope: Scope, tag: str) -> Scope:
+    """What a tag of the scope's catalog stands for; a share has no tags."""
+    if isinstance(scope, Shared):
+        raise forbidden("tag")
+    return Pinned(scope.home, *find_tag(scope.home, scope.ref, tag))

@@ -1,0 +1,122 @@
+"""The calls on a catalog's namespaces."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from lakebed.catalog import namespaces, objects
+from lakebed.catalog.commits import Commit, Request
+from lakebed.catalog.names import Name, parse_name
+from lakebed.catalog.properties import check_properties
+from lakebed.lake.flags import check_flag
+from lakebed.lake.held import Held, Listing
+from lakebed.lake.namespace import Namespace
+from lakebed.records import records_pb2 as pb
+
+
+class Namespaces(Held):
+    """Namespaces by name: dotted text, or tuples of parts when a part has a dot."""
+
+    __slots__ = ()
+
+    def create_namespace(
+        self,
+        name: Name,
+        *,
+        properties: Mapping[str, str] | None = None,
+        comment: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Namespace:
+        """Make a namespace; what it is in has to be there."""
+        given = check_properties(properties or {})
+        arguments = (parse_name(name), given) if comment is None else (parse_name(name), given, comment)
+        request = Request("create_namespace", arguments, message, author, event_id)
+        made = self._create(lambda work: namespaces.create_namespace(work, name, given, comment), request)
+        return Namespace(made, self._scope)
+
+    def namespace(self, name: Name) -> Namespace:
+        """The namespace with this name, or `NotFound`."""
+        return Namespace(namespaces.find_namespace(self._scope.read(), name), self._scope)
+
+    def namespaces(
+        self,
+        namespace: Name | None = None,
+        *,
+        prefix: str | None = None,
+        recursive: bool = False,
+        limit: int | None = None,
+        token: str | None = None,
+    ) -> Listing[Namespace]:
+        """The namespaces in a namespace, or at the top; with `recursive` those below them too.
+
+        With `limit` it is one page, and its `token` asks for the next: each item comes once, as of the first page,
+        whatever is committed meanwhile.
+        """
+        found = self._listed(pb.NAMESPACE, namespace, prefix, recursive, limit, token)
+        return found.of(lambda one: Namespace(one, self._scope))
+
+    def namespace_exists(self, name: Name) -> bool:
+        return objects.exists(self._scope.read(), name, pb.NAMESPACE)
+
+    def rename_namespace(
+        self,
+        name: Name,
+        new_name: Name,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Give a namespace another name; all that is in it goes with it."""
+        request = Request("rename_namespace", (parse_name(name), parse_name(new_name)), message, author, event_id)
+        return self._scope.change(
+            lambda work: objects.rename(work, namespaces.find_namespace(work, name), new_name), request
+        )
+
+    def drop_namespace(
+        self,
+        name: Name,
+        cascade: bool = False,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Drop a namespace; one that is not empty only with `cascade`, and then with all that it holds."""
+        asked = (parse_name(name), check_flag("cascade", cascade))
+        request = Request("drop_namespace", asked, message, author, event_id)
+        drop = objects.drop if cascade else namespaces.drop_empty
+        return self._scope.change(lambda work: drop(work, namespaces.find_namespace(work, name)), request)
+
+    def undrop_namespace(
+        self,
+        name: Name,
+        id: str | UUID | None = None,
+        as_name: Name | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Bring back a dropped namespace, with all that it held but what was dropped before it.
+
+        Where several of a name were dropped, `id` says which one: `Ambiguous` lists them. `as_name` gives it another
+        name, if its own was taken meanwhile or what it was in was dropped.
+        """
+        return self._undrop(pb.NAMESPACE, name, id, as_name, message, author, event_id)
+
+    def purge_namespace(
+        self,
+        name: Name,
+        id: str | UUID | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Take a dropped namespace away for good, with all that it held, the past and the files too.
+
+        Not while another ref can see any of it. Killed half-way, the same call goes on.
+        """
+        return self._purge(pb.NAMESPACE, name, id, message, author, event_id)

@@ -1,0 +1,171 @@
+"""The calls on a catalog's shares."""
+
+from collections.abc import Iterable
+from typing import Self
+from uuid import UUID
+
+from lakebed.catalog import refs, shares
+from lakebed.catalog.commits import Commit, Request
+from lakebed.catalog.dropped import check_id
+from lakebed.catalog.names import Name, parse_name
+from lakebed.catalog.shares import ObjectId, Shareable
+from lakebed.errors import Invalid
+from lakebed.lake.line_handle import LineHandle
+from lakebed.lake.namespace import Namespace
+from lakebed.lake.table import Table
+from lakebed.lake.view import View
+from lakebed.records import records_pb2 as pb
+from lakebed.records.names import normal_ref_name
+
+Granted = Name | Namespace | Table | View
+
+
+class Shares(LineHandle):
+    """Shares by name: they show a line as it goes on, and of it only what was granted, and are never written.
+
+    What is granted is given as names or handles of namespaces, tables and views; one alone need not be in a list. A
+    name in parts has to be.
+    """
+
+    __slots__ = ()
+
+    def create_share(
+        self,
+        name: str,
+        objects: Granted | Iterable[Granted],
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Self:
+        """Share some of this line's objects, and answer what the share shows."""
+        self._check_unshared("create_share")
+        if self._version is not None:
+            raise Invalid(
+                "a share shows a line as it goes on",
+                subject=f"a handle at version {self._version}",
+                advice="Create a tag for one version, or a branch at it and share that.",
+            )
+        wanted = _given(objects)
+        arguments = (self._ref.line.id, normal_ref_name(name), _asked(wanted))
+        request = Request("create_share", arguments, message, author, event_id)
+        made = shares.create_share(self._home, self._ref, name, wanted, request)
+        return self._opened(self._ref, share=made)
+
+    def share(self, name: str) -> Self:
+        """What the share of this name shows, or `NotFound`."""
+        self._check_unshared("share")
+        found = shares.find_share(self._home, self._ref, name)
+        return self._opened(found.ref, share=found.share)
+
+    def shares(self, *, prefix: str | None = None) -> list[Self]:
+        """The catalog's shares, by their names."""
+        self._check_unshared("shares")
+        found = shares.shares(self._home, self._ref, prefix or "")
+        return [self._opened(one.ref, share=one.share) for one in found]
+
+    def grant_share(
+        self,
+        name: str,
+        objects: Granted | Iterable[Granted],
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Show more objects through a share."""
+        wanted = _given(objects)
+        request = Request("grant_share", (normal_ref_name(name), _asked(wanted)), message, author, event_id)
+        self._check_live(request.operation)
+        return shares.grant(self._home, self._ref, name, wanted, request)
+
+    def revoke_share(
+        self,
+        name: str,
+        objects: Granted | Iterable[Granted],
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Show some objects no more through a share, at once and through handles that are there already."""
+        wanted = _given(objects)
+        request = Request("revoke_share", (normal_ref_name(name), _asked(wanted)), message, author, event_id)
+        self._check_live(request.operation)
+        return shares.revoke(self._home, self._ref, name, wanted, request)
+
+    def share_exists(self, name: str) -> bool:
+        found = refs.resolve(self._refs("share_exists").read(), pb.SHARE, name)
+        return found is not None and found.type == pb.SHARE
+
+    def rename_share(
+        self,
+        name: str,
+        new_name: str,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Give a share another name; handles of it stay good."""
+        request = Request("rename_share", (normal_ref_name(name), normal_ref_name(new_name)), message, author, event_id)
+        return self._change_refs(lambda work: refs.rename(work, pb.SHARE, name, new_name), request)
+
+    def drop_share(
+        self,
+        name: str,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Drop a share: nothing can be read through it any more, through handles that are there already either."""
+        request = Request("drop_share", (normal_ref_name(name),), message, author, event_id)
+        return self._change_refs(lambda work: refs.drop(work, pb.SHARE, name), request)
+
+    def undrop_share(
+        self,
+        name: str,
+        id: str | UUID | None = None,
+        as_name: str | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Bring a dropped share back with its grants; `Ambiguous` if several were dropped under its name."""
+        which = None if id is None else check_id(id)
+        new_name = None if as_name is None else normal_ref_name(as_name)
+        request = Request("undrop_share", (normal_ref_name(name), which, new_name), message, author, event_id)
+        return self._change_refs(lambda work: refs.undrop(work, pb.SHARE, name, which, new_name), request)
+
+    def purge_share(
+        self,
+        name: str,
+        id: str | UUID | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Forget a dropped share, which nobody can bring back then."""
+        which = None if id is None else check_id(id)
+        request = Request("purge_share", (normal_ref_name(name), which), message, author, event_id)
+        self._check_live(request.operation)
+        return refs.purge(self._refs("purge_share"), pb.SHARE, name, which, request)
+
+
+def _given(objects: Granted | Iterable[Granted]) -> list[Shareable]:
+    if not isinstance(objects, str | Namespace | Table | View) and isinstance(objects, Iterable):
+        return [_shareable(one) for one in objects]
+    return [_shareable(objects)]
+
+
+def _shareable(given: object) -> Shareable:
+    if isinstance(given, Namespace | Table | View):
+        return ObjectId(given.id)
+    return parse_name(given)  # type: ignore[arg-type]  # which refuses what is no name
+
+
+def _asked(wanted: list[Shareable]) -> list[str | list[str]]:
+    return [one.id if isinstance(one, ObjectId) else list(one) for one in wanted]

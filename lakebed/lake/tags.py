@@ -1,0 +1,106 @@
+"""The calls on a catalog's tags."""
+
+from typing import Self
+from uuid import UUID
+
+from lakebed.catalog import refs, tags
+from lakebed.catalog.commits import Commit, Request
+from lakebed.catalog.dropped import check_id
+from lakebed.catalog.moments import Moment
+from lakebed.lake.line_handle import LineHandle
+from lakebed.lake.moments import fixed_moment
+from lakebed.records import records_pb2 as pb
+from lakebed.records.names import normal_ref_name
+
+
+class Tags(LineHandle):
+    """Tags by name: a line at a version. A tag never moves."""
+
+    __slots__ = ()
+
+    def create_tag(
+        self,
+        name: str,
+        at: Moment | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Self:
+        """Name this line's state, the newest or that at a version, and answer the catalog as it is there."""
+        self._check_unshared("create_tag")
+        version, asked = fixed_moment(self._home, self._version, at)
+        request = Request("create_tag", (self._ref.line.id, normal_ref_name(name), asked), message, author, event_id)
+        made = tags.create_tag(self._home, self._ref, name, version, request)
+        return self._opened(*tags.open_tag(self._home, self._ref, made), tag=made)
+
+    def tag(self, name: str) -> Self:
+        """The catalog as the tag of this name has it, on whatever line, or `NotFound`."""
+        made = refs.find(self._refs("tag").read(), pb.TAG, name)
+        return self._opened(*tags.open_tag(self._home, self._ref, made), tag=made)
+
+    def tags(self, *, prefix: str | None = None) -> list[Self]:
+        """The catalog at each of its tags, by their names."""
+        self._check_unshared("tags")
+        found = tags.tags(self._home, self._ref, prefix or "")
+        return [self._opened(ref, version, tag=tag) for tag, ref, version in found]
+
+    def tag_exists(self, name: str) -> bool:
+        found = refs.resolve(self._refs("tag_exists").read(), pb.TAG, name)
+        return found is not None and found.type == pb.TAG
+
+    def rename_tag(
+        self,
+        name: str,
+        new_name: str,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Give a tag another name; what it stands for stays."""
+        request = Request("rename_tag", (normal_ref_name(name), normal_ref_name(new_name)), message, author, event_id)
+        return self._change_refs(lambda work: refs.rename(work, pb.TAG, name, new_name), request)
+
+    def drop_tag(
+        self,
+        name: str,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Drop a tag; handles of what it named stay good."""
+        request = Request("drop_tag", (normal_ref_name(name),), message, author, event_id)
+        return self._change_refs(lambda work: refs.drop(work, pb.TAG, name), request)
+
+    def undrop_tag(
+        self,
+        name: str,
+        id: str | UUID | None = None,
+        as_name: str | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Bring a dropped tag back, under its name or another; `Ambiguous` if several were dropped under it."""
+        which = None if id is None else check_id(id)
+        new_name = None if as_name is None else normal_ref_name(as_name)
+        request = Request("undrop_tag", (normal_ref_name(name), which, new_name), message, author, event_id)
+        return self._change_refs(lambda work: refs.undrop(work, pb.TAG, name, which, new_name), request)
+
+    def purge_tag(
+        self,
+        name: str,
+        id: str | UUID | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Forget a dropped tag, which nobody can bring back then."""
+        which = None if id is None else check_id(id)
+        request = Request("purge_tag", (normal_ref_name(name), which), message, author, event_id)
+        self._check_live(request.operation)
+        return refs.purge(self._refs("purge_tag"), pb.TAG, name, which, request)

@@ -1,0 +1,140 @@
+"""The handle of a view."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from lakebed.catalog import views
+from lakebed.catalog.commits import Commit, Request
+from lakebed.catalog.describe import view_text
+from lakebed.catalog.log import Asked, log, newest_commit, read_all
+from lakebed.catalog.moments import Moment, find_version
+from lakebed.catalog.names import Name, parse_name, shown_name
+from lakebed.catalog.objects import name_of, rename
+from lakebed.catalog.scopes import Scope
+from lakebed.catalog.views import Sql, ViewState
+from lakebed.catalog.work import Work
+from lakebed.errors import Invalid, NotFound
+from lakebed.lake.moments import at_tag
+from lakebed.lake.propertied import Propertied
+from lakebed.lake.schemas import SchemaLike, schema_of
+from lakebed.store import Version
+from lakebed.table.schema import Schema
+from lakebed.table.schema_json import schema_to_json
+
+
+@dataclass(frozen=True, slots=True)
+class View(Propertied):
+    """A view by its id: the handle stays good when it is renamed. Every call is one transaction."""
+
+    id: str
+    _scope: Scope = field(repr=False)
+
+    @property
+    def name(self) -> Name:
+        """Its name now: dotted text, or a tuple if a part has a dot."""
+        return shown_name(name_of(self._scope.read(), self.id))
+
+    @property
+    def sql(self) -> dict[str, str]:
+        """Its texts by dialect."""
+        return self._state.sql
+
+    @property
+    def schema(self) -> Schema | None:
+        """The columns that it gives, if that was said when its text was given."""
+        return self._state.schema
+
+    @property
+    def version(self) -> Version | None:
+        """The last commit that changed it; None if it is new in a transaction."""
+        return newest_commit(self._read_all(), self.id)
+
+    @property
+    def _owner(self) -> str:
+        return self.id
+
+    @property
+    def _state(self) -> ViewState:
+        return views.view_state(self._scope.read(), self.id)
+
+    def sql_for(self, dialect: str = views.SPARK) -> str:
+        """Its text in a dialect; `NotFound` names those that it has."""
+        texts = self.sql
+        if dialect not in texts:
+            raise NotFound(
+                "the view has no text in this dialect",
+                subject=str(dialect),
+                expected=f"one of {', '.join(texts)}",
+                advice="set_sql gives it texts in several dialects.",
+            )
+        return texts[dialect]
+
+    def set_sql(
+        self,
+        sql: Sql,
+        *,
+        schema: SchemaLike | None = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Give the view another query. Texts and columns that are not given are gone: they were the old one's."""
+        texts, columns = views.check_sql(sql), given_schema(schema)
+        request = Request("set_sql", (self.id, texts, schema_text(columns)), message, author, event_id)
+        return self._scope.change(lambda work: views.set_sql(work, self.id, texts, columns), request)
+
+    def at(
+        self,
+        moment: Moment | None = None,
+        *,
+        version: Version | int | str | None = None,
+        time: datetime | str | None = None,
+        tag: str | None = None,
+    ) -> "View":
+        """The view as it was at a version, a time or a tag; `NotFound` if it was not there then."""
+        if sum(one is not None for one in (moment, version, time, tag)) != 1:
+            raise Invalid("name one moment", expected="a version, a time or a tag")
+        if tag is not None:
+            past = View(self.id, at_tag(self._scope, tag))
+        else:
+            found = find_version(self._scope.home.metastore, moment, version=version, time=time)
+            past = View(self.id, self._scope.at(found))
+        name_of(past._scope.read(), self.id)
+        return past
+
+    def history(self) -> list[Commit]:
+        """The commits that changed the view, newest first."""
+        return log(self._read_all(), Asked(self.id))
+
+    def rename(
+        self,
+        new_name: Name,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Give the view another name, in another namespace too. Its id and history stay."""
+        request = Request("rename_view", (self.id, parse_name(new_name)), message, author, event_id)
+        return self._scope.change(lambda work: rename(work, self.id, new_name), request)
+
+    def describe(self) -> str:
+        """What it is, for people to read."""
+        return view_text(self._scope.read(), self.id)
+
+    def _read_all(self) -> Work:
+        work = self._scope.read()
+        views.view_state(work, self.id)
+        read_all(work, self.id)
+        return work
+
+
+def given_schema(schema: SchemaLike | None) -> Schema | None:
+    """The columns that somebody says a view gives."""
+    return None if schema is None else schema_of(schema)
+
+
+def schema_text(schema: Schema | None) -> str | None:
+    """The columns as a request has them."""
+    return None if schema is None else schema_to_json(schema).decode()

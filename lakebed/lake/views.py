@@ -1,0 +1,115 @@
+"""The calls on a catalog's views."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from lakebed.catalog import objects, views
+from lakebed.catalog.commits import Commit, Request
+from lakebed.catalog.names import Name, parse_name
+from lakebed.catalog.properties import check_properties
+from lakebed.catalog.views import Sql
+from lakebed.lake.held import Held, Listing
+from lakebed.lake.schemas import SchemaLike
+from lakebed.lake.view import View, given_schema, schema_text
+from lakebed.records import records_pb2 as pb
+
+
+class Views(Held):
+    """Views by name: dotted text, or tuples of parts when a part has a dot."""
+
+    __slots__ = ()
+
+    def create_view(
+        self,
+        name: Name,
+        sql: Sql,
+        *,
+        properties: Mapping[str, str] | None = None,
+        comment: str | None = None,
+        schema: SchemaLike | None = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> View:
+        """Make a view of a query: its text in Spark's dialect, or texts by dialect, kept as given.
+
+        Its namespace has to be there; what the query names need not. `schema` says which columns it gives.
+        """
+        texts, given, columns = views.check_sql(sql), check_properties(properties or {}), given_schema(schema)
+        arguments = (parse_name(name), texts, given, comment, schema_text(columns))
+        request = Request("create_view", arguments, message, author, event_id)
+        made = self._create(lambda work: views.create_view(work, name, texts, given, comment, columns), request)
+        return View(made, self._scope)
+
+    def view(self, name: Name) -> View:
+        """The view with this name, or `NotFound`."""
+        return View(views.find_view(self._scope.read(), name), self._scope)
+
+    def views(
+        self,
+        namespace: Name | None = None,
+        *,
+        prefix: str | None = None,
+        recursive: bool = False,
+        limit: int | None = None,
+        token: str | None = None,
+    ) -> Listing[View]:
+        """The views in a namespace, or at the top; with `recursive` those in the namespaces below it too.
+
+        With `limit` it is one page, whose `token` asks for the next.
+        """
+        found = self._listed(pb.VIEW, namespace, prefix, recursive, limit, token)
+        return found.of(lambda one: View(one, self._scope))
+
+    def view_exists(self, name: Name) -> bool:
+        return objects.exists(self._scope.read(), name, pb.VIEW)
+
+    def rename_view(
+        self,
+        name: Name,
+        new_name: Name,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Give a view another name, in another namespace too. Its id and history stay."""
+        request = Request("rename_view", (parse_name(name), parse_name(new_name)), message, author, event_id)
+        return self._scope.change(lambda work: objects.rename(work, views.find_view(work, name), new_name), request)
+
+    def drop_view(
+        self,
+        name: Name,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Drop a view: its name is free at once, its past stays readable."""
+        request = Request("drop_view", (parse_name(name),), message, author, event_id)
+        return self._scope.change(lambda work: objects.drop(work, views.find_view(work, name)), request)
+
+    def undrop_view(
+        self,
+        name: Name,
+        id: str | UUID | None = None,
+        as_name: Name | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Bring a dropped view back, under its name or another; `Ambiguous` lists those of one name by their ids."""
+        return self._undrop(pb.VIEW, name, id, as_name, message, author, event_id)
+
+    def purge_view(
+        self,
+        name: Name,
+        id: str | UUID | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit:
+        """Take a dropped view away for good, with all its past; refused while another ref can see it."""
+        return self._purge(pb.VIEW, name, id, message, author, event_id)

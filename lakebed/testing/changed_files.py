@@ -1,0 +1,80 @@
+"""Changes of files that have no call of their own yet: overwrite, delete rows, compact. Metadata only."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from lakebed import Table
+from lakebed.catalog.commits import Request
+from lakebed.catalog.deltas import Delta
+from lakebed.catalog.snapshots import change_files, delta_of, live_files_unread
+from lakebed.catalog.tables import table_state
+from lakebed.catalog.work import Work
+from lakebed.table.delta import ADDED
+from lakebed.table.manifest_pb2 import DataFileRef, Rewrite
+
+
+def live(table: Table) -> dict[str, str]:
+    """The live files by path, each with its vector of deletes."""
+    work = table._scope.read()
+    return {one.path: one.dv_path for one in live_files_unread(work, table_state(work, table.id))}
+
+
+def append_file(table: Table) -> str:
+    return _added(table, "insert")
+
+
+def overwrite(table: Table, where: str | None = None) -> None:
+    """Replace all files by one; `where` only says which rows that is meant to be."""
+    new = new_file()
+    _change(table, "overwrite", lambda files: {"removed": files, "added": (new,), "overwritten": where})
+
+
+def delete_rows(table: Table, path: str, vector: str = "a.puffin") -> None:
+    """Give a file a vector of deletes."""
+
+    def altered(files: tuple[DataFileRef, ...]) -> dict[str, Any]:
+        [found] = [one for one in files if one.path == path]
+        changed = DataFileRef()
+        changed.CopyFrom(found)
+        changed.dv_path, changed.dv_offset, changed.dv_length = vector, 4, 40
+        return {"changed": (changed,)}
+
+    _change(table, "delete", altered)
+
+
+def compact(table: Table, *paths: str) -> str:
+    """Replace files by one with the same rows; all of them unless some are named."""
+    new = new_file()
+
+    def rewritten(files: tuple[DataFileRef, ...]) -> dict[str, Any]:
+        inputs = tuple(one for one in files if not paths or one.path in paths)
+        rewrite = Rewrite(inputs=[one.path for one in inputs], outputs=[new.path])
+        return {"removed": inputs, "added": (new,), "rewrites": (rewrite,)}
+
+    _change(table, "compact", rewritten)
+    return new.path
+
+
+def new_file() -> DataFileRef:
+    return DataFileRef(path=f"data/{uuid4()}.parquet", file_size=10, num_rows=1, status=ADDED)
+
+
+def _added(table: Table, operation: str) -> str:
+    new = new_file()
+    _change(table, operation, lambda _: {"added": (new,)})
+    return new.path
+
+
+Parts = Callable[[tuple[DataFileRef, ...]], dict[str, Any]]
+
+
+def _change(table: Table, operation: str, parts: Parts) -> None:
+    def do(work: Work) -> None:
+        state = table_state(work, table.id)
+        files = tuple(live_files_unread(work, state))
+        delta: Delta = replace(delta_of(state, operation), **parts(files))
+        change_files(work, state, delta)
+
+    table._scope.change(do, Request(operation, (table.id,)))

@@ -1,0 +1,172 @@
+"""Every call that changes something, on a small lake: what is promised of all of them is tested on all of them."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pyarrow
+
+from lakebed.catalog.commits import Commit
+from lakebed.lake.catalog import Catalog
+from lakebed.lake.lake import Lake
+from lakebed.lake.namespace import Namespace
+from lakebed.lake.table import Table
+from lakebed.lake.view import View
+from lakebed.records import layout
+from lakebed.store import Store
+
+
+class Held(NamedTuple):
+    """A small lake, and handles of what is in it."""
+
+    lake: Lake
+    main: Catalog
+    dev: Catalog
+    empty: Namespace
+    orders: Table
+    recent: View
+    picked: Commit
+    filled: Commit
+
+
+def grown(lake: Lake) -> Held:
+    """Something of every kind, alive and dropped, and a branch with changes of its own."""
+    main = lake.catalog()
+    main.create_namespace("sales")
+    orders = main.create_table("sales.orders", {"id": "long"}, properties={"old": "1"})
+    filled = orders.append(numbers(1))
+    recent = main.create_view("sales.recent", "select 1", properties={"old": "1"})
+    empty = main.create_namespace("empty")
+    for name in ("sales.gone", "sales.spare"):
+        main.create_table(name, {"id": "long"})
+        main.drop_table(name)
+        main.create_view(f"{name}_view", "select 1")
+        main.drop_view(f"{name}_view")
+        main.create_namespace(f"{name}_namespace")
+        main.drop_namespace(f"{name}_namespace")
+    dev = main.create_branch("dev")
+    picked = dev.table("sales.orders").append(numbers(5))
+    assert filled is not None
+    assert picked is not None
+    for number in ("one", "gone"):
+        main.create_branch(f"{number}_branch")
+        main.create_tag(f"{number}_tag", at=filled.version)
+        main.create_share(f"{number}_share", ["sales.orders"])
+        lake.create_catalog(f"{number}_catalog")
+    main.drop_branch("gone_branch")
+    main.drop_tag("gone_tag")
+    main.drop_share("gone_share")
+    lake.drop_catalog("gone_catalog")
+    return Held(lake, main, dev, empty, orders, recent, picked, filled)
+
+
+def numbers(*ids: int) -> pyarrow.Table:
+    return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})
+
+
+def load(main: Catalog, **told: Any) -> Commit | None:
+    with main.transaction("load", **told) as tx:
+        tx.table("sales.orders").append(numbers(2))
+        tx.create_table("sales.items", {"id": "long"}).append(numbers(3))
+        tx.rename_namespace("empty", "full")
+    return tx.committed
+
+
+def evolve(table: Table, **told: Any) -> Commit | None:
+    with table.evolve(**told) as change:
+        change.add_column("price", "decimal(10, 2)", default=None)
+        change.rename_column("id", "order_id")
+        change.partition_by(["bucket(4, order_id)"])
+        change.sort_by(["order_id"])
+    return change.committed
+
+
+Call = Callable[..., Any]
+
+CALLS: dict[str, Call] = {
+    "create_catalog": lambda held, **told: held.lake.create_catalog("second", **told),
+    "rename_catalog": lambda held, **told: held.lake.rename_catalog("one_catalog", "second", **told),
+    "drop_catalog": lambda held, **told: held.lake.drop_catalog("one_catalog", **told),
+    "undrop_catalog": lambda held, **told: held.lake.undrop_catalog("gone_catalog", **told),
+    "purge_catalog": lambda held, **told: held.lake.purge_catalog("gone_catalog", **told),
+    "create_branch": lambda held, **told: held.main.create_branch("new", **told),
+    "create_branch at": lambda held, **told: held.main.create_branch("new", held.filled.version, **told),
+    "rename_branch": lambda held, **told: held.main.rename_branch("one_branch", "new", **told),
+    "drop_branch": lambda held, **told: held.main.drop_branch("one_branch", **told),
+    "undrop_branch": lambda held, **told: held.main.undrop_branch("gone_branch", **told),
+    "purge_branch": lambda held, **told: held.main.purge_branch("gone_branch", **told),
+    "create_tag": lambda held, **told: held.main.create_tag("new", **told),
+    "rename_tag": lambda held, **told: held.main.rename_tag("one_tag", "new", **told),
+    "drop_tag": lambda held, **told: held.main.drop_tag("one_tag", **told),
+    "undrop_tag": lambda held, **told: held.main.undrop_tag("gone_tag", **told),
+    "purge_tag": lambda held, **told: held.main.purge_tag("gone_tag", **told),
+    "create_share": lambda held, **told: held.main.create_share("new", ["sales.orders", "empty"], **told),
+    "rename_share": lambda held, **told: held.main.rename_share("one_share", "new", **told),
+    "grant_share": lambda held, **told: held.main.grant_share("one_share", ["empty"], **told),
+    "revoke_share": lambda held, **told: held.main.revoke_share("one_share", ["sales.orders"], **told),
+    "drop_share": lambda held, **told: held.main.drop_share("one_share", **told),
+    "undrop_share": lambda held, **told: held.main.undrop_share("gone_share", **told),
+    "purge_share": lambda held, **told: held.main.purge_share("gone_share", **told),
+    "create_namespace": lambda held, **told: held.main.create_namespace("n", properties={"b": "2", "a": "1"}, **told),
+    "rename_namespace": lambda held, **told: held.main.rename_namespace("empty", "sales.full", **told),
+    "drop_namespace": lambda held, **told: held.main.drop_namespace("empty", **told),
+    "drop_namespace cascade": lambda held, **told: held.main.drop_namespace("sales", cascade=True, **told),
+    "undrop_namespace": lambda held, **told: held.main.undrop_namespace("sales.gone_namespace", **told),
+    "create_table": lambda held, **told: held.main.create_table("sales.new", {"id": "long"}, comment="c", **told),
+    "create_table with a layout": lambda held, **told: held.main.create_table(
+        "sales.new", {"id": "long"}, partition_by=["bucket(4, id)"], sort_by=["id"], primary_key=["id"], **told
+    ),
+    "rename_table": lambda held, **told: held.main.rename_table("sales.orders", "empty.orders", **told),
+    "drop_table": lambda held, **told: held.main.drop_table("sales.orders", **told),
+    "undrop_table": lambda held, **told: held.main.undrop_table("sales.gone", **told),
+    "undrop_table as": lambda held, **told: held.main.undrop_table("sales.gone", as_name="empty.back", **told),
+    "restore_table": lambda held, **told: held.main.restore_table("sales.orders", held.filled.version, **told),
+    "create_view": lambda held, **told: held.main.create_view("sales.new", "select 2", comment="c", **told),
+    "rename_view": lambda held, **told: held.main.rename_view("sales.recent", "empty.recent", **told),
+    "drop_view": lambda held, **told: held.main.drop_view("sales.recent", **told),
+    "undrop_view": lambda held, **told: held.main.undrop_view("sales.gone_view", **told),
+    "merge": lambda held, **told: held.main.merge(held.dev, **told),
+    "cherry_pick": lambda held, **told: held.main.cherry_pick(held.picked, **told),
+    "revert": lambda held, **told: held.main.revert(held.filled, **told),
+    "reset": lambda held, **told: held.main.reset(held.filled.version, **told),
+    "set_properties": lambda held, **told: held.main.set_properties({"k": "v"}, **told),
+    "unset_properties": lambda held, **told: held.main.unset_properties(["k"], **told),
+    "namespace.set_properties": lambda held, **told: held.empty.set_properties({"k": "v"}, **told),
+    "namespace.unset_properties": lambda held, **told: held.empty.unset_properties("k", **told),
+    "namespace.rename": lambda held, **told: held.empty.rename("sales.full", **told),
+    "table.append": lambda held, **told: held.orders.append(numbers(2), **told),
+    "table.append nothing": lambda held, **told: held.orders.append(numbers(), **told),
+    "table.rename": lambda held, **told: held.orders.rename("sales.renamed", **told),
+    "table.set_properties": lambda held, **told: held.orders.set_properties({"k": "v"}, **told),
+    "table.unset_properties": lambda held, **told: held.orders.unset_properties(["old"], **told),
+    "table.evolve": lambda held, **told: evolve(held.orders, **told),
+    "view.rename": lambda held, **told: held.recent.rename("sales.renamed", **told),
+    "view.set_sql": lambda held, **told: held.recent.set_sql({"spark": "select 3", "trino": "select 3"}, **told),
+    "view.set_properties": lambda held, **told: held.recent.set_properties({"k": "v"}, **told),
+    "transaction": lambda held, **told: load(held.main, **told),
+}
+
+PURGES: dict[str, Call] = {
+    "purge_namespace": lambda held, **told: held.main.purge_namespace("sales.gone_namespace", **told),
+    "purge_table": lambda held, **told: held.main.purge_table("sales.gone", **told),
+    "purge_view": lambda held, **told: held.main.purge_view("sales.gone_view", **told),
+}
+"""These are refused while a branch has what they purge: give them a lake without the branches."""
+
+
+def without_branches(held: Held) -> Held:
+    """The lake with one line and no tags, so that what was dropped can be purged."""
+    for branch in ("dev", "one_branch"):
+        held.main.drop_branch(branch)
+    held.main.drop_tag("one_tag")
+    for branch in ("dev", "one_branch", "gone_branch"):
+        held.main.purge_branch(branch)
+    for tag in ("one_tag", "gone_tag"):
+        held.main.purge_tag(tag)
+    return held
+
+
+def commit_count(store: Store) -> int:
+    """How many commits a lake has, on whatever lines."""
+    prefix = layout.commit_key("00000000-0000-0000-0000-000000000000")[:-16]
+    wanted = layout.prefix_range(prefix)
+    return store.read(lambda transaction: len(transaction.snapshot.get_range(wanted).entries))

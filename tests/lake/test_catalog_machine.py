@@ -1,0 +1,607 @@
+"""The whole catalog beside a pure model: whatever is done on whatever line, every version shows what the model says."""
+
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from lakebed import AlreadyExists, Conflict, Invalid, Lake, NotFound
+from lakebed.catalog.catalogs import DEFAULT, open_project
+from lakebed.catalog.home import Home
+from lakebed.catalog.schemas import Schemas
+from lakebed.files import LocalFiles
+from lakebed.metastore import RecordsMetastore
+from lakebed.records.check import check
+from lakebed.store import MemoryStore
+from lakebed.testing import catalog_model as model
+from lakebed.testing.catalog_history import ROOT, History
+from lakebed.testing.catalog_merge_model import merge
+from lakebed.testing.catalog_model import NAMESPACE, TABLE, VIEW, Refused, State, Thing
+
+PARTS = st.sampled_from(["a", "A", "b", "c"])
+NAMES = st.lists(PARTS, min_size=1, max_size=3).map(tuple)
+COLUMNS = st.sampled_from(["x", "y", "X", "z"])
+PICK = st.integers(0, 1000)
+KINDS = st.sampled_from([NAMESPACE, TABLE, TABLE, VIEW])
+MOST_LINES = 6
+
+
+class Step(NamedTuple):
+    """Something that can be done on a line or in a transaction. What it is done to is picked when it is done."""
+
+    what: str
+    kind: str
+    pick: int
+    part: str
+    other: tuple[str, ...]
+    column: str
+
+
+STEPS = st.builds(
+    Step,
+    what=st.sampled_from(
+        [
+            "create",
+            "create",
+            "append",
+            "append",
+            "rename",
+            "move",
+            "drop",
+            "drop all",
+            "undrop",
+            "undrop",
+            "set",
+            "unset",
+            "sql",
+            "add column",
+            "add column",
+            "rename column",
+            "drop column",
+        ]
+    ),
+    kind=KINDS,
+    pick=PICK,
+    part=PARTS,
+    other=NAMES,
+    column=COLUMNS,
+)
+
+KIND_OF = {"append": TABLE, "sql": VIEW, "add column": TABLE, "rename column": TABLE, "drop column": TABLE}
+
+
+def picked(found, pick):
+    return found[pick % len(found)]
+
+
+class Deed:
+    """A step as it is done to a line or transaction, and to the model of it."""
+
+    def __init__(self, target, state: State, step: Step, row: int):
+        self.target, self.state, self.step, self.row = target, state, step, row
+        self.kind = KIND_OF.get(step.what, step.kind)
+        self.name = self._name()
+
+    def _name(self):
+        """Something of the kind that is there, or a free place; now and then a name that may be nothing."""
+        step = self.step
+        if step.pick % 11 == 0:
+            return step.other
+        if step.what == "create":
+            return self._place()
+        if step.what == "undrop":
+            dead = self._dead()
+            return self.state.parts(picked(dead, step.pick)) if dead else step.other
+        there = self.state.alive(self.kind)
+        return self.state.parts(picked(there, step.pick).id) if there else step.other
+
+    def _place(self):
+        namespaces = [(), *(self.state.parts(one.id) for one in self.state.alive(NAMESPACE))]
+        return (*picked(namespaces, self.step.pick)[:2], self.step.part)
+
+    @property
+    def new_name(self):
+        return (*self.name[:-1], self.step.part) if self.step.what == "rename" else self._place()
+
+    def _dead(self):
+        dead = (one for one in self.state.things.values() if one.kind == self.kind and not self.state.is_alive(one.id))
+        return sorted((one.id for one in dead), key=lambda id: (self.state.parts(id), id))
+
+    @property
+    def undropping(self):
+        """The name, with an id or without, and perhaps another name."""
+        dead = self._dead()
+        by_id = picked(dead, self.step.pick) if dead and self.step.pick % 3 else None
+        return self.name, by_id, self._place() if self.step.pick % 2 else None
+
+    @property
+    def handle(self):
+        return getattr(self.target, self.kind)(self.name)
+
+    @property
+    def thing(self) -> Thing:
+        return self.state.find(self.name, self.kind)
+
+    @property
+    def column(self) -> int:
+        """A column of the table, never the first one, which numbers its rows."""
+        columns = sorted(self.thing.columns)[1:]
+        if not columns:
+            raise Refused
+        return picked(columns, self.step.pick)
+
+    def do(self):
+        """Do it; the answer is the id of what was made."""
+        step, name, target = self.step, self.name, self.target
+        match step.what:
+            case "create" if self.kind == TABLE:
+                return target.create_table(name, {"id": "long"}).id
+            case "create" if self.kind == VIEW:
+                return target.create_view(name, "select 1").id
+            case "create":
+                return target.create_namespace(name).id
+            case "append":
+                table = self.handle
+                table.append(pyarrow.table({table.schema.names[0]: pyarrow.array([self.row], pyarrow.int64())}))
+            case "rename" | "move":
+                getattr(target, f"rename_{self.kind}")(name, self.new_name)
+            case "drop all" if self.kind == NAMESPACE:
+                target.drop_namespace(name, cascade=True)
+            case "drop" | "drop all":
+                getattr(target, f"drop_{self.kind}")(name)
+            case "undrop":
+                getattr(target, f"undrop_{self.kind}")(*self.undropping)
+            case "set":
+                self.handle.set_properties({step.column: step.part})
+            case "unset":
+                self.handle.unset_properties([step.column])
+            case "sql":
+                self.handle.set_sql(f"select {step.pick % 5}")
+            case _:
+                return self._evolve()
+        return None
+
+    def _evolve(self):
+        table = self.handle
+        with table.evolve() as evolving:
+            match self.step.what:
+                case "add column":
+                    evolving.add_column(self.step.column, "long")
+                case "rename column":
+                    evolving.rename_column(self._column_name(), self.step.column)
+                case "drop column":
+                    evolving.drop_column(self._column_name())
+        return next((one.id for one in table.schema.fields if one.name == self.step.column), None)
+
+    def _column_name(self):
+        try:
+            return self.thing.columns[self.column]
+        except Refused:
+            return "nothing"
+
+    def model(self, made) -> State:
+        """The state after it, or `Refused`."""
+        step, name, state = self.step, self.name, self.state
+        match step.what:
+            case "create":
+                columns = {1: "id"} if self.kind == TABLE else {}
+                sql = "select 1" if self.kind == VIEW else None
+                return model.create(state, name, self.kind, made, columns, sql)
+            case "append":
+                return model.append(state, self.thing.id, self.row)
+            case "rename" | "move":
+                return model.rename(state, name, self.new_name, self.kind)
+            case "drop" | "drop all":
+                return model.drop(state, name, self.kind, cascade=step.what == "drop all" or self.kind != NAMESPACE)
+            case "undrop":
+                old, by_id, new = self.undropping
+                return model.undrop(state, old, self.kind, by_id, new)
+            case "set":
+                return model.put_property(state, self.thing.id, step.column, step.part)
+            case "unset":
+                return model.put_property(state, self.thing.id, step.column, None)
+            case "sql":
+                return model.set_sql(state, self.thing.id, f"select {step.pick % 5}")
+            case "add column":
+                return model.put_column(state, self.thing.id, made or -1, step.column)
+            case "rename column":
+                return model.put_column(state, self.thing.id, self.column, step.column)
+            case "drop column":
+                return model.put_column(state, self.thing.id, self.column, None)
+        raise AssertionError(step.what)
+
+
+def agree(do, of_model):
+    """Do it to the catalog and to the model: both allow it and the new state is answered, or both refuse it."""
+    try:
+        made, error = do(), None
+    except (AlreadyExists, Invalid, NotFound) as refusal:
+        made, error = None, refusal
+    try:
+        after = of_model(made)
+    except Refused:
+        assert error is not None, "the catalog allowed what the model refuses"
+        return None
+    assert error is None, f"the catalog refused what the model allows: {error}"
+    return after
+
+
+def picture_of(state: State):
+    """What a state shows."""
+    found = {
+        one.id: (one.kind, state.name(one.id), one.properties, one.columns, sorted(one.rows), one.sql)
+        for one in state.alive(NAMESPACE, TABLE, VIEW)
+    }
+    return {**found, "": state.things[state.top].properties}
+
+
+def picture(line):
+    """The same of the catalog: by listings, and by name."""
+    found = {}
+    for one in line.namespaces(recursive=True):
+        found[one.id] = (NAMESPACE, one.name, one.properties, {}, [], None)
+    for one in line.views(recursive=True):
+        found[one.id] = (VIEW, one.name, one.properties, {}, [], one.sql_for("spark"))
+    for one in line.tables(recursive=True):
+        columns = {column.id: column.name for column in one.schema.fields}
+        found[one.id] = (TABLE, one.name, one.properties, columns, rows(one, columns[1]), None)
+    for id, (kind, name, *_) in found.items():
+        assert getattr(line, kind)(name.upper()).id == id
+    return {**found, "": line.properties}
+
+
+def rows(table, column):
+    return sorted(table.scan(columns=[column]).to_arrow()[column].to_pylist())
+
+
+def dropped_ids(state: State):
+    return sorted(one.id for one in state.things.values() if one.dropped)
+
+
+class CatalogMachine(RuleBasedStateMachine):
+    """Lines by name, beside their history in the model; tags; and branches that were dropped."""
+
+    @initialize(names=st.permutations(["t", "u", "v"]))
+    def open(self, names):
+        self.folder = tempfile.mkdtemp()
+        self.store = MemoryStore()
+        self.metastore = RecordsMetastore(self.store)
+        project = open_project(self.metastore, DEFAULT, "ada")
+        self.lake = Lake(Home(self.metastore, LocalFiles(Path(self.folder)), Schemas(self.metastore), project, "ada"))
+        main = self.lake.catalog()
+        self.lines = {"main": main}
+        self.history = History("main", model.empty(main._owner))
+        self.first = self.newest()
+        self.dropped, self.tags, self.row, self.steps, self.seen = {}, {}, 0, 0, {}
+        for place, kind in ((("a",), NAMESPACE), (("a", "b"), NAMESPACE), (("a", names[0]), TABLE), (("c",), VIEW)):
+            self.change(0, Step("create", kind, 1, place[-1], place, "x"), place)
+        self.change(0, Step("append", TABLE, 1, "a", ("a",), "x"))
+
+    def newest(self):
+        return int(self.metastore.newest())
+
+    def pick_line(self, pick):
+        name = picked(sorted(self.lines), pick)
+        return name, self.lines[name]
+
+    def pick_version(self, name, pick):
+        """A version of a line's past, of its ancestors' too, or one at which something else happened."""
+        versions = [*self.history.log(name, self.newest()), self.first]
+        return picked(versions, pick)
+
+    def pick_commit(self, pick, name=None):
+        """A commit that some line shows."""
+        lines = sorted(self.lines) if name is None else [name]
+        versions = sorted({one for line in lines for one in self.history.log(line, self.newest())}, reverse=True)
+        return picked(versions, pick)
+
+    def event(self, version):
+        """The commit of a version."""
+        line = self.lines.get(self.history.commits[version].line) or self.dropped_lines[version]
+        return next(one for one in line.log() if int(one.version) == version)
+
+    def committed(self, name, state, parents=None):
+        """One call is one commit; the model has it from now on."""
+        commits = self.lines[name].log(limit=2)
+        assert int(commits[0].version) > self.history.head(name), "it was committed"
+        assert self.history.head(name) in (ROOT, *(int(one.version) for one in commits[1:])), "by one commit"
+        self.history.add(name, int(commits[0].version), state, parents)
+
+    # One line
+
+    @rule(pick=PICK, step=STEPS)
+    def change(self, pick, step, place=None):
+        name, line = self.pick_line(pick)
+        self.row += 1
+        deed = Deed(line, self.history.state(name), step, self.row)
+        deed.name = place or deed.name
+        after = agree(deed.do, deed.model)
+        if after is not None:
+            self.committed(name, after)
+
+    @rule(pick=PICK, key=COLUMNS, value=st.none() | PARTS)
+    def set_catalog_property(self, pick, key, value):
+        name, line = self.pick_line(pick)
+        state = self.history.state(name)
+        if value is None:
+            line.unset_properties([key])
+        else:
+            line.set_properties({key: value})
+        self.committed(name, model.put_property(state, state.top, key, value))
+
+    @rule(pick=PICK, steps=st.lists(STEPS, max_size=5), fails=st.booleans())
+    def transact(self, pick, steps, fails):
+        """Steps that are refused inside are left out; all of it is if the transaction fails, or may not end so."""
+        name, line = self.pick_line(pick)
+        state = self.history.state(name)
+        working, changed, moved = state, set(), set()
+        tx = line.transaction("steps")
+        tx.__enter__()
+        for step in steps:
+            self.row += 1
+            deed = Deed(tx, working, step, self.row)
+            after = agree(deed.do, deed.model)
+            if after is not None:
+                (moved if step.what in ("rename", "move", "undrop") else changed).update(touched_by(deed, after))
+                working = dropped_where_it_was(state, after)
+        assert picture(tx) == picture_of(working), "a transaction sees what it did"
+        dead = {one for one in changed | moved if one in state.things and not working.is_alive(one)}
+        is_doomed = any(one in changed or not working.things[one].dropped for one in dead)
+        if fails:
+            tx.__exit__(Refused, Refused(), None)
+        elif is_doomed:
+            with pytest.raises(Invalid, match="changes an object and drops it"):
+                tx.__exit__(None, None, None)
+        else:
+            tx.__exit__(None, None, None)
+            self.committed(name, without_stillborn(state, working))
+            return
+
+    # Refs
+
+    @precondition(lambda self: len(self.lines) < MOST_LINES)
+    @rule(pick=PICK, moment=st.none() | PICK)
+    def branch(self, pick, moment):
+        name, line = self.pick_line(pick)
+        if self.history.depth(name) == 3:
+            return
+        fork = f"line {len(self.history.lines)}"
+        version = self.newest() if moment is None else self.pick_version(name, moment)
+        self.lines[fork] = line.create_branch(fork, None if moment is None else version)
+        self.history.fork(fork, name, version)
+
+    @precondition(lambda self: len(self.lines) > 2)
+    @rule(pick=PICK)
+    def drop_branch(self, pick):
+        name, line = self.pick_line(pick)
+        if name == "main":
+            return
+        self.lines["main"].drop_branch(name)
+        with pytest.raises(NotFound):
+            line.tables()
+        self.dropped[name] = self.lines.pop(name)
+
+    @precondition(lambda self: self.dropped)
+    @rule(pick=PICK)
+    def undrop_branch(self, pick):
+        name = picked(sorted(self.dropped), pick)
+        self.lines["main"].undrop_branch(name)
+        self.lines[name] = self.dropped.pop(name)
+
+    @precondition(lambda self: len(self.tags) < 4)
+    @rule(pick=PICK, moment=st.none() | PICK)
+    def tag(self, pick, moment):
+        name, line = self.pick_line(pick)
+        version = self.newest() if moment is None else self.pick_version(name, moment)
+        tag = f"tag {len(self.tags)}"
+        line.create_tag(tag, None if moment is None else version)
+        self.tags[tag] = (name, version)
+
+    # Several lines
+
+    def source(self, pick, moment):
+        """A line, a line at a version, or a tag: its handle, and where it is in the model."""
+        name, line = self.pick_line(pick)
+        if moment is None:
+            return line, name, self.newest()
+        if self.tags and moment % 5 == 0:
+            tag = picked(sorted(self.tags), moment)
+            return self.lines["main"].tag(tag), *self.tags[tag]
+        version = self.pick_version(name, moment)
+        return line.at(version=version), name, version
+
+    @rule(pick=PICK, other=PICK, moment=st.none() | PICK, strategy=st.sampled_from(["fail", "fail", "ours", "theirs"]))
+    def merge(self, pick, other, moment, strategy):
+        name, line = self.pick_line(pick)
+        source, theirs, version = self.source(other, moment)
+        if theirs == name:
+            with pytest.raises(Invalid):
+                line.merge(source, strategy=strategy)
+            return
+        ours_head, theirs_head = self.history.head(name), self.history.head(theirs, version)
+        if theirs_head in self.history.ancestors(ours_head):
+            assert line.merge(source, strategy=strategy).commit is None
+            return
+        merged = merge(self.history.sides(ours_head, theirs_head), strategy)
+        found = line.merge(source, strategy=strategy, dry_run=True)
+        assert bool(found.conflicts) is not merged.is_fine, (merged.conflicts, merged.tangled, found.conflicts)
+        if merged.tangled and strategy != "fail":
+            self.try_out(line, source, strategy)
+            return
+        conflicts = conflicts_of(lambda: line.merge(source, strategy=strategy))
+        assert conflicts == (found.conflicts if strategy == "fail" else ())
+        if not conflicts:
+            self.committed(name, merged.state, (ours_head, theirs_head))
+
+    def try_out(self, line, source, strategy):
+        """What the model can't foretell is done beside: it comes to something whole, and is done then."""
+        beside = line.create_branch("beside")
+        assert beside.merge(source, strategy=strategy).commit is not None
+        picture(beside)
+        assert beside.merge(source, strategy=strategy).commit is None
+        line.drop_branch("beside")
+        line.purge_branch("beside")
+
+    @rule(pick=PICK, which=PICK)
+    def cherry_pick(self, pick, which):
+        name, line = self.pick_line(pick)
+        version = self.pick_commit(which)
+        self.apply(name, lambda: line.cherry_pick(self.event_id(version)), self.history.picked(name, version))
+
+    @rule(pick=PICK, which=PICK)
+    def revert(self, pick, which):
+        name, line = self.pick_line(pick)
+        version = self.pick_commit(which)
+        if version not in self.history.ancestors(self.history.head(name)):
+            with pytest.raises(Invalid):
+                line.revert(self.event_id(version))
+            return
+        self.apply(name, lambda: line.revert(self.event_id(version)), self.history.reverted(name, version))
+
+    def event_id(self, version):
+        for line in self.lines.values():
+            for commit in line.log():
+                if int(commit.version) == version:
+                    return commit.id
+        raise AssertionError(version)
+
+    def apply(self, name, do, sides):
+        merged = merge(sides)
+        conflicts = conflicts_of(do)
+        assert bool(conflicts) is not merged.is_fine, (merged.conflicts, merged.tangled, conflicts)
+        if merged.is_fine:
+            self.committed(name, merged.state)
+
+    @rule(pick=PICK, moment=PICK)
+    def reset(self, pick, moment):
+        name, line = self.pick_line(pick)
+        version = self.pick_version(name, moment)
+        target = self.history.head(name, version)
+        line.reset(version)
+        state = model.reset(self.history.state(name), self.history.state(name, version))
+        self.committed(name, state, (target,))
+
+    @rule(pick=PICK, which=PICK, moment=PICK)
+    def restore_table(self, pick, which, moment):
+        name, line = self.pick_line(pick)
+        version = self.pick_version(name, moment)
+        now, then = self.history.state(name), self.history.state(name, version)
+        parts = {state.parts(one.id) for state in (now, then) for one in state.alive(TABLE)}
+        table = picked(sorted(parts) or [("t",)], which)
+        after = agree(lambda: line.restore_table(table, version), lambda _: model.restore(now, then, table))
+        if after is not None:
+            self.committed(name, after)
+
+    # What is seen
+
+    @invariant()
+    def every_line_shows_what_the_model_says(self):
+        """Lines on which something happened, one of the others, and a version of its past: each in its turn."""
+        lines = sorted(getattr(self, "lines", ()))
+        heads = {name: self.history.head(name) for name in lines}
+        for turn, name in enumerate(lines):
+            if heads[name] != self.seen.get(name) or turn == self.steps % len(lines):
+                self.compare(name)
+        if lines:
+            name = lines[self.steps % len(lines)]
+            versions = [*self.history.log(name, self.newest()), self.first]
+            self.compare_at(name, versions[self.steps // len(lines) % len(versions)])
+            self.seen, self.steps = heads, self.steps + 1
+
+    def compare(self, name):
+        line, state = self.lines[name], self.history.state(name)
+        assert picture(line) == picture_of(state)
+        ids = line.inspect("__dropped", where="kind in ('namespace', 'table', 'view')")["id"].to_pylist()
+        assert sorted(ids) == dropped_ids(state)
+        assert [int(one.version) for one in line.log()] == list(self.history.log(name, self.newest()))
+
+    def compare_at(self, name, version):
+        assert picture(self.lines[name].at(version=version)) == picture_of(self.history.state(name, version))
+
+    @rule(pick=PICK, moment=PICK)
+    def look_back(self, pick, moment):
+        name, _ = self.pick_line(pick)
+        self.compare_at(name, self.pick_version(name, moment))
+
+    @precondition(lambda self: self.tags)
+    @rule(pick=PICK)
+    def look_at_a_tag(self, pick):
+        tag = picked(sorted(self.tags), pick)
+        assert picture(self.lines["main"].tag(tag)) == picture_of(self.history.state(*self.tags[tag]))
+
+    @rule(one=PICK, first=st.none() | PICK, other=PICK, second=st.none() | PICK)
+    def diff(self, one, first, other, second):
+        before, *of_before = self.source(one, first)
+        after, *of_after = self.source(other, second)
+        states = self.history.state(*of_before), self.history.state(*of_after)
+        found = {
+            model.Compared(row.kind, row.object_id, row.name, row.rows_added, row.rows_removed)
+            for row in before.diff(after)
+        }
+        assert found == model.differences(*states)
+        assert before.diff(before) == []
+
+    def teardown(self):
+        if not hasattr(self, "lake"):
+            return
+        assert check(self.store) == []
+        self.lake.close()
+        shutil.rmtree(self.folder)
+
+
+def conflicts_of(do):
+    """Do it; the answer is what it conflicts with."""
+    try:
+        do()
+    except Conflict as conflict:
+        assert conflict.conflicts
+        return conflict.conflicts
+    return ()
+
+
+def touched_by(deed: Deed, after: State):
+    """The objects that a step has changed, moved or brought back."""
+    if deed.step.what in ("create", "drop", "drop all"):
+        return ()
+    if deed.step.what == "undrop":
+        return [id for id, one in after.things.items() if deed.state.get(id) != one]
+    return [deed.thing.id]
+
+
+def dropped_where_it_was(before: State, after: State) -> State:
+    """What a transaction moves and drops is dropped from where others saw it last."""
+    gone = [one for id, one in after.things.items() if one.dropped and id in before.things]
+    places = {one.id: before.things[one.id] for one in gone}
+    return after.put(*(replace(one, parent=places[one.id].parent, name=places[one.id].name) for one in gone))
+
+
+def without_stillborn(before: State, after: State) -> State:
+    """What was made and dropped in one transaction was never there."""
+    kept = {id: one for id, one in after.things.items() if id in before.things or after.is_alive(id)}
+    return State(after.top, kept)
+
+
+SETTINGS = settings(stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def test_the_catalog_and_its_model_agree():
+    run_state_machine_as_test(CatalogMachine, settings=settings(SETTINGS, max_examples=30))
+
+
+@pytest.mark.long
+def test_the_catalog_and_its_model_agree_for_long():
+    run_state_machine_as_test(CatalogMachine, settings=settings(SETTINGS, max_examples=500, stateful_step_count=50))

@@ -1,0 +1,690 @@
+"""Schemas that change under their data, through the handle: KV-8, KV-14, both engines, lines, transactions, races."""
+
+import datetime
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
+
+import pyarrow
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lakebed import Conflict, Field, Forbidden, Invalid, Lake, NotFound, Schema, event_id
+from lakebed.files import LocalFiles
+from lakebed.records.check import check
+from lakebed.store import MemoryStore
+from lakebed.testing.faults import Fault, FaultyStore
+
+
+def rows(table, read="arrow", **asked):
+    if read == "arrow":
+        return table.scan(**asked).to_arrow().to_pylist()
+    found = [one.asDict(recursive=True) for one in table.read(read, **asked).collect()]
+    return sorted(found, key=lambda row: str(row.get("id", row.get("a"))))  # Spark has its own order of files
+
+
+def column(name, values, type):
+    return pyarrow.table({name: pyarrow.array(values, type)})
+
+
+@pytest.fixture(params=["arrow", "spark"])
+def read(request):
+    """What reads: the local engine, or a Spark session."""
+    return "arrow" if request.param == "arrow" else request.getfixturevalue("spark")
+
+
+@pytest.fixture
+def orders(main):
+    schema = Schema(
+        [
+            Field("id", "long", required=True),
+            Field("price", "int"),
+            Field("address", "struct<city: string>"),
+            Field("tags", "list<struct<name: string>>"),
+        ]
+    )
+    table = main.create_table("orders", schema)
+    table.append(
+        pyarrow.Table.from_pylist(
+            [
+                {"id": 1, "price": 10, "address": {"city": "Rome"}, "tags": [{"name": "new"}]},
+                {"id": 2, "price": None, "address": None, "tags": []},
+            ],
+            pyarrow.schema(
+                [
+                    pyarrow.field("id", pyarrow.int64(), nullable=False),
+                    ("price", pyarrow.int32()),
+                    ("address", pyarrow.struct([("city", pyarrow.string())])),
+                    ("tags", pyarrow.list_(pyarrow.struct([("name", pyarrow.string())]))),
+                ]
+            ),
+        )
+    )
+    return table
+
+
+def test_old_rows_are_read_by_the_new_schema(orders, read):
+    """KV-14: no file was rewritten, and nothing was lost."""
+    files = orders.scan().files()
+    with orders.evolve(message="grow") as change:
+        change.add_column("status", "string", default="open", required=True, comment="where it is", after="id")
+        change.add_column("due", "date", default=datetime.date(2026, 11, 16))
+        change.rename_column("price", "Cost")
+        change.widen_column("cost", "long")
+        change.add_column("address.street", "string", first=True)
+        change.add_column("tags.element.weight", "decimal(9, 2)", default=Decimal("0.50"))
+        change.rename_column("address.city", "town")
+        change.move_column("tags", before="address")
+        change.make_optional("id")
+    assert orders.scan().files() == files
+    assert orders.schema.names == ("id", "status", "Cost", "tags", "address", "due")
+    due = datetime.date(2026, 11, 16)
+    tags = [{"name": "new", "weight": Decimal("0.50")}]
+    assert rows(orders, read) == [
+        {
+            "id": 1,
+            "status": "open",
+            "Cost": 10,
+            "tags": tags,
+            "address": {"street": None, "town": "Rome"},
+            "due": due,
+        },
+        {"id": 2, "status": "open", "Cost": None, "tags": [], "address": None, "due": due},
+    ]
+    assert [one["id"] for one in rows(orders, read, where="status = 'open' and cost = 10")] == [1]
+    assert rows(orders, read, where="status <> 'open'", columns=["id"]) == []
+
+
+def test_new_rows_follow_the_new_schema(orders, read):
+    with orders.evolve() as change:
+        change.widen_column("price", "long")
+        change.add_column("status", "string", default="open")
+    with orders.evolve() as change:
+        change.set_default("status", "paid")
+    orders.append(pyarrow.table({"id": [3], "price": [1 << 40]}))
+    assert rows(orders, read, columns=["id", "price", "status"]) == [
+        {"id": 1, "price": 10, "status": "open"},
+        {"id": 2, "price": None, "status": "open"},
+        {"id": 3, "price": 1 << 40, "status": "paid"},
+    ]
+    with pytest.raises(Invalid, match="cost"):
+        orders.append(pyarrow.table({"id": [4], "cost": [1]}))
+
+
+def test_a_column_that_comes_again_under_its_name_shows_nothing_of_the_old_one(orders, read):
+    with orders.evolve() as change:
+        change.drop_column("price")
+    with orders.evolve() as change:
+        change.add_column("Price", "int")
+    assert rows(orders, read, columns=["price"]) == [{"Price": None}, {"Price": None}]
+    orders.append(pyarrow.table({"id": [3], "price": pyarrow.array([7], pyarrow.int32())}))
+    with orders.evolve() as change:
+        change.drop_column("price")
+        change.add_column("price", "int", default=5)
+    assert [one["price"] for one in rows(orders, read)] == [5, 5, 5]
+    assert rows(orders, read, where="price = 7") == []
+
+
+def test_a_name_that_was_dropped_on_one_line_stays_used_on_every_other(main, orders, read):
+    """A column of another branch may have files that a merge brings here."""
+    dev, test = main.create_branch("dev"), main.create_branch("test")
+    made = []
+    for line in (dev, test, main):
+        table = line.table("orders")
+        with table.evolve() as change:
+            change.add_column("note", "string")
+        table.append(pyarrow.table({"id": [3], "note": [line.ref]}))
+        with table.evolve() as change:
+            change.drop_column("note")
+        made.append(table.at(table.snapshots()[0].version).schema.field("note"))
+    with orders.evolve() as change:
+        change.add_column("note", "string")
+    made.append(orders.schema.field("note"))
+    assert len({one.id for one in made}) == 4
+    assert len({one.physical_name for one in made}) == 4
+    assert [one["note"] for one in rows(orders, read)] == [None, None, None]
+
+
+def test_an_earlier_version_shows_its_own_schema(orders, read):
+    before = orders.version
+    with orders.evolve() as change:
+        change.rename_column("price", "cost")
+        change.drop_column("tags")
+        change.drop_column("address")
+    middle = orders.version
+    with orders.evolve() as change:
+        change.add_column("price", "string", default="none")
+    assert orders.at(before).schema.names == ("id", "price", "address", "tags")
+    assert rows(orders.at(before), read, where="price = 10", columns=["id"]) == [{"id": 1}]
+    assert rows(orders.at(middle), read) == [{"id": 1, "cost": 10}, {"id": 2, "cost": None}]
+    assert rows(orders, read)[0] == {"id": 1, "cost": 10, "price": "none"}
+    with pytest.raises(Invalid, match="no such column"):
+        orders.at(middle).scan(where="price = 10")
+
+
+def test_a_tag_shows_the_table_as_it_was_on_whatever_line(main, orders, read):
+    dev = main.create_branch("dev")
+    with dev.table("orders").evolve() as change:
+        change.rename_column("price", "cost")
+    dev.create_tag("renamed")
+    with dev.table("orders").evolve() as change:
+        change.drop_column("cost")
+    assert orders.at(tag="renamed").schema.names == ("id", "cost", "address", "tags")
+    assert rows(orders.at(tag="renamed"), read, where="cost = 10", columns=["id"]) == [{"id": 1}]
+    with pytest.raises(Forbidden), orders.at(tag="renamed").evolve():
+        pass
+    with pytest.raises(NotFound):
+        orders.at(tag="nothing")
+    for asked in ({}, {"tag": "renamed", "version": 1}, {"tag": "renamed", "snapshot": 1}):
+        with pytest.raises(Invalid, match="one moment"):
+            orders.at(**asked)
+    shared = main.create_share("out", ["orders"]).table("orders")
+    with pytest.raises(Forbidden):
+        shared.at(tag="renamed")
+    with pytest.raises(Forbidden), shared.evolve():
+        pass
+
+
+def test_a_branch_has_a_schema_of_its_own(main, orders, read):
+    dev = main.create_branch("dev")
+    with dev.table("orders").evolve() as change:
+        change.rename_column("price", "cost")
+        change.drop_column("tags")
+    with orders.evolve() as change:
+        change.add_column("cost", "string", default="free")
+    assert dev.table("orders").schema.names == ("id", "cost", "address")
+    assert orders.schema.names == ("id", "price", "address", "tags", "cost")
+    assert rows(dev.table("orders"), read, columns=["cost"]) == [{"cost": 10}, {"cost": None}]
+    assert rows(orders, read, columns=["price", "cost"])[0] == {"price": 10, "cost": "free"}
+    late = main.create_branch("late", orders.snapshots()[0].version)
+    assert late.table("orders").schema.names == ("id", "price", "address", "tags")
+
+
+def test_schemas_are_kept_by_number_and_a_snapshot_has_that_it_was_written_with(main, orders):
+    """KV-14: a number is never given twice, on whatever line."""
+    dev = main.create_branch("dev")
+    for table in (orders, dev.table("orders"), orders):
+        with table.evolve() as change:
+            change.set_comment("id", f"changed after {table.version}")
+        table.append(pyarrow.table({"id": [9]}))
+    assert [one.schema_id for one in orders.snapshots()] == [4, 2, 1, 1]
+    assert [one.schema_id for one in dev.table("orders").snapshots()] == [3, 1, 1]
+    assert [one.spec_id for one in orders.snapshots()] == [0, 0, 0, 0]
+
+
+def test_an_evolution_is_one_commit_that_names_every_column(main, orders):
+    before = len(main.log())
+    with orders.evolve(message="tidy up", author="bob") as change:
+        change.add_column("Note", "string")
+        change.drop_column("tags")
+        change.rename_column("price", "cost")
+        change.widen_column("cost", "long")
+        change.make_optional("id")
+        change.set_default("note", "-")
+        change.set_comment(("address", "city"), "where")
+        change.move_column("note", first=True)
+        change.partition_by(["bucket(4, id)"])
+        change.sort_by(["cost desc"])
+    assert len(main.log()) == before + 1
+    commit = change.committed
+    assert commit == main.log(limit=1)[0]
+    assert (commit.message, commit.author) == ("tidy up", "bob")
+    assert [(one.type, one.name, one.detail) for one in commit.operations] == [
+        ("add_column", "orders", "Note"),
+        ("drop_column", "orders", "tags"),
+        ("rename_column", "orders", "price to cost"),
+        ("retype_column", "orders", "cost"),
+        ("retype_column", "orders", "id"),
+        ("retype_column", "orders", "note"),
+        ("retype_column", "orders", "address.city"),
+        ("move_column", "orders", "note"),
+        ("change_spec", "orders", "bucket(4, id)"),
+        ("change_sort", "orders", "cost desc"),
+    ]
+    assert orders.version == commit.version
+    assert (str(orders.spec), str(orders.sort_order)) == ("bucket(4, id)", "cost desc nulls last")
+    assert orders.schema.find("address.city").comment == "where"
+
+
+def test_a_primary_key_changes(orders):
+    assert orders.primary_key == ()
+    with orders.evolve() as change:
+        change.primary_key(["ID"])
+    assert orders.primary_key == ("id",)
+    assert change.committed.operations[0].type == "change_key"
+    with orders.evolve() as change:
+        change.rename_column("id", "number")
+    assert orders.primary_key == ("number",)
+    with orders.evolve() as change:
+        change.primary_key([])
+        change.drop_column("number")
+    assert orders.primary_key == ()
+
+
+ILLEGAL = {
+    "narrower": (lambda change: change.widen_column("id", "int"), "id", "wider"),
+    "other type": (lambda change: change.widen_column("price", "string"), "price", "wider"),
+    "required without default": (lambda change: change.add_column("x", "int", required=True), "x", "without a default"),
+    "taken": (lambda change: change.add_column("PRICE", "int"), "PRICE", "this name is there"),
+    "taken inside": (lambda change: change.add_column("address.City", "int"), "address.City", "this name is there"),
+    "renamed onto": (lambda change: change.rename_column("price", "Tags"), "Tags", "this name is there"),
+    "not there": (lambda change: change.drop_column("nothing"), "nothing", "no such column"),
+    "above not there": (lambda change: change.add_column("nothing.x", "int"), "nothing", "no such column"),
+    "wrong default": (lambda change: change.add_column("x", "int", default="one"), "x", "default"),
+    "no type": (lambda change: change.add_column("x", "integer number"), "integer number", ""),
+    "no place": (lambda change: change.move_column("price"), "price", "no place"),
+    "two places": (lambda change: change.move_column("price", first=True, after="id"), "", "one place"),
+    "beside what is elsewhere": (lambda change: change.move_column("price", after="address.city"), "city", "struct"),
+    "partition": (lambda change: change.drop_column("price"), "price", "partition spec or sort order"),
+    "sorted by": (lambda change: change.drop_column("address"), "address", "partition spec or sort order"),
+    "key": (lambda change: change.drop_column("id"), "id", "primary key"),
+    "optional key": (lambda change: change.make_optional("id"), "id", "primary key"),
+    "key that may be null": (lambda change: change.primary_key(["price"]), "price", "primary key"),
+    "key as text": (lambda change: change.primary_key("id"), "", "given as a list"),
+    "spec as text": (lambda change: change.partition_by("id"), "", "given as a list"),
+    "spec of nothing": (lambda change: change.partition_by(["day(nothing)"]), "nothing", "no such column"),
+    "spec of another type": (lambda change: change.partition_by(["day(id)"]), "day(id)", "type"),
+    "spec of numbers": (lambda change: change.partition_by([1]), "", "texts"),
+    "sorted by nothing": (lambda change: change.sort_by(["nothing"]), "nothing", "no such column"),
+    "name of a partition": (lambda change: change.add_column("price_bucket_4", "int"), "price_bucket_4", "partition"),
+    "path of numbers": (lambda change: change.drop_column(3), "", "no path"),
+    "empty path": (lambda change: change.drop_column(()), "", "no path"),
+    "name of a number": (lambda change: change.rename_column("price", 3), "", "text"),
+    "comment of a number": (lambda change: change.set_comment("price", 3), "", "text"),
+}
+
+
+@pytest.mark.parametrize("case", ILLEGAL)
+def test_an_illegal_change_names_the_column_and_the_rule_and_changes_nothing(orders, unchanged, case):
+    with orders.evolve() as change:
+        change.partition_by(["bucket(4, price)"])
+        change.sort_by(["address.city"])
+        change.primary_key(["id"])
+    step, name, rule = ILLEGAL[case]
+    with unchanged():
+        with pytest.raises(Invalid) as caught, orders.evolve() as change:
+            change.add_column("fine", "int")
+            step(change)
+        assert name in str(caught.value)
+        assert rule in str(caught.value)
+        assert change.committed is None
+
+
+def test_a_refused_step_can_be_left_out(orders):
+    with orders.evolve() as change:
+        change.add_column("note", "string")
+        with pytest.raises(Invalid):
+            change.add_column("note", "long")
+        change.rename_column("note", "remark")
+    assert orders.schema.names[-1] == "remark"
+
+
+def test_an_exception_inside_leaves_no_trace(orders, unchanged):
+    with unchanged(), pytest.raises(ZeroDivisionError), orders.evolve() as change:
+        change.add_column("x", "int")
+        change.partition_by(["id"])
+        raise ZeroDivisionError
+
+
+def test_an_evolution_is_used_once_and_inside_its_with(orders):
+    change = orders.evolve()
+    with pytest.raises(Invalid, match="not begun"):
+        change.drop_column("price")
+    with change:
+        change.drop_column("price")
+    with pytest.raises(Invalid, match="is over"):
+        change.drop_column("tags")
+    with pytest.raises(Invalid, match="used twice"), change:
+        pass
+    assert orders.schema.names == ("id", "address", "tags")
+
+
+def test_the_past_and_what_is_gone_do_not_evolve(main, orders, unchanged):
+    old = orders.at(orders.version)
+    with unchanged(), pytest.raises(Forbidden), old.evolve() as change:
+        change.drop_column("price")
+    main.drop_table("orders")
+    with pytest.raises(NotFound), orders.evolve():
+        pass
+
+
+def test_a_transaction_has_an_evolution_with_all_else(main, orders, read):
+    with main.transaction("grow") as tx:
+        inside = tx.table("orders")
+        inside.append(pyarrow.table({"id": [3], "price": pyarrow.array([30], pyarrow.int32())}))
+        with inside.evolve() as change:
+            change.rename_column("price", "cost")
+            change.add_column("status", "string", default="open")
+        inside.append(pyarrow.table({"id": [4], "status": ["paid"]}))
+        assert [one["status"] for one in rows(inside, read)] == ["open", "open", "open", "paid"]
+        assert orders.schema.names == ("id", "price", "address", "tags")
+    assert change.committed is None
+    assert [one.type for one in tx.committed.operations] == ["insert", "rename_column", "add_column"]
+    assert [(one["id"], one["cost"]) for one in rows(orders, read)] == [(1, 10), (2, None), (3, 30), (4, None)]
+
+
+def test_a_table_can_evolve_in_the_transaction_that_makes_it(main, read):
+    with main.transaction("make") as tx:
+        new = tx.create_table("new", {"a": "int"}, partition_by=["a"])
+        new.append(column("a", [1], pyarrow.int32()))
+        with new.evolve() as change:
+            change.add_column("b", "int")
+            change.partition_by(["bucket(2, b)"])
+        new.append(pyarrow.table({"a": pyarrow.array([2], "int32"), "b": pyarrow.array([20], "int32")}))
+        with new.evolve() as change:
+            change.partition_by([])
+            change.drop_column("b")
+            change.add_column("b", "int")
+            change.sort_by(["b"])
+        assert rows(new, read) == [{"a": 1, "b": None}, {"a": 2, "b": None}]
+    made = main.table("new")
+    with made.evolve() as change:
+        change.drop_column("a")
+        change.add_column("a", "int")
+        change.partition_by(["bucket(4, a)"])
+    assert rows(made, read) == [{"b": None, "a": None}, {"b": None, "a": None}]
+    assert [one.id for one in made.schema.fields] == [3, 4]
+    assert ([one.field_id for one in made.spec.fields], made.spec.id, made.schema.id) == ([1002], 3, 4)
+
+
+def test_inside_a_transaction_an_evolution_has_no_message_of_its_own(main, orders):
+    for told in ({"message": "m"}, {"author": "a"}, {"event_id": event_id("e")}):
+        with (
+            pytest.raises(Invalid, match="inside a transaction"),
+            main.transaction("t") as tx,
+            tx.table("orders").evolve(**told) as change,
+        ):
+            change.drop_column("price")
+    assert "price" in orders.schema.names
+
+
+def test_a_transaction_that_saw_another_schema_is_a_conflict(main, orders):
+    with pytest.raises(Conflict), main.transaction("t") as tx:
+        with tx.table("orders").evolve() as change:
+            change.add_column("a", "int")
+        with orders.evolve() as other:
+            other.add_column("b", "int")
+    assert orders.schema.names[-1] == "b"
+
+
+def test_two_who_add_different_columns_at_once_both_succeed(orders):
+    """KV-8: the second is made on top of the first."""
+    with orders.evolve() as change:
+        change.add_column("a", "int")
+        with orders.evolve() as other:
+            other.add_column("b", "int")
+            other.rename_column("price", "cost")
+    assert orders.schema.names == ("id", "cost", "address", "tags", "b", "a")
+    assert [orders.schema.field(one).physical_name for one in ("a", "b", "cost")] == ["a", "b", "price"]
+    assert change.committed.version > other.committed.version
+    assert len({one.id for one in orders.schema.fields}) == 6
+
+
+def test_two_who_add_one_name_are_told(orders):
+    with pytest.raises(Invalid, match="a: a column of this name is there"), orders.evolve() as change:
+        change.add_column("a", "int")
+        with orders.evolve() as other:
+            other.add_column("A", "string")
+    assert orders.schema.names[-1] == "A"
+
+
+LOST = {
+    "comment": (lambda one: one.set_comment("price", "mine"), lambda other: other.set_comment("price", "theirs")),
+    "default": (lambda one: one.set_default("price", 1), lambda other: other.set_default("price", 2)),
+    "renamed": (lambda one: one.rename_column("price", "cost"), lambda other: other.rename_column("price", "amount")),
+    "renamed and dropped": (
+        lambda one: one.rename_column("price", "cost"),
+        lambda other: other.drop_column("price"),
+    ),
+    "another of this name": (
+        lambda one: one.drop_column("price"),
+        lambda other: (other.rename_column("price", "cost"), other.add_column("price", "string")),
+    ),
+    "dropped with what is new inside": (
+        lambda one: one.drop_column("address"),
+        lambda other: other.add_column("address.street", "string"),
+    ),
+    "inside what was renamed": (
+        lambda one: one.add_column("address.street", "string"),
+        lambda other: (other.rename_column("address", "home"), other.add_column("address", "struct<a: int>")),
+    ),
+    "spec": (lambda one: one.partition_by(["id"]), lambda other: other.partition_by(["price"])),
+    "order": (lambda one: one.sort_by(["id"]), lambda other: other.sort_by(["price"])),
+    "key": (lambda one: one.primary_key(["id"]), lambda other: other.primary_key(["tenant"])),
+}
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_what_somebody_else_did_to_the_same_thing_is_never_undone_unseen(orders, case):
+    """KV-8: no silent lost update; the conflict says who."""
+    with orders.evolve() as change:
+        change.add_column("tenant", "int", required=True, default=0)
+    mine, theirs = LOST[case]
+    with pytest.raises(Conflict) as caught, orders.evolve() as change:
+        mine(change)
+        with orders.evolve(author="bob", message="was here") as other:
+            theirs(other)
+        seen = (orders.schema, orders.spec, orders.sort_order)
+    assert (orders.schema, orders.spec, orders.sort_order) == seen
+    assert orders.history()[0] == other.committed
+    assert "bob" in str(caught.value)
+    assert [one.commit.id for one in caught.value.conflicts] == [other.committed.id]
+
+
+def test_an_evolution_does_not_mind_what_is_appended_meanwhile(orders):
+    with orders.evolve() as change:
+        change.add_column("a", "int", default=1)
+        orders.append(pyarrow.table({"id": [3]}))
+    assert [one["a"] for one in rows(orders)] == [1, 1, 1]
+
+
+def test_many_threads_add_columns_and_none_is_lost(orders):
+    def add(name):
+        with orders.evolve() as change:
+            change.add_column(name, "int")
+
+    names = [f"c{place}" for place in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, names))
+    assert sorted(orders.schema.names[4:]) == sorted(names)
+    new = orders.schema.fields[4:]
+    assert len({one.id for one in new}) == len({one.physical_name for one in new}) == 12
+
+
+def test_the_same_evolution_again_is_one_commit(main, orders):
+    """Law 4, though its columns are there already, and even if they are gone again."""
+
+    def grow(**asked):
+        with orders.evolve(event_id=event_id("grow"), **asked) as change:
+            change.add_column("note", "string", default="-")
+            change.rename_column("price", "cost")
+        return change.committed
+
+    first = grow(message="once")
+    assert grow() == first
+    with orders.evolve() as change:
+        change.drop_column("note")
+    assert grow() == first
+    assert orders.schema.names == ("id", "cost", "address", "tags")
+    assert [one.id for one in orders.history()].count(first.id) == 1
+
+
+def test_an_event_id_stands_for_all_steps(main, orders, unchanged):
+    once = event_id("grow")
+    with orders.evolve(event_id=once) as change:
+        change.add_column("note", "string", default="-")
+    for default, type in (("+", "string"), (None, "string"), ("-", "binary")):
+        with unchanged(), pytest.raises(Invalid), orders.evolve(event_id=once) as change:
+            change.add_column("note", type, default=default)
+    with unchanged(), pytest.raises(Invalid, match="another change"), orders.evolve(event_id=once):
+        pass
+    with unchanged(), pytest.raises(Invalid, match="another change"):
+        orders.append(pyarrow.table({"id": [3]}), event_id=once)
+    dev = main.create_branch("dev").table("orders")
+    with pytest.raises(Invalid), dev.evolve(event_id=once) as change:
+        change.add_column("note", "string", default="-")
+
+
+@pytest.mark.parametrize("fault", Fault)
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
+def test_lost_answers_make_one_evolution(open_lake, fault, count):
+    """P7. The writes are those of the allocators, and the commit."""
+    with FaultyStore(MemoryStore()) as store:
+        table = open_lake(store).catalog().create_table("t", {"id": "long"})
+        store.arm(*[fault] * count)
+        with table.evolve() as change:
+            change.add_column("a", "int")
+            change.partition_by(["id"])
+        assert store.armed == ()
+        assert table.schema.names == ("id", "a")
+        assert table.history()[0] == change.committed
+        assert len(table.history()) == 2
+        assert check(store.store) == []
+
+
+class MeddledFiles(LocalFiles):
+    """Files of which one, once it is written, lets something else happen first."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.next = []
+
+    @contextmanager
+    def create(self, path):
+        with super().create(path) as file:
+            yield file
+        if self.next:
+            self.next.pop()()
+
+
+@pytest.fixture
+def meddle(lake, folder):
+    """Tables of the lake, and somebody who evolves one just when an append to it has written its first file."""
+    files = MeddledFiles(folder)
+    slow = Lake(replace(lake._home, files=files)).catalog()
+
+    def meddle(table, step):
+        def evolve():
+            with table.evolve() as change:
+                step(change)
+
+        files.next.append(evolve)
+        return slow.table(table.name)
+
+    return meddle
+
+
+def test_rows_in_memory_are_written_again_when_the_table_changes_meanwhile(orders, folder, meddle):
+    before = set(folder.rglob("*.parquet"))
+    given = pyarrow.table({"id": [3], "price": pyarrow.array([5], pyarrow.int32())})
+    meddle(orders, lambda change: change.rename_column("address", "home")).append(given)
+    assert [one["id"] for one in rows(orders)] == [1, 2, 3]
+    assert orders.snapshots()[0].schema_id == orders.schema.id == 2
+    assert len(set(folder.rglob("*.parquet")) - before) == 1
+    meddle(orders, lambda change: change.partition_by(["id"])).append(given.to_pandas())
+    assert orders.snapshots()[0].spec_id == orders.spec.id == 1
+    assert [one["id"] for one in rows(orders)] == [1, 2, 3, 3]
+    assert len(set(folder.rglob("*.parquet")) - before) == 2
+
+
+def test_rows_that_no_longer_fit_are_refused_when_they_are_written_again(orders, folder, meddle):
+    before = set(folder.rglob("*"))
+    with pytest.raises(Invalid, match="price"):
+        meddle(orders, lambda change: change.drop_column("price")).append(
+            pyarrow.table({"id": [3], "price": pyarrow.array([5], pyarrow.int32())})
+        )
+    assert set(folder.rglob("*")) == before
+    assert [one["id"] for one in rows(orders)] == [1, 2]
+
+
+def test_rows_that_can_be_read_once_are_a_conflict_and_leave_no_file(orders, folder, meddle):
+    before = set(folder.rglob("*"))
+    reader = pyarrow.table({"id": [3]}).to_reader()
+    with pytest.raises(Conflict, match="changed while its files were written"):
+        meddle(orders, lambda change: change.add_column("a", "int")).append(reader)
+    assert set(folder.rglob("*")) == before
+    assert [one["id"] for one in rows(orders)] == [1, 2]
+
+
+NAMES = st.sampled_from("abcd")
+STEPS = st.one_of(
+    st.tuples(st.just("add_column"), NAMES, st.integers(-9, 9)),
+    st.tuples(st.just("drop_column"), NAMES),
+    st.tuples(st.just("rename_column"), NAMES, NAMES),
+    st.tuples(st.just("widen_column"), NAMES, st.just("long")),
+    st.tuples(st.just("append"), st.integers(0, 99)),
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(STEPS, max_size=12), st.data())
+def test_rows_are_those_of_a_model_that_knows_columns_by_their_births(lake, steps, data):
+    """A value belongs to the column it was written to, whatever that is called later, on every line."""
+    main = lake.catalog()
+    name = f"t{len(main.tables())}"
+    table = main.create_table(name, {"id": "long"})
+    model = Model()
+    past = []
+    for step in steps:
+        past.append((table.history()[0].version, model.rows()))
+        if step[0] == "append":
+            values = {"id": [step[1]], **{one: [step[1]] for one in model.columns}}
+            types = pyarrow.schema([("id", pyarrow.int64()), *((one, model.arrow_type(one)) for one in model.columns)])
+            table.append(pyarrow.table(values, types))
+            model.append(step[1])
+            continue
+        legal = model.allows(*step)
+        try:
+            with table.evolve() as change:
+                if step[0] == "add_column":
+                    change.add_column(step[1], "int", default=step[2])
+                else:
+                    getattr(change, step[0])(*step[1:])
+        except Invalid:
+            assert not legal
+        else:
+            assert legal
+            model.change(*step)
+    assert rows(table) == model.rows()
+    for version, then in data.draw(st.lists(st.sampled_from(past), max_size=2)) if past else ():
+        assert rows(table.at(version)) == then
+
+
+class Model:
+    """A table as Python has it: columns by a number that each gets at its birth."""
+
+    def __init__(self):
+        self.columns = {}
+        self.wide = set()
+        self.defaults = []
+        self.written = []
+
+    def append(self, value):
+        self.written.append({"id": value, **dict.fromkeys(self.columns.values(), value)})
+
+    def allows(self, step, name, more=None):
+        if step == "add_column":
+            return name not in self.columns
+        return name in self.columns and (step != "rename_column" or more == name or more not in self.columns)
+
+    def change(self, step, name, more=None):
+        if step == "add_column":
+            self.columns[name] = len(self.defaults)
+            self.defaults.append(more)
+        elif step == "drop_column":
+            del self.columns[name]
+        elif step == "rename_column":
+            self.columns = {more if one == name else one: birth for one, birth in self.columns.items()}
+        else:
+            self.wide.add(self.columns[name])
+
+    def arrow_type(self, name):
+        return pyarrow.int64() if self.columns[name] in self.wide else pyarrow.int32()
+
+    def rows(self):
+        return [
+            {"id": row["id"], **{name: row.get(birth, self.defaults[birth]) for name, birth in self.columns.items()}}
+            for row in self.written
+        ]

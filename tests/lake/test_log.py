@@ -1,0 +1,116 @@
+"""What the log tells of a table: every operation once, with its type and its counts; P8."""
+
+import pyarrow
+
+
+def numbers(*ids):
+    return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})
+
+
+# Every kind of change to a table t, in the order in which they can be made: what the log has to say of each.
+DEEDS = {
+    "create": (lambda main: main.create_table("n.t", {"id": "long"}), [("create", {})]),
+    "append": (
+        lambda main: main.table("n.t").append(numbers(1, 2, 3)),
+        [("insert", {"added_files": 1, "added_rows": 3})],
+    ),
+    "append nothing": (lambda main: main.table("n.t").append(numbers()), [("insert", {})]),
+    "set": (lambda main: main.table("n.t").set_properties({"a": "b"}), [("set_properties", {})]),
+    "set nothing": (lambda main: main.table("n.t").set_properties({}), [("set_properties", {})]),
+    "unset": (lambda main: main.table("n.t").unset_properties(["a"]), [("unset_properties", {})]),
+    "evolve": (
+        lambda main: evolve(main),
+        [
+            (what, {})
+            for what in ("add_column", "rename_column", "retype_column", "move_column", "change_spec", "change_sort")
+        ],
+    ),
+    "drop a column": (lambda main: drop_column(main), [("drop_column", {})]),
+    "rename": (lambda main: main.rename_table("n.t", "n.renamed"), [("rename", {})]),
+    "rename back": (lambda main: main.table("n.renamed").rename("n.t"), [("rename", {})]),
+    "a transaction": (
+        lambda main: load(main),
+        [("insert", {"added_files": 2, "added_rows": 3}), ("set_properties", {})],
+    ),
+    "merge": (
+        lambda main: main.merge(branch(main, "merged", numbers(5))),
+        [("merge_branch", {"added_files": 1, "added_rows": 1})],
+    ),
+    "cherry-pick": (
+        lambda main: main.cherry_pick(branch(main, "picked", numbers(6, 7)).log(limit=1)[0]),
+        [("cherry_pick", {"added_files": 1, "added_rows": 2})],
+    ),
+    "revert": (
+        lambda main: main.revert(main.log(table="n.t", limit=1)[0]),
+        [("revert", {"removed_files": 1, "removed_rows": 2})],
+    ),
+    "drop": (lambda main: main.drop_table("n.t"), [("drop", {})]),
+    "undrop": (lambda main: main.undrop_table("n.t"), [("undrop", {})]),
+    "restore": (
+        lambda main: main.restore_table("n.t", main.log(table="n.t")[-2].version),
+        [("restore", {"removed_files": 3, "removed_rows": 4})],
+    ),
+    "append again": (
+        lambda main: main.table("n.t").append(numbers(8)),
+        [("insert", {"added_files": 1, "added_rows": 1})],
+    ),
+    "reset": (
+        lambda main: main.reset(main.log(table="n.t", limit=2)[1].version),
+        [("reset", {"removed_files": 1, "removed_rows": 1})],
+    ),
+}
+
+
+def evolve(main):
+    with main.table("n.t").evolve() as change:
+        change.add_column("price", "int")
+        change.rename_column("price", "cost")
+        change.widen_column("cost", "long")
+        change.move_column("cost", first=True)
+        change.partition_by(["truncate(1000, id)"])
+        change.sort_by(["id"])
+
+
+def drop_column(main):
+    with main.table("n.t").evolve() as change:
+        change.drop_column("cost")
+
+
+def load(main):
+    with main.transaction("load") as tx:
+        tx.table("n.t").append(numbers(2))
+        tx.table("other").append(numbers(9))
+        tx.table("n.t").append(numbers(3, 4))
+        tx.table("n.t").set_properties({"c": "d"})
+
+
+def branch(main, name, added):
+    line = main.create_branch(name)
+    line.table("n.t").append(added)
+    return line
+
+
+def test_the_log_of_a_table_tells_every_kind_of_operation_with_its_counts(main):
+    """P8: one commit for each, and none of what was done to others, on other lines, or above it."""
+    main.create_namespace("n")
+    main.create_table("other", {"id": "long"})
+    expected = []
+    for deed, (do, expect) in DEEDS.items():
+        before = len(main.log())
+        do(main)
+        assert len(main.log()) == before + 1, deed
+        expected.insert(0, expect)
+        main.table("other").append(numbers(1))
+        main.namespace("n").set_properties({"last": deed})
+    table = main.table("n.t")
+    found = [[told(one) for one in commit.operations if one.object_id == table.id] for commit in table.history()]
+    assert found == expected
+    assert main.log(table="n.t") == table.history()
+    versions = [commit.version for commit in table.history()]
+    assert versions == sorted(versions, reverse=True)
+    assert main.merge(main.branch("merged")).commit is None
+
+
+def told(operation):
+    counts = {key: value for key, value in operation.counts.items() if not key.endswith("bytes")}
+    return operation.type, counts

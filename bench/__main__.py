@@ -8,14 +8,20 @@ from bench import (
     ancestors,
     append,
     append_growth,
+    branch,
+    catalog,
+    catalog_processes,
     commit,
     create,
+    depth,
     growth,
     listing,
+    merge,
     processes,
     spark_append,
     spark_scan,
     table,
+    undrop,
 )
 from bench.figure import Figure, Measured
 from bench.machine import calm_sync_seconds, machine, sync_seconds
@@ -32,6 +38,12 @@ FIGURES = (
     *processes.FIGURES,
     append.FIGURE,
     append_growth.FIGURE,
+    catalog.FIGURE,
+    branch.FIGURE,
+    depth.FIGURE,
+    merge.FIGURE,
+    undrop.FIGURE,
+    catalog_processes.FIGURE,
     spark_scan.FIGURE,
     spark_append.FIGURE,
 )

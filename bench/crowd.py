@@ -9,8 +9,10 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from bench.timing import Work, percentile, seconds
+from lakebed.errors import LakebedError
 
 Maker = Callable[[Path], Work]
+_Done = tuple[list[float], list[str]]
 
 _WARM_UP = 30
 _PATIENCE = 60.0
@@ -18,10 +20,11 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """How long each process's works took, in seconds."""
+    """How long each process's works took, in seconds, and what those said that failed."""
 
     times: list[list[float]]
     elapsed: float
+    failures: list[str]
 
     def rate(self) -> float:
         return sum(len(one) for one in self.times) / self.elapsed
@@ -43,21 +46,24 @@ def crowd(count: int, elapsed: float, make: Maker, path: Path) -> Crowd:
     for worker in workers:
         worker.start()
     try:
-        times = [answers.get(timeout=elapsed + _PATIENCE) for _ in workers]
+        done = [answers.get(timeout=elapsed + _PATIENCE) for _ in workers]
     finally:
         for worker in workers:
             worker.join(timeout=_PATIENCE)
             worker.kill()
-    return Crowd(times, elapsed)
+    return Crowd([times for times, _ in done], elapsed, [error for _, errors in done for error in errors])
 
 
-def _work(elapsed: float, make: Maker, path: Path, start: Barrier, answers: "Queue[list[float]]") -> None:
+def _work(elapsed: float, make: Maker, path: Path, start: Barrier, answers: "Queue[_Done]") -> None:
     work = make(path)
     for _ in range(_WARM_UP):
         work()
     start.wait(_PATIENCE)
     end = time.perf_counter() + elapsed
-    times = []
+    times, errors = [], []
     while time.perf_counter() < end:
-        times.append(seconds(work))
-    answers.put(times)
+        try:
+            times.append(seconds(work))
+        except LakebedError as error:
+            errors.append(f"{error.kind}: {error.problem}")
+    answers.put((times, errors))

@@ -66,6 +66,14 @@ def share(what: str, shares: Sequence[float], detail: str, *, at_least: float | 
     return Row(what, f"{middle:.0%}", spread, goal, None if at_least is None else middle >= at_least)
 
 
+def rate(what: str, rates: Sequence[float], detail: str, *, at_least: float | None = None) -> Row:
+    """The median of how many a second."""
+    middle = median(rates)
+    goal = None if at_least is None else f"≥ {at_least:,.0f}/s"
+    spread = f"{detail}; rounds {min(rates):,.0f}–{max(rates):,.0f}"
+    return Row(what, f"{middle:,.0f}/s", spread, goal, None if at_least is None else middle >= at_least)
+
+
 def shown(seconds: float) -> str:
     if seconds < 0.000_995:
         return f"{seconds * 1e6:.3g} µs"

@@ -103,7 +103,9 @@ def measure_store(folder: Path) -> list[Row]:
 
 
 def _run(path: Path, make: Maker) -> Crowd:
-    return crowd(PROCESSES, SECONDS, make, path)
+    done = crowd(PROCESSES, SECONDS, make, path)
+    assert not done.failures, done.failures[0]
+    return done
 
 
 def _throughput(what: str, rounds: list[tuple[Crowd, Crowd]], goal: float | None) -> Row:

@@ -1,4 +1,4 @@
-"""Load TPC-H into a lake, branch it, change the branch, go back in time, and check each answer with DuckDB."""
+"""Load TPC-H into a lake, branch it, merge it, drop, undrop and revert, and check each answer with DuckDB."""
 
 import shutil
 from pathlib import Path
@@ -12,7 +12,7 @@ from demo import quiet_spark
 from demo.page import compare, expect, say, side_by_side, step
 from demo.questions import QUESTIONS
 from demo.tpch import NAMES, SHIFT, THREE_ORDERS, YEAR, make_files, nowhere, on_branch, on_main
-from lakebed import Catalog
+from lakebed import Catalog, Commit
 
 BUILD = Path(__file__).parent.parent / "build"
 FILES, LAKE, SPARK_LOG = BUILD / "tpch", BUILD / "demo-lake", BUILD / "demo-spark.log"
@@ -24,9 +24,10 @@ The lake is in build/demo-lake. Try it, without Spark:
 
     .venv/bin/python
     >>> import lakebed
-    >>> dev = lakebed.connect("build/demo-lake").catalog("default@dev")
-    >>> dev.table("tpch.orders").scan(where="o_orderdate > '2026-01-01'").to_pandas()
-    >>> print(*dev.log(), sep="\n")
+    >>> main = lakebed.connect("build/demo-lake").catalog()
+    >>> print(*main.diff(main.branch("dev")), sep="\n")
+    >>> main.tag("merged").table("tpch.orders").scan(where="o_orderdate > '2026-01-01'").to_pandas()
+    >>> print(main.table("tpch.orders").describe())
 
 README.md shows the rest.
 """
@@ -73,8 +74,25 @@ def tell(spark: SparkSession, files: Path, folder: Path) -> None:
         with step(f"Ask main as it was at version {created}, before the load"):
             ask(spark, main.at(version=created), nowhere(files))
             expect(f"tables at version {first}", main.at(version=first).tables(recursive=True), [])
-        with step("Look at the log of dev, newest first"):
-            for commit in dev.log():
+        with step("Change main too: a property, and a column that dev does not have"):
+            evolve(main)
+        with step("Merge dev into main: both tables in one commit, beside what main has done since"):
+            merged = merge(main, dev)
+        with step("Ask main, which has the rows of dev now"):
+            ask(spark, main, on_branch(files))
+        with step("Drop the table with the most rows, and bring it back"):
+            rows = main.table("tpch.lineitem").scan().count()
+            main.drop_table("tpch.lineitem")
+            expect("tables after the drop", [one.name for one in main.tables("tpch")], ["tpch.orders"])
+            main.undrop_table("tpch.lineitem")
+            expect("lines that are back", main.table("tpch.lineitem").scan().count(), rows)
+        with step("Revert the merge, in both tables at once"):
+            main.create_tag("merged")
+            main.revert(merged, message="not yet")
+            ask(spark, main, on_main(files))
+            expect("lines at the tag from before", main.tag("merged").table("tpch.lineitem").scan().count(), rows)
+        with step("Look at the log of main, newest first"):
+            for commit in main.log():
                 say(str(commit))
 
 
@@ -93,6 +111,24 @@ def append(dev: Catalog, frames: dict[str, DataFrame]) -> None:
         tx.table("tpch.orders").append(orders.withColumn("o_orderkey", F.col("o_orderkey") + SHIFT))
         tx.table("tpch.lineitem").append(lines.withColumn("l_orderkey", F.col("l_orderkey") + SHIFT))
     dev.table("tpch.orders").append(THREE_ORDERS, message="three orders")
+
+
+def evolve(main: Catalog) -> None:
+    orders = main.table("tpch.orders")
+    orders.set_properties({"owner": "ada"})
+    with orders.evolve(message="a note for each order") as change:
+        change.add_column("o_note", "string", default="none")
+    say(f"orders has {len(orders.schema.names)} columns, and no file was written anew")
+
+
+def merge(main: Catalog, dev: Catalog) -> Commit:
+    for row in main.diff(dev):
+        say(str(row))
+    merged = main.merge(dev, message="merge dev")
+    assert merged.commit is not None
+    expect("conflicts", len(merged.conflicts), 0)
+    expect("the commit of a second merge", main.merge(dev).commit, None)
+    return merged.commit
 
 
 def ask(spark: SparkSession, line: Catalog, raw: dict[str, str]) -> None:

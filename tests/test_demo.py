@@ -29,7 +29,7 @@ def test_the_story_is_told_to_its_end(
     tell(spark, files, tmp_path / "lake")
     said = capsys.readouterr().out
     assert "● Ask dev as it was" in said
-    assert "three orders" in said.rpartition("● Look at the log")[2]
+    assert "merge dev" in said.rpartition("● Look at the log")[2]
     assert "1,500 rows" in said, "TPC-H has 1,500 orders at this scale"
 
 

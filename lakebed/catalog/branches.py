@@ -1,5 +1,8 @@
 """Branches: lines that forked from another one at a version. They are kept in the catalog's ref line."""
 
+from collections.abc import Iterator
+from functools import partial
+
 from lakebed.catalog import refs
 from lakebed.catalog.catalogs import first_version
 from lakebed.catalog.commits import Commit, Request
@@ -7,8 +10,10 @@ from lakebed.catalog.home import TRUNK, Home, Ref
 from lakebed.catalog.lines import check_kept, open_line, open_lines, trunk
 from lakebed.catalog.work import Work
 from lakebed.errors import Invalid, NotFound
-from lakebed.metastore import AttributeRead
+from lakebed.metastore import AttributeRead, Line
+from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
+from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute
 from lakebed.records.names import Casing, folded
 from lakebed.store import Version
@@ -63,10 +68,38 @@ def branches(home: Home, ref: Ref, prefix: str = "") -> list[Ref]:
 
 
 def purge_branch(home: Home, ref: Ref, name: str, branch: str | None, request: Request) -> Commit:
-    """Erase a dropped branch, from which nothing may hang any more. Called again, it goes on where it ended."""
+    """Purge a dropped branch, from which nothing may hang any more. Called again, it goes on where it ended.
+
+    Nobody can read it then. Its rows are erased, unless another line has merged it: what it was when that happened is
+    the base of later merges.
+    """
     commit = refs.purge(refs.ref_scope(home, ref), pb.BRANCH, name, branch, request)
-    home.metastore.erase_line(commit.operations[0].object_id)
+    line = commit.operations[0].object_id
+    if line not in _bases(home, ref):
+        home.metastore.erase_line(line)
     return commit
+
+
+def _bases(home: Home, ref: Ref) -> set[str]:
+    """The lines that any line of the catalog has merged, purged ones too, and those that they read through to."""
+    lines = [ref.catalog, *_every_branch(home, ref)]
+    merged = {parent.line for line in lines for parent in _merged(home, ref, line)}
+    seen_through = {at.line for line in merged for at in open_line(home, ref.catalog, line).line.ancestry}
+    return merged | seen_through
+
+
+def _every_branch(home: Home, ref: Ref) -> Iterator[str]:
+    reader = home.metastore.reader(ref.refs)
+    live, gone = every(partial(reader.children, ref.catalog)), every(partial(reader.dropped, ref.catalog))
+    yield from (one.id for one in live if one.type == pb.BRANCH)
+    yield from (one.id for one in gone if one.type == pb.BRANCH)
+
+
+def _merged(home: Home, ref: Ref, line: str) -> Iterator[LineAt]:
+    """The other sides of a line's merges, which are logged as changes of the catalog itself."""
+    reader = home.metastore.reader(Line(line, ref.catalog))
+    for commit in every(partial(reader.log, object_id=ref.catalog)):
+        yield from commit.parents[1:]
 
 
 def branch_name(home: Home, ref: Ref) -> str:

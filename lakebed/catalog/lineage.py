@@ -11,7 +11,7 @@ from itertools import count, takewhile
 
 from lakebed.catalog.catalogs import first_version
 from lakebed.catalog.home import Home, Ref
-from lakebed.catalog.lines import is_purged, open_line, trunk
+from lakebed.catalog.lines import open_line, trunk
 from lakebed.metastore import Commit, Line
 from lakebed.records.cells import LineAt
 from lakebed.store import Version
@@ -32,9 +32,9 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """`base` is the newest common ancestor that can be read.
+    """`base` is the newest common ancestor; a side's commits are those that follow to its head and not to the base.
 
-    A side's commits are those that follow to its head and not to the base.
+    All of them can be read: of a purged branch that others have merged, the rows stay (`branches.purge_branch`).
     """
 
     base: Head
@@ -51,7 +51,7 @@ def divergence(home: Home, ours: Head, theirs: Head) -> Divergence:
     sides: dict[int, list[Commit]] = {_OURS: [], _THEIRS: []}
     while not walk.is_over():
         commit, colours, cursor = walk.newest()
-        if base is None and colours == _OURS | _THEIRS and walk.is_readable(commit):
+        if base is None and colours == _OURS | _THEIRS:
             base, colours = commit, _BASE
         if not colours & _BASE:
             for side in sides:
@@ -81,13 +81,6 @@ class _Walk:
         self._catalog = catalog
         self._waiting: list[_Waiting] = []
         self._begun = count()
-        self._purged: dict[str, bool] = {}
-
-    def is_readable(self, commit: Commit) -> bool:
-        """Whether the state that a commit made can be read; of a purged line, only its commits are left."""
-        if commit.line not in self._purged:
-            self._purged[commit.line] = is_purged(self._home, self._catalog, commit.line)
-        return not self._purged[commit.line]
 
     def begin(self, place: LineAt, colours: int) -> None:
         """Go back from the newest commit that a line shows at a version."""

@@ -62,14 +62,6 @@ def check_kept(home: Home, ref: Ref) -> None:
             raise Expired(f"the {type_name(life.type)} was purged, its past too", subject=life.name)
 
 
-def is_purged(home: Home, catalog: str, line: str) -> bool:
-    """Whether a line of a catalog that is there was purged: its commits are known, what they made is gone."""
-    if line == catalog:
-        return False
-    ref = open_line(home, catalog, line)
-    return any(life.drop_type == pb.PURGED for life in _holders(home, ref, home.metastore.newest()))
-
-
 def _holders(home: Home, ref: Ref, newest: Version) -> Iterator[pb.CatalogRecord]:
     for holder in ref.holders:
         line = ROOT if holder.line == ROOT.id else ref.refs

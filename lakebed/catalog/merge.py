@@ -136,7 +136,6 @@ def _merge_plan(work: Work, source: Head, settle: Settle, shared: SharedKeys) ->
     if not apart.theirs:
         raise _NothingToDo
     _rely_on_kept(work, source.ref)
-    _rely_on_kept(work, apart.base.ref)
     objects = dict.fromkeys([*touched(apart.theirs), *touched(apart.ours)])
     return plan(work, Triple(apart.base, source, apart.ours, apart.theirs, objects), settle, shared)
 

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from lakebed.catalog.lines import is_purged
 from lakebed.catalog.object_states import ObjectState, read_states
 from lakebed.catalog.snapshots import head, history, stored_manifest
 from lakebed.catalog.tables import TableState
@@ -60,11 +59,9 @@ class MergeSide:
         return Side(fold(manifests).files, deltas)
 
     def birth(self, object_id: str) -> Commit | None:
-        """The first commit of this side that had to do with an object, and whose state can still be read."""
+        """The first commit of this side that had to do with an object."""
         found = [one for one in self.commits if any(done.object_id == object_id for done in one.operations)]
-        ordered = sorted(found, key=lambda one: one.version)
-        home, catalog = self.work.home, self.work.ref.catalog
-        return next((one for one in ordered if not is_purged(home, catalog, one.line)), None)
+        return min(found, key=lambda one: one.version, default=None)
 
 
 def live(work: Work, table: TableState) -> dict[str, DataFileRef]:

@@ -6,6 +6,7 @@ token = base64url(question ‖ version ‖ position ‖ CRC-32)      the questio
 import base64
 import binascii
 import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Generic, TypeVar
@@ -24,6 +25,17 @@ class Page(Generic[T]):
 
     items: list[T]
     token: str | None
+
+
+def every(ask: Callable[..., Page[T]]) -> Iterator[T]:
+    """The items of all pages, one page after the other."""
+    token: str | None = None
+    while True:
+        page = ask(token=token)
+        yield from page.items
+        token = page.token
+        if token is None:
+            return
 
 
 @dataclass(frozen=True, slots=True)

@@ -303,16 +303,10 @@ class CatalogMachine(RuleBasedStateMachine):
         versions = [*self.history.log(name, self.newest()), self.first]
         return picked(versions, pick)
 
-    def pick_commit(self, pick, name=None):
+    def pick_commit(self, pick):
         """A commit that some line shows."""
-        lines = sorted(self.lines) if name is None else [name]
-        versions = sorted({one for line in lines for one in self.history.log(line, self.newest())}, reverse=True)
+        versions = sorted({one for line in self.lines for one in self.history.log(line, self.newest())}, reverse=True)
         return picked(versions, pick)
-
-    def event(self, version):
-        """The commit of a version."""
-        line = self.lines.get(self.history.commits[version].line) or self.dropped_lines[version]
-        return next(one for one in line.log() if int(one.version) == version)
 
     def committed(self, name, state, parents=None):
         """One call is one commit; the model has it from now on."""
@@ -599,7 +593,7 @@ SETTINGS = settings(stateful_step_count=25, deadline=None, suppress_health_check
 
 
 def test_the_catalog_and_its_model_agree():
-    run_state_machine_as_test(CatalogMachine, settings=settings(SETTINGS, max_examples=30))
+    run_state_machine_as_test(CatalogMachine, settings=settings(SETTINGS, max_examples=20))
 
 
 @pytest.mark.long

@@ -70,7 +70,7 @@ def grown(lake):
     main.drop_share("former")
     lake.create_catalog("second")
     lake.create_catalog("gone").create_namespace("n")
-    lake.drop_catalog("gone")
+    lake.drop_catalog("gone", cascade=True)
     return lake
 
 

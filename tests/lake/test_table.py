@@ -79,8 +79,10 @@ def test_a_table_that_is_not_there_is_not_found_by_any_call(main, orders, unchan
         lambda: main.table(name),
         lambda: main.drop_table(name),
         lambda: main.rename_table(name, "sales.new"),
-        lambda: main.log(table=name),
+        lambda: main.restore_table(name, main.version),
     ]
+    if name != "sales":  # a log can be asked of a namespace
+        calls.append(lambda: main.log(table=name))
     for call in calls:
         with unchanged(), pytest.raises(NotFound):
             call()

@@ -1,6 +1,7 @@
 """Where catalogs live, and which line of which one a handle works on."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from uuid import UUID, uuid5
 
 from lakebed.catalog.schemas import Schemas
@@ -38,13 +39,23 @@ class Ref:
     @property
     def refs(self) -> Line:
         """The line of the catalog's branches, tags and shares: never forked, merged or reset."""
-        return Line(str(uuid5(UUID(self.catalog), "refs")), self.catalog)
+        return _refs(self.catalog)
 
     @property
     def holders(self) -> tuple[Holder, ...]:
         """What has to be alive for the line to be read and written: its catalog, and the branch that it is."""
         if self.line.id == ROOT.id:
             return ()
-        catalog = Holder(ROOT.id, self.catalog)
-        refs = self.refs
-        return (catalog,) if self.line.id in (self.catalog, refs.id) else (catalog, Holder(refs.id, self.line.id))
+        return _holders(self.catalog, self.line.id)
+
+
+@lru_cache(maxsize=1024)
+def _refs(catalog: str) -> Line:
+    """Remembered, because every call on a handle asks for it: 10 µs."""
+    return Line(str(uuid5(UUID(catalog), "refs")), catalog)
+
+
+@lru_cache(maxsize=1024)
+def _holders(catalog: str, line: str) -> tuple[Holder, ...]:
+    held, refs = Holder(ROOT.id, catalog), _refs(catalog).id
+    return (held,) if line in (catalog, refs) else (held, Holder(refs, line))

@@ -46,6 +46,8 @@ def _opened(catalog: str, line: str, state: State | None) -> Ref:
 
 def check_alive(home: Home, ref: Ref, newest: Version) -> None:
     """Refuse a line whose branch or catalog was dropped; those that it forked from need not be alive."""
+    if home.whereabouts.was_alive(ref.line.id, newest):
+        return
     for life in _holders(home, ref, newest):
         if life.drop_type == pb.PURGED:
             raise NotFound(f"the {type_name(life.type)} was purged", subject=life.name, advice="Open another one.")
@@ -53,6 +55,7 @@ def check_alive(home: Home, ref: Ref, newest: Version) -> None:
             raise NotFound(
                 f"the {type_name(life.type)} was dropped", subject=life.name, advice="Undrop it, or open another one."
             )
+    home.whereabouts.learn_alive(ref.line.id, newest)
 
 
 def check_kept(home: Home, ref: Ref) -> None:

@@ -1,6 +1,8 @@
-"""Where objects were last seen: a guess that saves round trips, never a fact."""
+"""Where objects were last seen, a guess that saves round trips and never a fact; and when lines were alive."""
 
 from collections.abc import Iterator
+
+from lakebed.store import Version
 
 REMEMBERED = 10_000
 
@@ -14,6 +16,16 @@ class Whereabouts:
 
     def __init__(self) -> None:
         self._containers: dict[str, str] = {}
+        self._alive: dict[str, Version] = {}
+
+    def was_alive(self, line: str, version: Version) -> bool:
+        """Whether a line is known to have been alive at exactly this version, which never changes."""
+        return self._alive.get(line) == version
+
+    def learn_alive(self, line: str, version: Version) -> None:
+        if len(self._alive) >= REMEMBERED:
+            self._alive.clear()
+        self._alive[line] = version
 
     def learn(self, object_id: str, container: str) -> None:
         if len(self._containers) >= REMEMBERED:

@@ -99,8 +99,13 @@ class Live:
 
     def _attempts(self, do: Do, request: Request, event: str, seen: Work | None) -> Commit:
         for attempt in range(ATTEMPTS):
-            work = seen or self.read()
-            do(work)  # what it refuses on the newest state, a conflict too, it would refuse again
+            # The commit refuses a line that was dropped, so that only who was refused has to ask for that.
+            work = seen or (Work(self.home, self.ref) if attempt == 0 else self.read())
+            try:
+                do(work)  # what it refuses on the newest state, a conflict too, it would refuse again
+            except LakebedError:
+                check_alive(self.home, self.ref, work.base)
+                raise
             try:
                 return commit_of(_committed(work, request, event))
             except Conflict:

@@ -516,6 +516,12 @@ class CatalogMachine(RuleBasedStateMachine):
             self.compare_at(name, versions[self.steps // len(lines) % len(versions)])
             self.seen, self.steps = heads, self.steps + 1
 
+    def compare_the_past(self):
+        """Every version of every line that is there."""
+        for name in sorted(self.lines):
+            for version in [*self.history.log(name, self.newest()), self.first]:
+                self.compare_at(name, version)
+
     def compare(self, name):
         line, state = self.lines[name], self.history.state(name)
         assert picture(line) == picture_of(state)
@@ -552,9 +558,19 @@ class CatalogMachine(RuleBasedStateMachine):
     def teardown(self):
         if not hasattr(self, "lake"):
             return
+        self.compare_the_past()
         assert check(self.store) == []
         self.lake.close()
         shutil.rmtree(self.folder)
+
+
+class ThoroughMachine(CatalogMachine):
+    """The same, and after each step every version of every line."""
+
+    @invariant()
+    def every_version_shows_what_the_model_says(self):
+        if hasattr(self, "lines"):
+            self.compare_the_past()
 
 
 def conflicts_of(do):
@@ -594,6 +610,10 @@ SETTINGS = settings(stateful_step_count=25, deadline=None, suppress_health_check
 
 def test_the_catalog_and_its_model_agree():
     run_state_machine_as_test(CatalogMachine, settings=settings(SETTINGS, max_examples=20))
+
+
+def test_the_catalog_and_its_model_agree_on_every_version_after_each_step():
+    run_state_machine_as_test(ThoroughMachine, settings=settings(SETTINGS, max_examples=5, stateful_step_count=20))
 
 
 @pytest.mark.long

@@ -1,0 +1,194 @@
+"""Cherry-pick and revert: one commit done again, or undone."""
+
+import pyarrow as pa
+import pytest
+
+import lakebed
+from lakebed import Catalog, Conflict, Invalid
+from lakebed.testing.changed_files import append_file, compact, delete_rows, live, overwrite
+
+
+@pytest.fixture
+def grown(main: Catalog) -> Catalog:
+    main.create_namespace("s")
+    for name in ("s.a", "s.b"):
+        main.create_table(name, {"id": "long", "note": "string"}).append(rows(0))
+    return main
+
+
+def rows(*ids: int) -> pa.Table:
+    return pa.table({"id": pa.array(ids, pa.int64())})
+
+
+def ids(line: Catalog, name: str) -> list[int]:
+    return sorted(line.table(name).scan().to_arrow()["id"].to_pylist())
+
+
+def test_a_commit_of_many_tables_is_picked_and_reverted_as_a_whole(grown):
+    dev = grown.create_branch("dev")
+    dev.table("s.a").append(rows(7))
+    with dev.transaction("both") as tx:
+        tx.table("s.a").append(rows(1))
+        tx.table("s.b").append(rows(2))
+        tx.create_table("s.c", {"id": "long"}).append(rows(3))
+        tx.table("s.b").set_properties({"k": "v"})
+    picked = grown.cherry_pick(tx.committed, message="pick")
+    assert [ids(grown, name) for name in ("s.a", "s.b", "s.c")] == [[0, 1], [0, 2], [3]]
+    assert (picked.message, picked.parents, picked.operations[0].type) == ("pick", (), "cherry_pick")
+    grown.revert(picked)
+    assert [ids(grown, name) for name in ("s.a", "s.b")] == [[0], [0]]
+    assert (grown.table_exists("s.c"), grown.table("s.b").properties) == (False, {})
+    assert grown.diff(grown.at(picked.version.previous())) == []
+
+
+def test_a_revert_leaves_what_came_later(grown):
+    first = grown.table("s.a").append(rows(1))
+    grown.table("s.a").append(rows(2))
+    grown.table("s.a").set_properties({"k": "v"})
+    grown.revert(first)
+    assert (ids(grown, "s.a"), grown.table("s.a").properties) == ([0, 2], {"k": "v"})
+
+
+def test_a_revert_of_a_revert_brings_it_back(grown):
+    first = grown.table("s.a").append(rows(1))
+    grown.revert(grown.revert(first))
+    assert ids(grown, "s.a") == [0, 1]
+
+
+def test_what_was_reverted_can_be_picked_again(grown):
+    dev = grown.create_branch("dev")
+    made = dev.table("s.a").append(rows(1))
+    grown.revert(grown.merge(dev).commit)
+    assert ids(grown, "s.a") == [0]
+    grown.cherry_pick(made)
+    assert ids(grown, "s.a") == [0, 1]
+
+
+def test_a_merge_that_was_reverted_stays_reverted(grown):
+    dev = grown.create_branch("dev")
+    dev.table("s.a").append(rows(1))
+    grown.revert(grown.merge(dev).commit)
+    dev.table("s.a").append(rows(2))
+    grown.merge(dev)
+    assert ids(grown, "s.a") == [0, 2]
+
+
+def test_drops_and_renames_are_reverted(grown):
+    dropped, table = grown.drop_table("s.a"), grown.table("s.b")
+    grown.revert(dropped)
+    assert ids(grown, "s.a") == [0]
+    grown.revert(table.rename("s.c"))
+    assert table.name == "s.b"
+    grown.revert(grown.drop_namespace("s", cascade=True))
+    assert ids(grown, "s.b") == [0]
+
+
+def test_a_create_that_was_filled_since_is_no_longer_reverted(grown, unchanged):
+    grown.create_table("s.c", {"id": "long"})
+    made = grown.log(limit=1)[0]
+    grown.table("s.c").append(rows(1))
+    with unchanged(), pytest.raises(Conflict):
+        grown.revert(made)
+
+
+def test_schema_changes_are_reverted(grown):
+    table = grown.table("s.a")
+    with table.evolve() as change:
+        change.add_column("x", "int")
+    made = grown.log(limit=1)[0]
+    table.append(rows(1))
+    grown.revert(made)
+    assert (table.schema.names, ids(grown, "s.a")) == (("id", "note"), [0, 1])
+
+
+def test_a_column_whose_rows_are_null_since_does_not_become_required_again(main, unchanged):
+    table = main.create_table("t", lakebed.Schema([lakebed.Field("id", "long", required=True)]))
+    table.append(rows(1))
+    with table.evolve() as change:
+        change.make_optional("id")
+    made = main.log(limit=1)[0]
+    table.append(rows(2))
+    reverted = main.revert(made)
+    assert table.schema.field("id").required
+    main.revert(reverted)
+    table.append(pa.table({"id": pa.array([None], pa.int64())}))
+    with unchanged(), pytest.raises(Conflict) as caught:
+        main.revert(made)
+    assert [row.what for row in caught.value.conflicts] == ["column id: required"]
+
+
+def test_files_that_were_compacted_since_are_reverted_out_of_their_rewrite(main):
+    main.create_table("t", {"id": "long"})
+    kept = append_file(main.table("t"))
+    gone = append_file(main.table("t"))
+    made = main.log(limit=1)[0]
+    compact(main.table("t"))
+    main.revert(made)
+    assert live(main.table("t")) == {kept: ""}
+    assert gone not in live(main.table("t"))
+
+
+def test_a_rewrite_that_was_changed_since_can_not_be_taken_apart(main, unchanged):
+    main.create_table("t", {"id": "long"})
+    append_file(main.table("t"))
+    append_file(main.table("t"))
+    made = main.log(limit=1)[0]
+    delete_rows(main.table("t"), compact(main.table("t")))
+    with unchanged(), pytest.raises(Conflict):
+        main.revert(made)
+
+
+def test_an_overwrite_of_other_rows_lets_an_append_in(main, unchanged):
+    main.create_table("t", {"id": "long"}).append(rows(1))
+    dev = main.create_branch("dev")
+    dev.table("t").append(rows(50))
+    overwrite(main.table("t"), where="id < 10")
+    main.merge(dev)
+    assert len(live(main.table("t"))) == 2
+    dev.table("t").append(rows(5))
+    with unchanged(), pytest.raises(Conflict):
+        main.merge(dev)
+
+
+@pytest.mark.parametrize("where", [None, "id < 10"])
+def test_an_overwrite_that_came_by_merge_still_meets_appends(main, unchanged, where):
+    main.create_table("t", {"id": "long"}).append(rows(1))
+    dev, late = main.create_branch("dev"), main.create_branch("late")
+    overwrite(dev.table("t"), where=where)
+    main.merge(dev)
+    late.table("t").append(rows(50))
+    if where is None:
+        with unchanged(), pytest.raises(Conflict):
+            main.merge(late)
+    else:
+        main.merge(late)
+    late.table("t").append(rows(5))
+    with unchanged(), pytest.raises(Conflict) as caught:
+        main.merge(late)
+    assert [row.what for row in caught.value.conflicts] == ["overwrite"]
+
+
+def test_a_commit_of_another_line_is_not_reverted(grown, unchanged):
+    dev = grown.create_branch("dev")
+    made = dev.table("s.a").append(rows(1))
+    with unchanged(), pytest.raises(Invalid, match="not part of this line"):
+        grown.revert(made)
+    grown.merge(dev)
+    grown.revert(made)
+    assert ids(grown, "s.a") == [0]
+
+
+def test_a_pick_into_a_namespace_that_is_not_there_is_a_conflict(grown, unchanged):
+    dev = grown.create_branch("dev")
+    dev.create_namespace("n")
+    dev.create_table("n.t", {"id": "long"})
+    with unchanged(), pytest.raises(Conflict) as caught:
+        grown.cherry_pick(dev.log(limit=1)[0])
+    assert [row.what for row in caught.value.conflicts] == ["namespace n"]
+
+
+def test_a_picked_change_of_a_table_that_is_not_there_is_a_conflict(grown, unchanged):
+    dev = grown.create_branch("dev")
+    made = dev.create_table("s.new", {"id": "long"}).append(rows(1))
+    with unchanged(), pytest.raises(Conflict):
+        grown.cherry_pick(made)

@@ -81,7 +81,8 @@ STEPS = st.builds(
     column=COLUMNS,
 )
 
-KIND_OF = {"append": TABLE, "sql": VIEW, "add column": TABLE, "rename column": TABLE, "drop column": TABLE}
+EVOLUTIONS = ("add column", "rename column", "drop column")
+KIND_OF = {"append": TABLE, "sql": VIEW, **dict.fromkeys(EVOLUTIONS, TABLE)}
 
 
 def picked(found, pick):
@@ -587,7 +588,9 @@ def touched_by(deed: Deed, after: State):
     """The objects that a step has changed, moved or brought back."""
     if deed.step.what in ("create", "drop", "drop all"):
         return ()
-    if deed.step.what == "undrop":
+    if deed.step.what in ("undrop", *EVOLUTIONS):
+        # An evolution may leave the table as it was: a column gets the name that it has. Then no schema is written, and
+        # a drop loses nothing. Properties and texts are written whatever they were, so those are always changes.
         return [id for id, one in after.things.items() if deed.state.get(id) != one]
     return [deed.thing.id]
 

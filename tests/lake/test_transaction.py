@@ -14,6 +14,11 @@ def ids(table, **asked):
     return table.scan(**asked).to_arrow()["id"].to_pylist()
 
 
+def rename_column(table, old, new):
+    with table.evolve() as change:
+        change.rename_column(old, new)
+
+
 class Oops(Exception):
     """Something that has nothing to do with Lakebed."""
 
@@ -176,6 +181,19 @@ def test_changing_an_object_and_dropping_it_in_one_transaction_is_refused(main, 
                 change(tx)
                 drop(tx)
     assert ids(orders) == [1]
+
+
+def test_a_table_whose_column_got_the_name_that_it_had_can_be_dropped_in_the_same_transaction(main, orders):
+    schema = orders.schema
+    with pytest.raises(Invalid, match="changes an object and drops it"), main.transaction("another name") as tx:
+        rename_column(tx.table("sales.orders"), "id", "ID")
+        tx.drop_table("sales.orders")
+    with main.transaction("nothing, and gone") as tx:
+        rename_column(tx.table("sales.orders"), "id", "id")
+        tx.drop_table("sales.orders")
+    assert main.tables(recursive=True) == []
+    main.undrop_table("sales.orders")
+    assert (orders.schema, ids(orders)) == (schema, [1])
 
 
 def test_renaming_and_dropping_in_one_transaction_is_a_drop(main, orders):

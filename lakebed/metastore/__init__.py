@@ -14,7 +14,7 @@ from lakebed.metastore.change import (
     State,
 )
 from lakebed.metastore.line import ROOT, Line
-from lakebed.metastore.metastore import TOMBSTONE, Child, Dropped, Metastore, Reader
+from lakebed.metastore.metastore import TOMBSTONE, Child, Dropped, Metastore, Reader, UnfinishedCheckpoint
 from lakebed.metastore.objects import life, new_id
 from lakebed.metastore.pages import Page
 from lakebed.metastore.records_form import RecordsMetastore
@@ -40,6 +40,7 @@ __all__ = [
     "Reader",
     "RecordsMetastore",
     "State",
+    "UnfinishedCheckpoint",
     "life",
     "new_id",
 ]

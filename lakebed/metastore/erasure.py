@@ -22,9 +22,11 @@ ROWS = 50  # and so many rows of each: 1,000 rows, most of them of some 100 byte
 _FIRST, _LAST = (Attribute.SCHEMA, Attribute.VIEW), (Attribute.STORAGE,)
 _BETWEEN = tuple(one for one in Attribute if one not in (Attribute.LIFE, *_FIRST, *_LAST))
 
+_DATA = layout.attribute_cell(NOWHERE, Attribute.DATA).rest[layout.ID_SIZE :]
 _REF = layout.attribute_cell(NOWHERE, Attribute.REF).rest[layout.ID_SIZE :]
 
-_OF_A_LINE = tuple(space for space in Space if Space.CURRENT <= space <= Space.LISTING)
+# Checkpoints last: while a delta is there, one of it may come. Intents stay: they name files that may be there.
+_OF_A_LINE = (*(space for space in Space if Space.CURRENT <= space <= Space.LISTING), Space.CHECKPOINT)
 
 _Step = Callable[[Transaction], bool]
 """Takes some rows away; whether there are more."""
@@ -62,12 +64,18 @@ def _repeat(store: Store, step: _Step) -> None:
 
 
 def _clear_cells(transaction: Transaction, line: str, cells: Sequence[Cell]) -> bool:
-    """The oldest rows of each, or all that are left: the newest one goes with the current one, so that they agree."""
+    """The oldest rows of each, or all that are left: the newest one goes with the current one, so that they agree.
+
+    All checkpoints go with every step of their data, also what somebody has put between two of them.
+    """
     histories = [layout.prefix_range(cell.history_prefix(line)) for cell in cells]
     pages = transaction.snapshot.get_ranges([RangeRead(history, ROWS) for history in histories])
     current = transaction.snapshot.get_many([cell.current_key(line) for cell in cells])
     for cell, history, page, value in zip(cells, histories, pages, current, strict=True):
         _clear_page(transaction, history, page)
+        if page.entries and cell.rest[layout.ID_SIZE :] == _DATA:
+            partition = layout.id_text(cell.rest[: layout.ID_SIZE])
+            transaction.clear_range(layout.prefix_range(layout.checkpoint_prefix(line, partition)))
         if page.rest is None and value is not None:
             _unindex(transaction, cell.current_key(line), value)
             transaction.clear(cell.current_key(line))

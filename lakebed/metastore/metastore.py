@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lakebed.metastore.change import Change, Commit, State
 from lakebed.metastore.line import Line
 from lakebed.metastore.pages import Page
+from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
 
@@ -33,6 +34,18 @@ class Dropped:
     created: Version
     dropped: Version
     drop_type: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedCheckpoint:
+    """A checkpoint that was begun and neither put nor ended: the files that it meant to write may be there."""
+
+    intent: str
+    line: str
+    partition: str
+    paths: tuple[str, ...]
+    begun_ms: int
+    abandoned: bool
 
 
 class Reader(ABC):
@@ -80,6 +93,14 @@ class Reader(ABC):
         token: str | None = None,
     ) -> Page[State]:
         """An attribute's states, newest first, those after `since` only."""
+
+    @abstractmethod
+    def checkpoint(self, partition: str) -> State | None:
+        """The newest checkpoint (`TableCheckpoint`) of a partition's data: the line's own, else the nearest ancestor's.
+
+        Its version is that of the delta that it stands for, never a later one than this reader's. One that is written
+        later may be answered later: it stands for the same data.
+        """
 
     @abstractmethod
     def log(
@@ -143,11 +164,50 @@ class Metastore(ABC):
         """The ids of the branches, tags and shares whose REF record names this parent."""
 
     @abstractmethod
+    def begin_checkpoint(self, line: str, partition: str, paths: Sequence[str]) -> str:
+        """Note which files a checkpoint will have, before they are written; answers the intent to put it with."""
+
+    @abstractmethod
+    def put_checkpoint(
+        self, line: str, partition: str, version: Version, record: pb.TableCheckpoint, intent: str | None = None
+    ) -> None:
+        """Write a checkpoint of the data at a version, and take its intent away with it, wholly or not at all.
+
+        It is no commit, and conflicts with none. `Invalid` unless the line itself has a delta of exactly that version,
+        of the record's snapshot and sequence number, and the intent, if one is named, stands. The same again is fine;
+        another one of the same place takes the place of the first.
+        """
+
+    @abstractmethod
+    def checkpoints(self, line: str, partition: str) -> list[State]:
+        """The checkpoints of a partition on the line itself, newest first."""
+
+    @abstractmethod
+    def drop_checkpoint(self, line: str, partition: str, version: Version) -> None:
+        """Take a checkpoint away, if it is there; its files stay, and so do the deltas."""
+
+    @abstractmethod
+    def unfinished_checkpoints(self, older_than_seconds: float) -> list[UnfinishedCheckpoint]:
+        """The checkpoints of all lines that were begun so long ago and neither put nor ended."""
+
+    @abstractmethod
+    def abandon_checkpoint(self, intent: str) -> None:
+        """See to it that a checkpoint can't be put any more, so that its files can be deleted.
+
+        `NotFound` if it was put or ended meanwhile: then they are not the caller's to delete.
+        """
+
+    @abstractmethod
+    def end_checkpoint(self, intent: str) -> None:
+        """Take an intent away, if it is there, once its files are deleted."""
+
+    @abstractmethod
     def erase(self, line: str, objects: Sequence[str], bodies_of: Sequence[str] = ()) -> None:
         """Take away what objects were on a line, at all versions, and the bodies and allocators of some, for good.
 
         Their lives, names and tombstones stay. It is no commit: nobody is told of it, and it works in steps. Broken
-        off, it is called again. Only for objects that nobody can see alive any more.
+        off, it is called again. Only for objects that nobody can see alive any more. The checkpoints of a partition go
+        with its data; intents stay, since they name files that may be there.
         """
 
     @abstractmethod

@@ -5,11 +5,12 @@ from time import sleep, time_ns
 from typing import cast
 
 from lakebed.errors import Invalid, NotFound, TooLarge
+from lakebed.metastore import records_checkpoints as checkpoints
 from lakebed.metastore.ancestors import Ancestors
-from lakebed.metastore.change import Change, Commit
+from lakebed.metastore.change import Change, Commit, State
 from lakebed.metastore.erasure import erase_bodies, erase_line, erase_objects
 from lakebed.metastore.line import Line
-from lakebed.metastore.metastore import Metastore, Reader
+from lakebed.metastore.metastore import Metastore, Reader, UnfinishedCheckpoint
 from lakebed.metastore.objects import new_id
 from lakebed.metastore.records_commit import attempt, check_change
 from lakebed.metastore.records_reader import RecordsReader, commits
@@ -107,6 +108,34 @@ class RecordsMetastore(Metastore):
         prefix = layout.children_prefix(project, parent)
         page = self._store.read(lambda transaction: transaction.snapshot.get_range(layout.prefix_range(prefix)))
         return [layout.id_text(key[len(prefix) :]) for key, _ in page.entries]
+
+    def begin_checkpoint(self, line: str, partition: str, paths: Sequence[str]) -> str:
+        intent, key, value = checkpoints.new_intent(line, partition, paths)
+        self._store.run_idempotent(lambda transaction: checkpoints.begin(transaction, key, value))
+        return intent
+
+    def put_checkpoint(
+        self, line: str, partition: str, version: Version, record: pb.TableCheckpoint, intent: str | None = None
+    ) -> None:
+        checkpoints.check_checkpoint(record)
+        self._store.run_idempotent(
+            lambda transaction: checkpoints.put(transaction, line, partition, version, record, intent)
+        )
+
+    def checkpoints(self, line: str, partition: str) -> list[State]:
+        return self._store.read(lambda transaction: checkpoints.listed(transaction.snapshot, line, partition))
+
+    def drop_checkpoint(self, line: str, partition: str, version: Version) -> None:
+        self._store.run_idempotent(lambda transaction: checkpoints.drop(transaction, line, partition, version))
+
+    def unfinished_checkpoints(self, older_than_seconds: float) -> list[UnfinishedCheckpoint]:
+        return self._store.read(lambda transaction: checkpoints.unfinished(transaction.snapshot, older_than_seconds))
+
+    def abandon_checkpoint(self, intent: str) -> None:
+        self._store.run_idempotent(lambda transaction: checkpoints.abandon(transaction, intent))
+
+    def end_checkpoint(self, intent: str) -> None:
+        self._store.run_idempotent(lambda transaction: checkpoints.end(transaction, intent))
 
     def erase(self, line: str, objects: Sequence[str], bodies_of: Sequence[str] = ()) -> None:
         erase_objects(self._store, line, objects)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
 from lakebed.errors import Corrupt, Invalid
+from lakebed.metastore import records_checkpoints as checkpoints
 from lakebed.metastore.ancestors import Ancestors
 from lakebed.metastore.change import Commit, LifeRecord, Operation, State
 from lakebed.metastore.line import Line
@@ -167,6 +168,9 @@ class RecordsReader(Reader):
             )
         )
         return Page([state(row, object_id, attribute) for row in rows], _place_token(question, version, rest))
+
+    def checkpoint(self, partition: str) -> State | None:
+        return self._read(lambda reads: checkpoints.nearest(reads, self._sight, partition))
 
     def log(
         self,

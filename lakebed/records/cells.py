@@ -58,6 +58,13 @@ def as_of(reads: Reads, sight: Sight, cells: Sequence[Cell]) -> list[Row | None]
     return [_first([(at, next(pages).entries) for at in sight]) for _ in cells]
 
 
+def nearest(reads: Reads, sight: Sight, prefix: Callable[[str], bytes]) -> Row | None:
+    """The newest versioned row under a line's prefix, in the nearest line that has one: one round trip."""
+    asked = [RangeRead(layout.versions_up_to(prefix(at.line), at.version), 1, True) for at in sight]
+    pages = reads.get_ranges(asked)
+    return _first([(at, page.entries) for at, page in zip(sight, pages, strict=True)])
+
+
 def _first(found: list[tuple[LineAt, list[tuple[bytes, bytes]]]]) -> Row | None:
     for at, entries in found:
         for key, value in entries:

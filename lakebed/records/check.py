@@ -9,19 +9,28 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-from google.protobuf.message import Message
-
 from lakebed.errors import Corrupt, LakebedError
-from lakebed.records import bodies, codec, layout
+from lakebed.records import codec, layout
 from lakebed.records import records_pb2 as pb
 from lakebed.records.attributes import LIVES, RECORDS
-from lakebed.records.cells import Row
+from lakebed.records.check_rows import (
+    Entry,
+    Past,
+    attribute_of,
+    entry_of,
+    event_at,
+    newest_row,
+    past_of,
+    record_of,
+    says,
+    value_at,
+)
+from lakebed.records.check_tables import judge_allocator, judge_body, judge_checkpoint, judge_intent
 from lakebed.records.commits import load_commits, operations_part, stored_commit
 from lakebed.records.layout import ID_SIZE, PREFIX, Attribute, Cell, Space
 from lakebed.records.names import Casing, folded
 from lakebed.store import KeyRange, Reads, Store, Transaction, Version
-from lakebed.store.tuples import pack_element, unpack
-from lakebed.store.version import ZERO
+from lakebed.store.tuples import unpack
 
 PAGE_ROWS = 500
 
@@ -40,6 +49,8 @@ _SHAPES: dict[Space, tuple[type, ...]] = {
     Space.ALLOCATOR: (int, UUID, str),
     Space.BODY: (int, UUID, str, int, int),
     Space.OPERATIONS: (int, UUID, int),
+    Space.CHECKPOINT: (int, UUID, UUID, Version),
+    Space.INTENT: (int, UUID, UUID, UUID),
 }
 
 _NAMES = (pb.ObjectName, pb.TableObjectName)
@@ -47,7 +58,7 @@ _DROPPED_NAMES = (pb.DroppedObjectName, pb.DroppedTableObjectName)
 
 _REMEMBERED_COMMITS = 256
 
-_ERASED = [space for space in Space if Space.CURRENT <= space <= Space.LISTING]
+_ERASED = [*(space for space in Space if Space.CURRENT <= space <= Space.LISTING), Space.CHECKPOINT]
 """What goes when a line is purged."""
 
 _Judge = Callable[[Reads, bytes, bytes], Iterator[str]]
@@ -58,23 +69,6 @@ class _Problem(NamedTuple):
 
     text: str
     line: str | None
-
-
-class _Entry(NamedTuple):
-    """A row of a space that begins with a line: the line, what follows it in the key, and the value."""
-
-    line: str
-    rest: bytes
-    value: bytes
-
-
-class _Past(NamedTuple):
-    """A history row: its line, what of the key its cell has, the version and the value."""
-
-    line: str
-    rest: bytes
-    version: Version
-    value: bytes
 
 
 def check(store: Store) -> list[str]:
@@ -94,9 +88,11 @@ def check(store: Store) -> list[str]:
         Space.COMMIT: _commit,
         Space.LOG: _log,
         Space.TABLE_COMMIT: _TableCommits(),
-        Space.ALLOCATOR: _allocator,
-        Space.BODY: _body,
+        Space.ALLOCATOR: judge_allocator,
+        Space.BODY: judge_body,
         Space.OPERATIONS: _operations,
+        Space.CHECKPOINT: judge_checkpoint,
+        Space.INTENT: judge_intent,
     }
     for space, judge in checks.items():
         problems += _sweep(store, space, judge)
@@ -130,7 +126,7 @@ def _judged(space: Space, judge: _Judge, reads: Reads, key: bytes, value: bytes)
     try:
         if tuple(map(type, unpack(key))) != _SHAPES[space]:
             raise Corrupt("its key is not one of this space")
-        line = _entry(key, value).line if space in _ERASED else None
+        line = entry_of(key, value).line if space in _ERASED else None
         for problem in judge(reads, key, value):
             yield _Problem(_about(space, key, problem), line)
     except LakebedError as error:
@@ -145,11 +141,6 @@ def _about(space: Space, key: bytes, problem: str) -> str:
     return f"{space.name.lower()} row ({shown}): {problem}"
 
 
-def _says(wrong: bool, problem: str) -> Iterator[str]:
-    if wrong:
-        yield problem
-
-
 def _purged_lines(store: Store) -> set[str]:
     """The lines of branches and catalogs that were purged; a line has the id of what it belongs to."""
     lines: set[str] = set()
@@ -158,57 +149,11 @@ def _purged_lines(store: Store) -> set[str]:
 
 
 def _collect_purged(reads: Reads, key: bytes, value: bytes, *, lines: set[str]) -> Iterator[str]:
-    object_id, attribute = _attribute(_entry(key, value).rest)
+    object_id, attribute = attribute_of(entry_of(key, value).rest)
     record = codec.decode(codec.split_current(value)[1])
     if attribute is Attribute.LIFE and isinstance(record, pb.CatalogRecord) and record.drop_type == pb.PURGED:
         lines.add(object_id)
     yield from ()
-
-
-# Reading rows
-
-
-def _entry(key: bytes, value: bytes) -> _Entry:
-    start = 2  # every space but the lake's own has a number of one byte
-    return _Entry(layout.id_text(key[start : start + ID_SIZE]), key[start + ID_SIZE :], value)
-
-
-def _past(key: bytes, value: bytes) -> _Past:
-    line, rest, value = _entry(key, value)
-    return _Past(line, rest[: -layout.VERSION_SIZE], layout.key_version(key), value)
-
-
-def _record(value: bytes, kinds: tuple[type[Message], ...], read: Callable[[bytes], Message] = codec.decode) -> Any:
-    """The record of a value, if it is of one of these types."""
-    record = read(value)
-    if not isinstance(record, kinds):
-        expected = " or ".join(kind.DESCRIPTOR.name for kind in kinds)
-        raise Corrupt("it has a record of another type", expected=expected, found=type(record).__name__)
-    return record
-
-
-def _attribute(rest: bytes) -> tuple[str, Attribute]:
-    number = unpack(rest, ID_SIZE)[0]
-    if number not in list(Attribute):
-        raise Corrupt("there is no such attribute", found=number)
-    return layout.id_text(rest[:ID_SIZE]), Attribute(number)
-
-
-def _at(reads: Reads, cell: Cell, line: str, version: Version) -> bytes | None:
-    """The value of the history row of exactly this version."""
-    return reads.get(cell.history_prefix(line) + layout.version_element(version))
-
-
-def _newest(reads: Reads, cell: Cell, line: str, version: Version | None = None) -> Row | None:
-    """The newest history row, or the last one before a version."""
-    prefix = cell.history_prefix(line)
-    range = layout.versions_after(prefix, ZERO) if version is None else layout.versions_before(prefix, version)
-    entries = reads.get_range(range, limit=1, reverse=True).entries
-    return Row(line, layout.key_version(entries[0][0]), entries[0][1]) if entries else None
-
-
-def _event(reads: Reads, line: str, version: Version) -> bytes | None:
-    return reads.get(layout.log_prefix(line) + layout.version_element(version))
 
 
 # The lake
@@ -217,11 +162,11 @@ def _event(reads: Reads, line: str, version: Version) -> bytes | None:
 def _lake(transaction: Transaction) -> list[str]:
     reads = transaction.snapshot
     value = reads.get(layout.lake_key())
-    rest = KeyRange(PREFIX[Space.CURRENT], layout.prefix_range(PREFIX[Space.BODY]).end)
+    rest = KeyRange(PREFIX[Space.CURRENT], layout.prefix_range(PREFIX[max(Space)]).end)
     if value is None:
         return ["lake row (): it is not there"] if reads.get_range(rest, limit=1).entries else []
     try:
-        _record(value, (pb.LakeRecord,))
+        record_of(value, (pb.LakeRecord,))
     except LakebedError as error:
         return [f"lake row (): {error}"]
     return []
@@ -231,20 +176,20 @@ def _lake(transaction: Transaction) -> list[str]:
 
 
 def _current(reads: Reads, key: bytes, value: bytes, *, forks: set[bytes]) -> Iterator[str]:
-    entry = _entry(key, value)
-    object_id, attribute = _attribute(entry.rest)
-    record = _record(codec.split_current(value)[1], RECORDS[attribute])
+    entry = entry_of(key, value)
+    object_id, attribute = attribute_of(entry.rest)
+    record = record_of(codec.split_current(value)[1], RECORDS[attribute])
     yield from _agrees(reads, Space.CURRENT, entry, contents=attribute is not Attribute.DATA)
     if attribute is Attribute.REF and record.parent_id:
         fork = layout.children_prefix(record.parent_project_id, record.parent_id) + layout.id_element(object_id)
         forks.add(fork)
-        yield from _says(reads.get(fork) is None, f"it is not listed under its parent, {record.parent_id}")
+        yield from says(reads.get(fork) is None, f"it is not listed under its parent, {record.parent_id}")
 
 
-def _agrees(reads: Reads, space: Space, entry: _Entry, *, contents: bool = True) -> Iterator[str]:
+def _agrees(reads: Reads, space: Space, entry: Entry, *, contents: bool = True) -> Iterator[str]:
     """The current row is the newest row of its history."""
     version, value = codec.split_current(entry.value)
-    newest = _newest(reads, Cell(space, entry.rest), entry.line)
+    newest = newest_row(reads, Cell(space, entry.rest), entry.line)
     if newest is None:
         yield "it has no history"
     elif newest.version != version:
@@ -254,57 +199,57 @@ def _agrees(reads: Reads, space: Space, entry: _Entry, *, contents: bool = True)
 
 
 def _history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
-    past = _past(key, value)
-    object_id, attribute = _attribute(past.rest)
+    past = past_of(key, value)
+    object_id, attribute = attribute_of(past.rest)
     kinds = (pb.TableHistory,) if attribute is Attribute.DATA else RECORDS[attribute]
-    record = _record(value, kinds, codec.decode_current)
+    record = record_of(value, kinds, codec.decode_current)
     yield from _belongs(reads, past, Space.CURRENT)
     if attribute is Attribute.LIFE:
         yield from _past_life(reads, past, object_id, record)
 
 
-def _belongs(reads: Reads, past: _Past, current: Space) -> Iterator[str]:
+def _belongs(reads: Reads, past: Past, current: Space) -> Iterator[str]:
     """A history row is of a commit of its line, and its cell has a current row that is not older."""
     row = reads.get(Cell(current, past.rest).current_key(past.line))
     if row is None:
         yield "there is no current row for it"
     elif codec.split_current(row)[0] < past.version:
         yield f"the current row is older, of version {codec.split_current(row)[0]}"
-    yield from _says(_event(reads, past.line, past.version) is None, "its line has no commit of its version")
+    yield from says(event_at(reads, past.line, past.version) is None, "its line has no commit of its version")
 
 
 # Lives and names
 
 
-def _past_life(reads: Reads, past: _Past, object_id: str, life: pb.TableReference) -> Iterator[str]:
+def _past_life(reads: Reads, past: Past, object_id: str, life: pb.TableReference) -> Iterator[str]:
     """A life has the row of its name from the commit that gave it, and the name before has one that took it away."""
     own = layout.attribute_cell(object_id, Attribute.LIFE)
-    before = _newest(reads, own, past.line, past.version)
-    old = None if before is None else cast(pb.TableReference, _record(before.value, LIVES, codec.decode_current))
+    before = newest_row(reads, own, past.line, past.version)
+    old = None if before is None else cast(pb.TableReference, record_of(before.value, LIVES, codec.decode_current))
     born = life.create_version or past.version
-    inherited = _at(reads, own, past.line, Version(born)) is None
-    rows = [_newest(reads, cell, past.line, past.version.next()) for cell in _name_cells(object_id, life)]
+    inherited = value_at(reads, own, past.line, Version(born)) is None
+    rows = [newest_row(reads, cell, past.line, past.version.next()) for cell in _name_cells(object_id, life)]
     named = [row.version for row in rows if row is not None and _is_of(row.value, object_id)]
     if (old is None and not inherited) or life.dropped or (old is not None and _moved(old, life)):
-        yield from _says(past.version not in named, f"there is no row of its version for its name, {life.name!r}")
+        yield from says(past.version not in named, f"there is no row of its version for its name, {life.name!r}")
     else:
         # A line that inherits an object and its name has no row until it changes the name.
-        yield from _says(not named and not inherited, f"there is no row for its name, {life.name!r}")
+        yield from says(not named and not inherited, f"there is no row for its name, {life.name!r}")
     if old is not None and _moved(old, life):
-        yield from _says(
+        yield from says(
             _left(reads, past, object_id, old), f"there is no row of its version for the name before, {old.name!r}"
         )
 
 
-def _left(reads: Reads, past: _Past, object_id: str, old: pb.TableReference) -> bool:
+def _left(reads: Reads, past: Past, object_id: str, old: pb.TableReference) -> bool:
     """Whether a name that the object gave up still seems to be its own."""
     cells = _name_cells(object_id, old)
-    if not any(_at(reads, cell, past.line, past.version) for cell in cells):
+    if not any(value_at(reads, cell, past.line, past.version) for cell in cells):
         return True
     for cell in cells:
         before = layout.versions_up_to(cell.history_prefix(past.line), past.version.previous())
         rows = reads.get_range(before, limit=1, reverse=True).entries
-        if rows and _is_of(rows[0][1], object_id) and _at(reads, cell, past.line, past.version) is None:
+        if rows and _is_of(rows[0][1], object_id) and value_at(reads, cell, past.line, past.version) is None:
             return True
     return False
 
@@ -328,57 +273,57 @@ def _is_of(value: bytes, object_id: str) -> bool:
 
 
 def _name(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
-    entry = _entry(key, value)
+    entry = entry_of(key, value)
     version, stored = codec.split_current(value)
-    record = _record(stored, _NAMES)
+    record = record_of(stored, _NAMES)
     yield from _agrees(reads, Space.NAME, entry)
     parent = layout.id_text(entry.rest[:ID_SIZE])
     listing = reads.get(layout.listing_key(entry.line, parent))
-    yield from _says(listing is None or listing[:12] < version, "the listing of its parent is older")
+    yield from says(listing is None or listing[:12] < version, "the listing of its parent is older")
     if record.object_id:
         life = _stored_life(reads, entry.line, record.object_id)
-        yield from _says(not _fits(entry.rest, record, life), f"object {record.object_id} does not have this name")
+        yield from says(not _fits(entry.rest, record, life), f"object {record.object_id} does not have this name")
 
 
 def _name_history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
-    past = _past(key, value)
-    record = _record(value, _NAMES)
+    past = past_of(key, value)
+    record = record_of(value, _NAMES)
     yield from _belongs(reads, past, Space.NAME)
     if record.object_id:
         life = _life_at(reads, past, record.object_id)
-        yield from _says(not _fits(past.rest, record, life), f"object {record.object_id} did not get this name then")
+        yield from says(not _fits(past.rest, record, life), f"object {record.object_id} did not get this name then")
         return
-    before = _newest(reads, Cell(Space.NAME, past.rest), past.line, past.version)
-    holder = "" if before is None else _record(before.value, _NAMES).object_id
+    before = newest_row(reads, Cell(Space.NAME, past.rest), past.line, past.version)
+    holder = "" if before is None else record_of(before.value, _NAMES).object_id
     if holder:
-        yield from _says(_life_at(reads, past, holder) is None, f"object {holder} did not lose this name then")
+        yield from says(_life_at(reads, past, holder) is None, f"object {holder} did not lose this name then")
 
 
 def _dropped(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
-    entry = _entry(key, value)
+    entry = entry_of(key, value)
     yield from _agrees(reads, Space.DROPPED, entry)
     record = _dropped_record(codec.split_current(value)[1])
     if record is not None:
         object_id = layout.id_text(entry.rest[-ID_SIZE:])
         life = _stored_life(reads, entry.line, object_id)
-        yield from _says(not _fits(entry.rest, record, life), f"object {object_id} was not dropped under this name")
+        yield from says(not _fits(entry.rest, record, life), f"object {object_id} was not dropped under this name")
 
 
 def _dropped_history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
-    past = _past(key, value)
+    past = past_of(key, value)
     yield from _belongs(reads, past, Space.DROPPED)
     record = _dropped_record(value)
     object_id = layout.id_text(past.rest[-ID_SIZE:])
     life = _life_at(reads, past, object_id)
     if record is None:
-        yield from _says(life is None, f"object {object_id} did not come back then")
+        yield from says(life is None, f"object {object_id} did not come back then")
     else:
-        yield from _says(not _fits(past.rest, record, life), f"object {object_id} was not dropped then")
+        yield from says(not _fits(past.rest, record, life), f"object {object_id} was not dropped then")
 
 
 def _dropped_record(value: bytes) -> Any:
     """The record of a dropped name; None if nothing is dropped under it."""
-    return None if codec.decode(value) == pb.ObjectName() else _record(value, _DROPPED_NAMES)
+    return None if codec.decode(value) == pb.ObjectName() else record_of(value, _DROPPED_NAMES)
 
 
 def _fits(rest: bytes, record: Any, life: pb.TableReference | None) -> bool:
@@ -400,22 +345,22 @@ def _marks(life: pb.TableReference) -> tuple[bytes, bytes, int]:
 
 def _stored_life(reads: Reads, line: str, object_id: str) -> pb.TableReference | None:
     row = reads.get(layout.attribute_cell(object_id, Attribute.LIFE).current_key(line))
-    return None if row is None else cast(pb.TableReference, _record(codec.split_current(row)[1], LIVES))
+    return None if row is None else cast(pb.TableReference, record_of(codec.split_current(row)[1], LIVES))
 
 
-def _life_at(reads: Reads, past: _Past, object_id: str) -> pb.TableReference | None:
-    value = _at(reads, layout.attribute_cell(object_id, Attribute.LIFE), past.line, past.version)
-    return None if value is None else cast(pb.TableReference, _record(value, LIVES, codec.decode_current))
+def _life_at(reads: Reads, past: Past, object_id: str) -> pb.TableReference | None:
+    value = value_at(reads, layout.attribute_cell(object_id, Attribute.LIFE), past.line, past.version)
+    return None if value is None else cast(pb.TableReference, record_of(value, LIVES, codec.decode_current))
 
 
 def _listing(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     """A listing is as new as the newest name in it."""
     version = Version(value)
-    entry = _entry(key, value)
+    entry = entry_of(key, value)
     prefix = PREFIX[Space.NAME] + layout.id_element(entry.line) + entry.rest
     rows = reads.get_range(layout.prefix_range(prefix)).entries
     newest = max((row[:12] for _, row in rows), default=b"")
-    yield from _says(newest != version, f"it is of version {version}, the newest name of another")
+    yield from says(newest != version, f"it is of version {version}, the newest name of another")
 
 
 # Commits
@@ -423,23 +368,23 @@ def _listing(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
 
 def _commit(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     version, body = codec.split_current(value)
-    record = _record(body, (pb.CatalogCommit,))
-    wrong = _event(reads, record.catalog_id, version) != key[-16:]
-    yield from _says(wrong, f"the log of line {record.catalog_id} does not have it at version {version}")
+    record = record_of(body, (pb.CatalogCommit,))
+    wrong = event_at(reads, record.catalog_id, version) != key[-16:]
+    yield from says(wrong, f"the log of line {record.catalog_id} does not have it at version {version}")
 
 
 def _log(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
-    entry, version = _entry(key, value), layout.key_version(key)
+    entry, version = entry_of(key, value), layout.key_version(key)
     event = layout.id_text(b"\x30" + value)
     [commit] = load_commits(reads, [event])
     if commit is None:
         yield f"it names a commit that is not there, {event}"
         return
     stored, record = commit
-    yield from _says((stored, record.catalog_id) != (version, entry.line), "its commit is of another line or version")
+    yield from says((stored, record.catalog_id) != (version, entry.line), "its commit is of another line or version")
     for object_id in sorted({operation.object_id for operation in record.operations}):
         own = layout.table_commit_prefix(entry.line, object_id) + layout.version_element(version)
-        yield from _says(reads.get(own) is None, f"object {object_id} has no commit of its own for it")
+        yield from says(reads.get(own) is None, f"object {object_id} has no commit of its own for it")
 
 
 class _TableCommits:
@@ -449,15 +394,15 @@ class _TableCommits:
         self._done: dict[bytes, dict[str, list[pb.Operation]]] = {}
 
     def __call__(self, reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
-        entry, version = _entry(key, value), layout.key_version(key)
-        own = _record(value, (pb.TableCommit,))
-        event = _event(reads, entry.line, version)
+        entry, version = entry_of(key, value), layout.key_version(key)
+        own = record_of(value, (pb.TableCommit,))
+        event = event_at(reads, entry.line, version)
         done = None if event is None else self._operations(reads, event)
         if done is None:
             yield "its line has no commit of its version"
             return
         expected = done.get(layout.id_text(entry.rest[:ID_SIZE]))
-        yield from _says(list(own.operation) != expected, "its operations are not those of the commit")
+        yield from says(list(own.operation) != expected, "its operations are not those of the commit")
 
     def _operations(self, reads: Reads, event: bytes) -> dict[str, list[pb.Operation]] | None:
         if event not in self._done:
@@ -476,7 +421,7 @@ def _operations(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     operations_part(value)
     row = reads.get(layout.commit_key(layout.id_text(key[2 : 2 + ID_SIZE])))
     parts = 0 if row is None else stored_commit(row).record.operation_parts
-    yield from _says(unpack(key)[2] >= parts, "its commit has fewer parts")
+    yield from says(unpack(key)[2] >= parts, "its commit has fewer parts")
 
 
 # Branches
@@ -484,30 +429,10 @@ def _operations(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
 
 def _child(reads: Reads, key: bytes, value: bytes, *, listed: set[bytes]) -> Iterator[str]:
     listed.add(key)
-    yield from _says(value != b"", "it has a value")
+    yield from says(value != b"", "it has a value")
 
 
 def _strays(reads: Reads, keys: list[bytes]) -> list[str]:
     values = reads.get_many(keys)
     still = [key for key, value in zip(keys, values, strict=True) if value is not None]
     return [_about(Space.CHILDREN, key, "no branch has this parent") for key in still]
-
-
-# What belongs to a table
-
-
-def _allocator(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
-    yield from _says(bodies.next_id(value) < 2, "it has never given out an id")
-
-
-def _body(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
-    _, table, kind, body_id, part = unpack(key)
-    prefix = layout.body_prefix(str(table), kind, body_id)
-    following, _ = bodies.part_of(value)
-    if part > 0:
-        yield from _says(reads.get(prefix + pack_element(part - 1)) is None, f"part {part - 1} is missing")
-    after = reads.get(prefix + pack_element(part + 1))
-    if after is None:
-        yield from _says(following > 0, f"part {part + 1} is missing")
-    else:
-        yield from _says(bodies.part_of(after)[0] != following - 1, f"part {part + 1} is of another body")

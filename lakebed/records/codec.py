@@ -45,6 +45,8 @@ TYPES: dict[int, type[Message]] = {
     102: pb.TableSpec,
     103: pb.TableSortOrder,
     104: pb.ViewText,
+    105: pb.TableCheckpoint,
+    106: pb.CheckpointIntent,
 }
 NUMBERS = {message: number for number, message in TYPES.items()}
 

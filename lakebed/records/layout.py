@@ -1,4 +1,4 @@
-"""The keys of a lake, as tuples in FoundationDB's encoding. `line`, `object`, `parent`, `event`, `table` are UUIDs.
+"""The keys of a lake, as tuples in FoundationDB's encoding. `line`, `object`, `parent`, `event`, `table`, … are UUIDs.
 
     (0)                                             -> lake record
     (1, line, object, attribute)                    -> version ‖ current record
@@ -15,6 +15,8 @@
     (12, table, kind)                               -> the next id to give out
     (13, table, kind, id, part)                     -> a part of an immutable body
     (14, event, part)                               -> operations of a commit that did not fit into its record
+    (15, line, partition, version)                  -> checkpoint of the partition's data at that version
+    (16, line, partition, intent)                   -> files of a checkpoint that is being written
 
 Every value but those of 7, 9, 11 is a record in the form of `codec`, or framed like one (12, 13: `bodies`).
 """
@@ -47,6 +49,8 @@ class Space(IntEnum):
     ALLOCATOR = 12
     BODY = 13
     OPERATIONS = 14
+    CHECKPOINT = 15
+    INTENT = 16
 
 
 class Attribute(IntEnum):
@@ -192,3 +196,11 @@ def allocator_key(table: str, kind: str) -> bytes:
 
 def body_prefix(table: str, kind: str, body_id: int) -> bytes:
     return PREFIX[Space.BODY] + id_element(table) + pack_element(kind) + pack_element(body_id)
+
+
+def checkpoint_prefix(line: str, partition: str) -> bytes:
+    return PREFIX[Space.CHECKPOINT] + id_element(line) + id_element(partition)
+
+
+def intent_key(line: str, partition: str, intent: str) -> bytes:
+    return PREFIX[Space.INTENT] + id_element(line) + id_element(partition) + id_element(intent)

@@ -809,3 +809,56 @@ class ViewText(_message.Message):
     sql: _containers.ScalarMap[str, str]
     schema_id: int
     def __init__(self, sql: _Optional[_Mapping[str, str]] = ..., schema_id: _Optional[int] = ...) -> None: ...
+
+class EntryLocation(_message.Message):
+    __slots__ = ("key", "offset", "length", "raw_length", "shared")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    RAW_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    SHARED_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    offset: int
+    length: int
+    raw_length: int
+    shared: bool
+    def __init__(self, key: _Optional[str] = ..., offset: _Optional[int] = ..., length: _Optional[int] = ..., raw_length: _Optional[int] = ..., shared: _Optional[bool] = ...) -> None: ...
+
+class TableCheckpoint(_message.Message):
+    __slots__ = ("table_id", "snapshot_id", "sequence_number", "schema_id", "top", "top_list", "counts", "last_row_id", "written_ms")
+    class CountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    TABLE_ID_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    SCHEMA_ID_FIELD_NUMBER: _ClassVar[int]
+    TOP_FIELD_NUMBER: _ClassVar[int]
+    TOP_LIST_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_FIELD_NUMBER: _ClassVar[int]
+    LAST_ROW_ID_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_MS_FIELD_NUMBER: _ClassVar[int]
+    table_id: str
+    snapshot_id: int
+    sequence_number: int
+    schema_id: int
+    top: EntryLocation
+    top_list: bytes
+    counts: _containers.ScalarMap[str, int]
+    last_row_id: int
+    written_ms: int
+    def __init__(self, table_id: _Optional[str] = ..., snapshot_id: _Optional[int] = ..., sequence_number: _Optional[int] = ..., schema_id: _Optional[int] = ..., top: _Optional[_Union[EntryLocation, _Mapping]] = ..., top_list: _Optional[bytes] = ..., counts: _Optional[_Mapping[str, int]] = ..., last_row_id: _Optional[int] = ..., written_ms: _Optional[int] = ...) -> None: ...
+
+class CheckpointIntent(_message.Message):
+    __slots__ = ("paths", "begun_ms", "abandoned")
+    PATHS_FIELD_NUMBER: _ClassVar[int]
+    BEGUN_MS_FIELD_NUMBER: _ClassVar[int]
+    ABANDONED_FIELD_NUMBER: _ClassVar[int]
+    paths: _containers.RepeatedScalarFieldContainer[str]
+    begun_ms: int
+    abandoned: bool
+    def __init__(self, paths: _Optional[_Iterable[str]] = ..., begun_ms: _Optional[int] = ..., abandoned: _Optional[bool] = ...) -> None: ...

@@ -10,6 +10,7 @@ import pytest
 
 from lakebed.metastore.metastore import Metastore
 from lakebed.testing.metastore_branches import BranchesSuite
+from lakebed.testing.metastore_checkpoints import CheckpointsSuite
 from lakebed.testing.metastore_commits import CommitsSuite
 from lakebed.testing.metastore_data import DataSuite
 from lakebed.testing.metastore_erasure import ErasureSuite
@@ -22,7 +23,16 @@ from lakebed.testing.metastore_writer import Writer, picture, trunk
 
 
 class MetastoreSuite(
-    NamesSuite, LivesSuite, ReadsSuite, BranchesSuite, PagesSuite, CommitsSuite, DataSuite, RefusalsSuite, ErasureSuite
+    NamesSuite,
+    LivesSuite,
+    ReadsSuite,
+    BranchesSuite,
+    PagesSuite,
+    CommitsSuite,
+    DataSuite,
+    CheckpointsSuite,
+    RefusalsSuite,
+    ErasureSuite,
 ):
     @pytest.fixture
     def reopen(self) -> Callable[[], Metastore] | None:

@@ -47,7 +47,7 @@ def check_arguments(change: Change) -> None:
         if not isinstance(record, RECORDS.get(attribute, ())):
             raise Invalid(f"this can't be written as {attribute.name}", subject=object_id, found=type(record).__name__)
     for text in (change.message, change.author, change.project):
-        _check_text(text)
+        check_text(text)
     for operation in change.operations:
         _check_operation(operation)
     partitions = sorted(data.partition for data in change.data)
@@ -73,7 +73,7 @@ def _check_operation(operation: Operation) -> None:
         raise Invalid("a count is beyond 64 bits", subject=operation.object_id)
 
 
-def _check_text(text: str) -> None:
+def check_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -8,7 +8,7 @@ from lakebed.metastore.metastore import TOMBSTONE, Metastore
 from lakebed.metastore.objects import life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
-from lakebed.testing.metastore_writer import RECORDS, Writer, all_pages, picture, root_partition, trunk
+from lakebed.testing.metastore_writer import RECORDS, Writer, all_pages, checkpoint_of, picture, root_partition, trunk
 
 NAMES = ("n", "t", "u")
 
@@ -54,6 +54,49 @@ class ErasureSuite:
         assert metastore.allocate(table, "row") == 1, "its allocators are gone too"
         assert all_pages(writer.reader().history, table, Attribute.LIFE) == lives
         assert all_pages(writer.reader().log) == log
+
+    @pytest.mark.parametrize("changes", [1, 60])
+    def test_the_checkpoints_of_an_erased_partition_go_and_its_intents_stay(
+        self, metastore: Metastore, changes: int
+    ) -> None:
+        """An intent names files that somebody may yet write: whoever deletes those ends it."""
+        writer = Writer(metastore, trunk())
+        table, kept = filled(writer, "t", changes), filled(writer, "u", 1)
+        branch = writer.fork()
+        branch.append(table)
+        for one, name in ((writer, table), (writer, kept), (branch, table)):
+            for version in one.deltas(name):
+                one.checkpoint(name, version)
+        intent = metastore.begin_checkpoint(writer.line.id, root_partition(table), ["a"])
+        [last, *_] = deltas = writer.deltas(table)
+        purge(writer, table)
+        metastore.erase(writer.line.id, [table, root_partition(table)], bodies_of=[table])
+        assert metastore.checkpoints(writer.line.id, root_partition(table)) == []
+        assert writer.reader(last).checkpoint(root_partition(table)) is None
+        assert len(metastore.checkpoints(branch.line.id, root_partition(table))) == 1
+        assert len(metastore.checkpoints(writer.line.id, root_partition(kept))) == 1
+        record = checkpoint_of(deltas[last])
+        for named in (None, intent):
+            with pytest.raises(Invalid):
+                metastore.put_checkpoint(writer.line.id, root_partition(table), last, record, named)
+        assert [one.intent for one in metastore.unfinished_checkpoints(0)] == [intent]
+
+    def test_the_checkpoints_of_an_erased_line_go_with_it(self, metastore: Metastore) -> None:
+        refs, writer = Writer(metastore, trunk()), Writer(metastore, trunk())
+        table = filled(writer, "t")
+        branch = writer.fork()
+        deltas = [branch.append(table).version for _ in range(3)]
+        refs.commit(lives={branch.line.id: life(pb.BRANCH, refs.line.top, "dev")})
+        records = [branch.checkpoint(table, version) for version in deltas]
+        [first, *_] = writer.deltas(table)
+        writer.checkpoint(table, first)
+        purge(refs, branch.line.id)
+        metastore.erase_line(branch.line.id)
+        assert metastore.checkpoints(branch.line.id, root_partition(table)) == []
+        with pytest.raises(Invalid):
+            metastore.put_checkpoint(branch.line.id, root_partition(table), deltas[0], records[0])
+        found = branch.reader().checkpoint(root_partition(table))
+        assert found is not None and (found.version, found.line) == (first, writer.line.id)
 
     def test_the_names_of_an_erased_object_still_lead_to_it_as_of_then(self, metastore: Metastore) -> None:
         writer = Writer(metastore, trunk())

@@ -22,6 +22,7 @@ from lakebed.metastore.change import (
     NameRead,
     Operation,
     Read,
+    State,
 )
 from lakebed.metastore.line import Line
 from lakebed.metastore.metastore import Metastore
@@ -30,7 +31,7 @@ from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
 from lakebed.testing.metastore_model import ModelMetastore
-from lakebed.testing.metastore_writer import RECORDS, appending, picture, root_partition
+from lakebed.testing.metastore_writer import RECORDS, appending, checkpoint_of, picture, plain, root_partition
 
 NAMES = ("a", "A", "b", "ß", "SS")
 ATTRIBUTES = (Attribute.LIFE, Attribute.PROPERTIES, Attribute.SCHEMA)
@@ -80,7 +81,24 @@ class _Side:
 
     def picture(self, line: int, number: int, ids: list[str], limit: int) -> dict[str, object]:
         reader = self.metastore.reader(self.lines[line], self.versions[number])
-        return picture(reader, ids, NAMES, self.number, attributes=ATTRIBUTES, limit=limit)
+        shown = picture(reader, ids, NAMES, self.number, attributes=ATTRIBUTES, limit=limit)
+        return shown | {"checkpoints": {one: self._checkpoint(reader.checkpoint(root_partition(one))) for one in ids}}
+
+    def _checkpoint(self, found: State | None) -> object:
+        return None if found is None else (plain(found.record), self.number(found.version), found.line)
+
+    def put_checkpoint(self, line: int, number: int, table: str, place: int, files: int) -> object:
+        """Put one of the line's deltas as it sees them, inherited ones too; the kind of error, if any."""
+        at = self.lines[line]
+        deltas = self.metastore.reader(at, self.versions[number]).history(root_partition(table), Attribute.DATA).items
+        if not deltas:
+            return "no data"
+        delta = deltas[place % len(deltas)]
+        try:
+            self.metastore.put_checkpoint(at.id, root_partition(table), delta.version, checkpoint_of(delta, files))
+        except LakebedError as error:
+            return error.kind
+        return "put", self.number(delta.version)
 
 
 class MetastoreMachine(RuleBasedStateMachine):
@@ -223,6 +241,23 @@ class MetastoreMachine(RuleBasedStateMachine):
         operations = tuple(Operation("insert", table, counts={"rows": rows}) for table in tables)
         data = tuple(appending(table, rows) for table in tables)
         self.both(line, age, lambda *_: {"data": data}, reads=reads, operations=operations)
+
+    @rule(line=lines, thing=objects, place=st.integers(0, 5), files=st.integers(1, 3), age=ages)
+    def checkpoint(self, line: int, thing: int, place: int, files: int, age: int) -> None:
+        line %= len(self.sides[0].lines)
+        number = max(0, len(self.sides[0].versions) - 1 - age)
+        real, model = (side.put_checkpoint(line, number, self.object(thing), place, files) for side in self.sides)
+        assert real == model
+        self.touched = line
+
+    @rule(line=lines, thing=objects, place=st.integers(0, 2))
+    def drop_checkpoint(self, line: int, thing: int, place: int) -> None:
+        line, partition = line % len(self.sides[0].lines), root_partition(self.object(thing))
+        for side in self.sides:
+            own = side.metastore.checkpoints(side.lines[line].id, partition)
+            if own:
+                side.metastore.drop_checkpoint(side.lines[line].id, partition, own[place % len(own)].version)
+        self.touched = line
 
     @rule(
         line=lines,

@@ -3,10 +3,10 @@
     (line, object, attribute) -> every state that it had, oldest first
     line                      -> its commits, oldest first
 
-Nothing else is kept. Names, listings and dropped names are worked out from the lives each time somebody asks.
+Nothing else is kept but checkpoints. Names, listings and dropped names are worked out from the lives each time somebody
+asks.
 """
 
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from lakebed.metastore.change import (
     State,
 )
 from lakebed.metastore.line import Line
-from lakebed.metastore.metastore import TOMBSTONE, Child, Dropped, Metastore, Reader
+from lakebed.metastore.metastore import TOMBSTONE, Child, Dropped, Reader
 from lakebed.metastore.objects import CONTAINERS, new_id, type_name
 from lakebed.metastore.pages import Page, Question, check_limit
 from lakebed.records import codec
@@ -41,6 +41,7 @@ from lakebed.records.names import folded
 from lakebed.store import Version
 from lakebed.store.version import ZERO
 from lakebed.testing.metastore_arguments import check_arguments, check_ids, check_size
+from lakebed.testing.metastore_checkpoint_model import CheckpointModel
 
 T = TypeVar("T")
 Name = tuple[str, str]  # parent, folded name
@@ -119,8 +120,9 @@ class _Tree:
             object_id = self.lives[object_id].container_id
 
 
-class ModelMetastore(Metastore):
+class ModelMetastore(CheckpointModel):
     def __init__(self) -> None:
+        super().__init__()
         self.lake_id = new_id()
         self.format_version = 1
         self.states: dict[tuple[str, str, Attribute], list[State]] = defaultdict(list)
@@ -130,7 +132,6 @@ class ModelMetastore(Metastore):
         self._times: list[int] = []  # of versions 1, 2, …
         self._next_ids: dict[tuple[str, str], int] = defaultdict(lambda: 1)
         self._bodies: dict[tuple[str, str, int], bytes] = {}
-        self._lock = threading.RLock()
         self._tick()
 
     # Versions
@@ -276,6 +277,7 @@ class ModelMetastore(Metastore):
             for one, object_id, attribute in list(self.states):
                 if one == line and object_id in objects and attribute is not Attribute.LIFE:
                     del self.states[one, object_id, attribute]
+            self.erase_checkpoints(line, objects)
             for body in [one for one in self._bodies if one[0] in bodies_of and one[1] != TOMBSTONE]:
                 del self._bodies[body]
             for kind in [one for one in self._next_ids if one[0] in bodies_of]:
@@ -287,6 +289,7 @@ class ModelMetastore(Metastore):
         with self._lock:
             for unit in [one for one in self.states if one[0] == line]:
                 del self.states[unit]
+            self.erase_checkpoints(line, None)
             self.objects[line].clear()
             self.logs[line] = [replace(entry, names=frozenset()) for entry in self.logs[line]]
             self._tick()
@@ -398,6 +401,9 @@ class ModelReader(Reader):
             return [_copied_state(one) for one in tree.states(object_id, attribute) if one.version > (since or ZERO)]
 
         return self._page(("history", object_id, attribute, since), limit, token, states)
+
+    def checkpoint(self, partition: str) -> State | None:
+        return self._model.nearest_checkpoint(self.line.sight(self.version), partition)
 
     def log(
         self,

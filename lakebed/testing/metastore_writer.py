@@ -119,7 +119,18 @@ class Writer:
         operations = (Operation("insert", table, counts={"rows": rows}),)
         return self.commit(data=(appending(table, rows),), operations=operations, **parts)
 
+    def checkpoint(self, table: str, version: Version, files: int = 1, intent: str | None = None) -> pb.TableCheckpoint:
+        """Put a checkpoint of the line's own delta of this version."""
+        record = checkpoint_of(self.deltas(table)[version], files)
+        self.metastore.put_checkpoint(self.line.id, root_partition(table), version, record, intent)
+        return record
+
     # Looking
+
+    def deltas(self, table: str) -> dict[Version, State]:
+        """The line's own deltas of a table."""
+        found = all_pages(self.reader().history, root_partition(table), Attribute.DATA)
+        return {state.version: state for state in found if state.line == self.line.id}
 
     def names(self, parent: str | None = None, version: Version | None = None) -> dict[str, str]:
         """The children of a parent: name to id."""
@@ -155,6 +166,14 @@ def appending(table: str, rows: int = 1) -> DataChange:
         return record
 
     return DataChange(table, root_partition(table), fold, {"snapshot": 1, "row": rows})
+
+
+def checkpoint_of(delta: State, files: int = 1) -> pb.TableCheckpoint:
+    """A checkpoint that stands for a delta; `files` tells one from another."""
+    of = cast(pb.TableHistory, delta.record)
+    return pb.TableCheckpoint(
+        snapshot_id=of.snapshot_id, sequence_number=of.sequence_number, counts={"files": files, "rows": total(delta)}
+    )
 
 
 def total(state: State | None) -> int:

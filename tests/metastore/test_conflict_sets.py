@@ -161,3 +161,45 @@ def test_a_property_change_writes_its_own_two_rows_and_the_log(store, writer):
         writer.write(table, attribute, 1)
         [commit] = store.commits
         assert len(commit.written.keys) == (6 if attribute is Attribute.REF else 5)
+
+
+CHECKPOINTS = ["begin", "put", "put with an intent", "put again", "abandon", "end", "drop"]
+
+
+@pytest.mark.parametrize("step", CHECKPOINTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_commit_meets_what_is_done_to_a_checkpoint(store, writer, kind, step):
+    """Of the same table, on its line and on a branch: neither makes the other run again."""
+    namespace = writer.namespace("n")
+    table, dropped = place(writer, namespace, "a")
+    version, partition = writer.append(table).version, root_partition(table)
+    metastore, line = writer.metastore, writer.line.id
+    intent = metastore.begin_checkpoint(line, partition, ["a"])
+    if step in ("put again", "drop"):
+        writer.checkpoint(table, version)
+    steps = {
+        "begin": lambda: metastore.begin_checkpoint(line, partition, ["b"]),
+        "put": lambda: writer.checkpoint(table, version),
+        "put with an intent": lambda: writer.checkpoint(table, version, intent=intent),
+        "put again": lambda: writer.checkpoint(table, version, files=2),
+        "abandon": lambda: metastore.abandon_checkpoint(intent),
+        "end": lambda: metastore.end_checkpoint(intent),
+        "drop": lambda: metastore.drop_checkpoint(line, partition, version),
+    }
+    branch = writer.fork()
+    store.commits.clear()
+    steps[step]()
+    for one in (writer, branch):
+        everything(one, namespace, table, dropped, "new")[kind]()
+    done, *commits = store.commits
+    assert len(commits) == 2
+    assert not any(done.meets(commit) for commit in commits)
+
+
+def test_two_checkpoints_of_one_place_meet_and_those_of_two_places_do_not(store, writer):
+    table = writer.table("t")
+    versions = [writer.append(table).version for _ in range(2)]
+    assert meet(store, lambda: writer.checkpoint(table, versions[0]), lambda: writer.checkpoint(table, versions[0], 2))
+    assert not meet(
+        store, lambda: writer.checkpoint(table, versions[0], 3), lambda: writer.checkpoint(table, versions[1])
+    )

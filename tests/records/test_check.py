@@ -60,7 +60,9 @@ def described(writer, table):
     for number in (1, 2):
         for attribute in set(Attribute) - {Attribute.LIFE, Attribute.DATA, Attribute.REF, Attribute.PARTITION}:
             writer.write(table, attribute, number)
-        writer.append(table, 10)
+        version = writer.append(table, 10).version
+    writer.checkpoint(table, version)
+    writer.metastore.begin_checkpoint(writer.line.id, root_partition(table), ["metadata/a"])
     writer.metastore.allocate(table, "field", 300)
     writer.commit(bodies={(table, "schema", 1): bytes(2 * bodies.PART_BYTES + 1), (table, "schema", 2): b"short"})
 
@@ -243,7 +245,7 @@ def copied_to_another_line(key, value):
 
 
 EVERYWHERE = [deleted, flipped, flipped_at_the_front, cut_off, emptied]
-STAMPED = [space for space in Space if Space.CURRENT <= space <= Space.TABLE_COMMIT]
+STAMPED = [*(space for space in Space if Space.CURRENT <= space <= Space.TABLE_COMMIT), Space.CHECKPOINT]
 LINED = [space for space in STAMPED if space is not Space.COMMIT]
 FRAMED = [space for space in Space if space not in (Space.LISTING, Space.LOG, Space.CHILDREN)]
 
@@ -259,6 +261,8 @@ DAMAGES = [
 UNPROVABLE = {
     (Space.ALLOCATOR, deleted): lambda store, key: True,  # a table that has given out no id has no row
     (Space.BODY, deleted): lambda store, key: unpack(key)[3] == 2,  # a body of one part, which is gone as a whole
+    (Space.CHECKPOINT, deleted): lambda store, key: True,  # then readers go further back
+    (Space.INTENT, deleted): lambda store, key: True,
     (Space.HISTORY, deleted): lambda store, key: not is_newest(store, key) and unpack(key)[3] != Attribute.LIFE,
 }
 
@@ -414,6 +418,41 @@ def test_a_part_of_another_body_is_found(store):
     first, _, last = [(key, value) for key, value in rows(store, Space.BODY) if unpack(key)[3] == 1]
     problems = problems_after(store, {first[0]: last[1]})
     assert any("part 1 is of another body" in problem for problem in problems)
+
+
+def test_a_checkpoint_without_its_delta_is_found(store):
+    """An older delta that is gone is known to nobody else."""
+    key, _ = rows(store, Space.CHECKPOINT)[0]
+    _, line, partition, version = unpack(key)
+    data = layout.attribute_cell(str(partition), Attribute.DATA)
+    problems = problems_after(store, {data.history_prefix(str(line)) + layout.version_element(version): None})
+    about = f"checkpoint row ({line}, {partition}, {version}): its partition has no data of its version"
+    assert about in problems
+
+
+@pytest.mark.parametrize("field", ["snapshot_id", "sequence_number"])
+def test_a_checkpoint_of_another_snapshot_is_found(store, field):
+    key, value = rows(store, Space.CHECKPOINT)[0]
+    record = codec.decode(value)
+    setattr(record, field, getattr(record, field) + 1)
+    [problem] = problems_after(store, {key: codec.encode(record)})
+    assert problem.startswith("checkpoint row") and "the data of snapshot 2" in problem
+
+
+def test_the_checkpoints_of_a_purged_branch_do_not_matter():
+    store = MemoryStore()
+    metastore = RecordsMetastore(store)
+    writer = Writer(metastore, trunk())
+    refs, dev = Writer(metastore, Line(new_id(), writer.line.top)), writer.fork()
+    register(refs, dev, "dev", writer.line.id)
+    table = dev.table("t")
+    dev.checkpoint(table, dev.append(table).version)
+    refs.drop(dev.line.id)
+    history = layout.prefix_range(PREFIX[Space.HISTORY] + layout.id_element(dev.line.id))
+    store.run(lambda transaction: transaction.clear_range(history))
+    assert any(problem.startswith("checkpoint row") for problem in check(store))
+    refs.alter("purge", dev.line.id, drop_type=pb.PURGED)
+    assert check(store) == []
 
 
 def test_an_unknown_attribute_is_found_and_the_check_goes_on(store):

@@ -121,7 +121,7 @@ def test_a_history_record_has_the_golden_bytes_and_is_read_as_its_current_type(c
 def test_the_golden_file_has_every_type_and_no_other():
     assert set(GOLDEN["values"]) == {name(kind) for kind in codec.TYPES.values()}
     assert set(GOLDEN["histories"]) == {name(kind) for kind in codec.HISTORIES}
-    assert len(codec.TYPES) == 20 + 4
+    assert len(codec.TYPES) == 20 + 6
     assert list(codec.TYPES)[:20] == list(range(1, 21))
 
 

@@ -46,6 +46,8 @@ KEYS = {
     "allocator": (layout.allocator_key(OBJECT, "field"), (12, object_id, "field")),
     "body": (layout.body_prefix(OBJECT, "schema", 3) + pack((0,)), (13, object_id, "schema", 3, 0)),
     "operations": (layout.operations_prefix(EVENT) + pack((0,)), (14, event, 0)),
+    "checkpoint": (layout.checkpoint_prefix(LINE, OBJECT) + at_version, (15, line, object_id, VERSION)),
+    "intent": (layout.intent_key(LINE, OBJECT, EVENT), (16, line, object_id, event)),
 }
 
 versions = st.binary(min_size=12, max_size=12).map(Version)
@@ -90,6 +92,8 @@ def test_the_numbers_of_spaces_and_attributes_are_the_format():
         "ALLOCATOR": 12,
         "BODY": 13,
         "OPERATIONS": 14,
+        "CHECKPOINT": 15,
+        "INTENT": 16,
     }
     assert {attribute.name: int(attribute) for attribute in Attribute} == {
         "LIFE": 1,

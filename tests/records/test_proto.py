@@ -9,6 +9,7 @@ from google.protobuf.descriptor import FieldDescriptor as Field
 
 from lakebed.records import codec
 from lakebed.records import records_pb2 as pb
+from lakebed.table import manifest_pb2
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -129,6 +130,17 @@ def test_every_single_field_knows_whether_it_was_set():
     """Absent and empty are different: proto3's plain fields would not tell."""
     for message in pb.DESCRIPTOR.message_types_by_name.values():
         assert [field.name for field in message.fields if not field.is_repeated and not field.has_presence] == []
+
+
+def test_a_location_has_the_bytes_of_one_in_a_manifest():
+    """The layers do not know each other: what one writes, the other reads."""
+    ours, theirs = pb.EntryLocation, manifest_pb2.EntryLocation
+    assert [(field.name, field.number, field.type) for field in ours.DESCRIPTOR.fields] == [
+        (field.name, field.number, field.type) for field in theirs.DESCRIPTOR.fields
+    ]
+    parts = {"key": "metadata/é", "offset": 2**32 - 1, "length": 7, "raw_length": 9, "shared": True}
+    assert theirs.FromString(ours(**parts).SerializeToString()) == theirs(**parts)
+    assert ours.FromString(theirs(**parts).SerializeToString()) == ours(**parts)
 
 
 def test_the_generated_code_is_current(tmp_path):

@@ -36,7 +36,11 @@ DeleteFailures = list[DeleteFailure]
 
 
 class Files(ABC):
-    """Whole files under relative paths; safe for many threads and processes, and can be pickled."""
+    """Whole files under relative paths; safe for many threads and processes, and can be pickled.
+
+    What only reads (`location`, `read`, `read_ranges`, `head`, `size`, `exists`, `sync`) also takes the URL of a file
+    outside the root, as `path_of` gives it.
+    """
 
     @property
     @abstractmethod
@@ -46,6 +50,13 @@ class Files(ABC):
     @abstractmethod
     def location(self, path: str) -> str:
         """The address under which Spark, DuckDB or pyarrow open the file."""
+
+    @abstractmethod
+    def path_of(self, location: str) -> str:
+        """The path of a file, there or not, that is named by its address: relative below the root, else a URL.
+
+        An address is a URL, or a path as this process would open it. `Invalid` for one that can't be read from here.
+        """
 
     @abstractmethod
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:

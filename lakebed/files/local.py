@@ -10,10 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lakebed.errors import LakebedError
+from lakebed.errors import Invalid, LakebedError
 from lakebed.files.durable import make_folders, opened, sync_file, sync_folder, write_whole
 from lakebed.files.files import Contents, Data, DeleteFailure, DeleteFailures, FileInfo, Files, pieces
 from lakebed.files.listing import info, sweep, walk
+from lakebed.files.outside import check_inside, decoded, find, folders_above, full_path, is_outside, url_of
 from lakebed.files.paths import TEMPORARY, check_path, check_prefix
 from lakebed.files.ranges import read_range
 from lakebed.files.refusal import (
@@ -53,7 +54,15 @@ class LocalFiles(Files):
 
     def location(self, path: str) -> str:
         """The absolute path, unquoted."""
-        return f"{self.root}/{check_path(path)}"
+        return full_path(path) if is_outside(path) else f"{self.root}/{check_path(path)}"
+
+    def path_of(self, location: str) -> str:
+        if not location or "\0" in location:
+            raise Invalid("this names no file", subject=ascii(location), expected="a path or a URL")
+        # Without links: a file that can be reached on two ways is one file.
+        full = os.path.realpath(decoded(location) if is_outside(location) else location)
+        inside = full.startswith(f"{self.root}/")
+        return check_path(full[len(self.root) + 1 :]) if inside else url_of(full)
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         with self._opened(path) as (descriptor, size):
@@ -124,13 +133,14 @@ class LocalFiles(Files):
 
     def sync(self, paths: Iterable[str]) -> None:
         files = {path: self._find(path)[0] for path in paths}
-        folders = {folder for path in files for folder in _folders_of(path)}
+        folders = {folder for path in files if not is_outside(path) for folder in _folders_of(path)}
         for path, full in files.items():
             with refusals(path, refused_sync):
                 sync_file(full)
         for folder in sorted(folders, key=len, reverse=True):
             with refusals(folder or self.root, refused_sync):
                 sync_folder(f"{self.root}/{folder}")
+        _sync_outside([full for path, full in files.items() if is_outside(path)])
 
     def sweep_temporaries(self, older_than_seconds: float) -> int:
         if older_than_seconds < 0:
@@ -139,6 +149,7 @@ class LocalFiles(Files):
 
     def _look(self, path: str) -> tuple[str, os.stat_result | None]:
         """The full path and what is there; `Invalid` if a link is on the way."""
+        check_inside(path)
         full, found = self.root, None
         for part in check_path(path).split("/"):
             full = f"{full}/{part}"
@@ -154,6 +165,8 @@ class LocalFiles(Files):
         return full, found
 
     def _find(self, path: str) -> tuple[str, os.stat_result]:
+        if is_outside(path):
+            return find(path)
         full, found = self._look(path)
         if found is None or not stat.S_ISREG(found.st_mode):
             raise absent(path, f"{'nothing' if found is None else 'no plain file'} at {full}")
@@ -250,6 +263,13 @@ def _sync_change(full: str, path: str) -> None:
         sync_folder(os.path.dirname(full))
     except OSError as error:
         raise unknown(error, path) from error
+
+
+def _sync_outside(files: Sequence[str]) -> None:
+    for folder in sorted({one for full in files for one in folders_above(full)}, key=len, reverse=True):
+        with refusals(folder, refused_sync), suppress(PermissionError):
+            # A folder that this user may not even list was there long before the file that it may read.
+            sync_folder(folder)
 
 
 def _folders_of(path: str) -> Iterator[str]:

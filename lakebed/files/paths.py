@@ -48,6 +48,11 @@ def part_flaw(part: str) -> str | None:
     return None
 
 
+def part_is_plain(part: str) -> bool:
+    """Whether every character of a part means the same wherever it is read."""
+    return _FORBIDDEN.search(part) is None
+
+
 def _flaw(path: str) -> str | None:
     for part in path.split("/"):
         if (flaw := part_flaw(part)) is not None:

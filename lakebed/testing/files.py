@@ -13,6 +13,23 @@ from hypothesis import strategies as st
 from lakebed.errors import AlreadyExists, Corrupt, Invalid, LakebedError, NotFound
 from lakebed.files import FileInfo, Files
 
+BAD_URLS = {
+    "is of another machine": "file://host/a",
+    "is of another place": "s3://bucket/a",
+    "is relative": "file://a",
+    "has two slashes": "file:///a//b",
+    "has dots": "file:///a/../b",
+    "has quoted dots": "file:///a/%2e%2e/b",
+    "has a dot part": "file:///a/./b",
+    "ends with a slash": "file:///a/",
+    "is the root of all": "file:///",
+    "has a NUL": "file:///a%00b",
+    "has a newline": "file:///a%0Ab",
+    "is not Unicode": "file:///a%80b",
+    "has a space": "file:///a b",
+    "quotes too much": "file:///%61",
+    "quotes in small letters": "file:///a%2cb",
+}
 BAD_PATHS = {
     "empty": "",
     "absolute": "/a",
@@ -60,6 +77,10 @@ def one_or_folder(paths: set[str]) -> set[str]:
 
 def paths_of(found: Iterator[FileInfo]) -> list[str]:
     return [info.path for info in found]
+
+
+Outside = Callable[[str, bytes], str]
+"""Puts a file outside the root, at this place of an empty folder, and answers its address."""
 
 
 class FilesSuite:
@@ -187,6 +208,64 @@ class FilesSuite:
         failures = files.delete_many(["a", "../c", "absent", "b/1", "b/2"])
         assert [(failure.path, failure.error.kind) for failure in failures] == [("../c", "invalid")]
         assert paths_of(files.list()) == ["c"]
+
+    @pytest.mark.parametrize("call", CALLS)
+    @pytest.mark.parametrize("path", BAD_URLS.values(), ids=BAD_URLS.keys())
+    def test_a_bad_url_is_refused_by_every_call(self, files: Files, call: str, path: str) -> None:
+        with pytest.raises(Invalid) as caught:
+            CALLS[call](files, path)
+        assert caught.value.advice
+        str(caught.value).encode()
+
+    @pytest.mark.parametrize("name", ["a.parquet", "a b/c d", "100%/%41", "ünï/\U0001f30a", "#a?b=c&d", "[a]{b}*"])
+    def test_a_file_outside_is_read_by_its_url(self, files: Files, outside: Outside, name: str) -> None:
+        address = outside(name, b"0123456789")
+        path = files.path_of(address)
+        assert path.isascii()
+        assert "://" in path
+        assert files.read(path) == b"0123456789"
+        assert files.read(path, 3, 4) == b"3456"
+        assert files.read_ranges(path, [(8, 2), (0, 1)]) == [b"89", b"0"]
+        assert (files.head(path).path, files.head(path).size, files.size(path)) == (path, 10, 10)
+        assert files.exists(path)
+        assert files.location(path) == address
+        assert files.path_of(path) == files.path_of(files.location(path)) == path
+        files.sync([path, path])
+        with pytest.raises(Corrupt):
+            files.read(path, 0, 11)
+        assert paths_of(files.list()) == []
+
+    def test_a_file_outside_that_is_not_there_is_not_found(self, files: Files, outside: Outside) -> None:
+        path = files.path_of(outside("folder/file", b"x"))
+        for absent in (f"{path}2", f"{path}/below", path.rpartition("/")[0]):
+            assert not files.exists(absent)
+            for call in ("read", "read_ranges", "head", "size", "sync"):
+                with pytest.raises(NotFound) as caught:
+                    CALLS[call](files, absent)
+                assert caught.value.subject == absent
+
+    @pytest.mark.parametrize("call", ["put", "put_if_absent", "create", "delete"])
+    def test_a_file_outside_is_never_written_or_deleted(self, files: Files, outside: Outside, call: str) -> None:
+        path = files.path_of(outside("a", b"theirs"))
+        for one in (path, f"{path}2"):
+            with pytest.raises(Invalid, match="only read"):
+                CALLS[call](files, one)
+        files.put("b", b"ours")
+        [failure] = files.delete_many([path, "b"])
+        assert (failure.path, failure.error.kind) == (path, "invalid")
+        assert files.read(path) == b"theirs"
+        assert not files.exists(f"{path}2")
+        assert not files.exists("b")
+
+    def test_nothing_is_synced_if_a_file_outside_is_not_there(self, files: Files, outside: Outside) -> None:
+        files.put("a", b"x")
+        with pytest.raises(NotFound):
+            files.sync(["a", files.path_of(outside("b", b"x")) + "2"])
+
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(PATHS)
+    def test_a_path_is_found_again_by_its_location(self, files: Files, path: str) -> None:
+        assert files.path_of(files.location(path)) == path
 
     @pytest.mark.parametrize("call", CALLS)
     @pytest.mark.parametrize("path", BAD_PATHS.values(), ids=BAD_PATHS.keys())

@@ -13,7 +13,7 @@ import pytest
 
 from lakebed.errors import AlreadyExists, Forbidden, Invalid, LakebedError, NotFound, OutcomeUnknown, Unavailable
 from lakebed.files import LocalFiles
-from lakebed.testing.files import CALLS, FilesSuite, paths_of
+from lakebed.testing.files import CALLS, FilesSuite, Outside, paths_of
 
 
 @pytest.fixture
@@ -24,6 +24,17 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def files(root: Path) -> LocalFiles:
     return LocalFiles(root)
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Outside:
+    def put(name: str, data: bytes) -> str:
+        path = tmp_path / "outside" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return str(path)
+
+    return put
 
 
 class TestLocalFiles(FilesSuite):
@@ -194,6 +205,50 @@ def test_a_path_is_a_file_or_a_folder(files: LocalFiles, root: Path, call: str, 
     assert everything(root) == ["folder", "folder/file"]
 
 
+# Files outside the root
+
+
+def test_a_file_is_one_file_on_whatever_way_it_is_named(
+    files: LocalFiles, root: Path, outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = outside("folder/a b", b"x")
+    (tmp_path / "link").symlink_to("outside/folder")
+    (tmp_path / "file link").symlink_to("link/a b")
+    monkeypatch.chdir(tmp_path / "outside")
+    names = ["folder/a b", "./folder/../folder/a b", "../link/a b", "../file link", full, f"//{full}"]
+    urls = [f"file://{full}", f"file://{tmp_path}/link/a%20b", f"file://{tmp_path}/outside/folder/%61%20b"]
+    assert {files.path_of(one) for one in [*names, *urls]} == {f"file://{tmp_path}/outside/folder/a%20b"}
+    files.put("inside/c", b"x")
+    (tmp_path / "outside" / "in").symlink_to(root)
+    (root / "there").symlink_to("inside")
+    names = ["../lake/inside/c", "in/inside/c", "in/there/c", f"file://{root}/inside/c", f"{root}/inside/c"]
+    assert {files.path_of(one) for one in names} == {"inside/c"}
+    (root / "out").symlink_to(tmp_path / "outside")
+    assert files.path_of(f"{root}/out/folder/a b") == f"file://{tmp_path}/outside/folder/a%20b"
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "/", "file:///", "s3://bucket/a", "file://host/a", "a\udc80", "a\\b"])
+def test_what_names_no_file_has_no_path(files: LocalFiles, name: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        files.path_of(name)
+    str(caught.value).encode()
+
+
+def test_a_file_outside_may_have_moved_behind_a_link(files: LocalFiles, outside: Outside, tmp_path: Path) -> None:
+    path = files.path_of(outside("folder/a", b"moved"))
+    (tmp_path / "outside" / "folder").rename(tmp_path / "elsewhere")
+    assert not files.exists(path)
+    (tmp_path / "outside" / "folder").symlink_to(tmp_path / "elsewhere")
+    assert files.read(path) == b"moved"
+    files.sync([path])
+
+
+def test_a_pipe_outside_is_no_file(files: LocalFiles, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotFound):
+        files.read(files.path_of(str(tmp_path / "pipe")))  # and does not wait for a writer
+
+
 # The order of steps
 
 
@@ -291,6 +346,28 @@ def test_sync_takes_files_first_and_each_folder_once_up_to_the_root(
     steps.clear()
     files.sync(["a/bb/1", "a/bb/2", "a/3"])
     assert steps == [("fsync", name) for name in ("1", "2", "3", "bb", "a", "lake")]
+
+
+@needs_proc
+def test_files_outside_are_synced_with_all_folders_above_them(
+    files: LocalFiles, outside: Outside, steps: list[tuple[str, str]]
+) -> None:
+    paths = [files.path_of(outside(name, b"x")) for name in ("a/bb/1", "a/2")]
+    steps.clear()
+    files.sync(paths)
+    assert [name for _, name in steps][:5] == ["1", "2", "bb", "a", "outside"]
+    assert steps[-1] == ("fsync", "")
+
+
+def test_a_folder_that_may_not_be_listed_does_not_keep_a_file_below_it_from_being_synced(
+    files: LocalFiles, outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = files.path_of(outside("locked/a", b"x"))
+    failing(monkeypatch, "open", errno.EACCES, lambda full, *_: os.path.basename(full) == "locked")
+    files.sync([path])
+    failing(monkeypatch, "open", errno.EIO, lambda full, *_: os.path.basename(full) == "outside")
+    with pytest.raises(Unavailable):
+        files.sync([path])
 
 
 @needs_proc

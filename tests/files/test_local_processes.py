@@ -101,12 +101,12 @@ def number_in(content: bytes) -> int:
 
 def killed_writer(root: Path, first: int, chance: random.Random) -> list[tuple[str, int]]:
     """What a writer acknowledged before it was killed at a random moment."""
-    writer = start(WRITER, root, first)
-    assert writer.stdout is not None
-    acknowledged = [writer.stdout.readline() for _ in range(chance.randrange(1, 8))]
-    time.sleep(chance.random() * 0.01)
-    writer.kill()
-    rest, _ = writer.communicate()
+    with start(WRITER, root, first) as writer:
+        assert writer.stdout is not None
+        acknowledged = [writer.stdout.readline() for _ in range(chance.randrange(1, 8))]
+        time.sleep(chance.random() * 0.01)
+        writer.kill()
+        rest = writer.stdout.read()  # not communicate(): it would lose the lines that readline() has read ahead
     # The last line may be torn, and is then no acknowledgement.
     lines = "".join([*acknowledged, rest]).rpartition("\n")[0].splitlines()
     return [(what, int(n)) for what, n in map(str.split, lines)]

@@ -8,9 +8,11 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Any, Final
 
 from lakebed.errors import Corrupt, Invalid
+from lakebed.table.calendar import TIMES_OF_DAY
 from lakebed.table.types import (
     BINARY,
     BOOLEAN,
@@ -20,8 +22,13 @@ from lakebed.table.types import (
     INT,
     LONG,
     STRING,
+    TIME,
     TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
+    TIMESTAMPTZ_NS,
+    UUID,
+    Fixed,
     Primitive,
     Type,
 )
@@ -100,6 +107,8 @@ class _Form:
 
 
 def _form(type: Type) -> _Form:
+    if isinstance(type, Fixed):
+        return _sized(range(1, type.length + 1))
     form = _FORMS.get(type.name) if isinstance(type, Primitive) else None
     if form is None:
         raise Invalid("values of this type have no bounds", subject=str(type))
@@ -130,6 +139,36 @@ def _floating(code: str, *narrower: str) -> _Form:
     return _Form(encode, plain.decode, lambda data: bound(data, below), lambda data: bound(data, above))
 
 
+def _time() -> _Form:
+    plain = _packed("q")
+
+    def encode(value: int) -> bytes:
+        data = plain.encode(value)  # refuses what is no int, for which a range would be searched to its end
+        if value not in TIMES_OF_DAY:
+            raise OverflowError(f"{value!r} is on another day")
+        return data
+
+    return _Form(encode, plain.decode)
+
+
+@lru_cache(maxsize=64)
+def _sized(lengths: range) -> _Form:
+    """Bytes of the last of these lengths; bounds that were cut have one of the others."""
+
+    def encode(value: Any) -> bytes:
+        data = memoryview(value).tobytes()
+        if len(data) != lengths[-1]:
+            raise OverflowError(f"{len(data)} bytes instead of {lengths[-1]}")
+        return data
+
+    def decode(data: bytes) -> bytes:
+        if len(data) not in lengths:
+            raise KeyError(len(data))
+        return data
+
+    return _Form(encode, decode, _bytes_below, _bytes_above)
+
+
 def _text_prefix(data: bytes) -> str:
     return data[:BOUND_BYTES].decode("utf-8", "ignore")  # drops what is left of a code point that was cut
 
@@ -153,6 +192,10 @@ def _text_above(data: bytes) -> bytes | None:
 def _next_character(character: str) -> str:
     # Between these two are the surrogates, which UTF-8 does not have.
     return "\ue000" if character == "\ud7ff" else chr(ord(character) + 1)
+
+
+def _bytes_below(data: bytes) -> bytes:
+    return data[:BOUND_BYTES]
 
 
 def _bytes_above(data: bytes) -> bytes | None:
@@ -182,8 +225,9 @@ _FORMS = {
     FLOAT.name: _floating("f"),
     DOUBLE.name: _floating("d", "f"),
     DATE.name: _packed("i"),
-    TIMESTAMP.name: _packed("q"),
-    TIMESTAMPTZ.name: _packed("q"),
+    TIME.name: _time(),
+    **{one.name: _packed("q") for one in (TIMESTAMP, TIMESTAMPTZ, TIMESTAMP_NS, TIMESTAMPTZ_NS)},
     STRING.name: _Form(str.encode, bytes.decode, _text_below, _text_above),
-    BINARY.name: _Form(lambda value: memoryview(value).tobytes(), bytes, lambda data: data[:BOUND_BYTES], _bytes_above),
+    UUID.name: _sized(range(16, 17)),
+    BINARY.name: _Form(lambda value: memoryview(value).tobytes(), bytes, _bytes_below, _bytes_above),
 }

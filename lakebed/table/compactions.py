@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lakebed.table import manifest_pb2 as pb
 from lakebed.table.delta import ADDED, DELETED, EXISTING
-from lakebed.table.file_sides import Files, Side, SideDelta, paths_of, state
+from lakebed.table.file_sides import Files, Side, SideDelta, has_fewer_deletes, paths_of, state
 from lakebed.table.snapshot import with_status
 
 
@@ -26,12 +26,14 @@ class Uncompacted:
     """A side with its compactions undone. `stuck` are those that can't be, since their outputs were changed later.
 
     `undone` and `groups` (all of them) are oldest first; `entries` is the last that is known of each file; `changed`
-    are the files that are not as at the base. The first of the `deltas` has what no delta of the side explains.
+    are the files that are not as at the base. The first of the `deltas` has what no delta of the side explains;
+    `given_back` are, for each of them, the files of which it brought deleted rows back.
     """
 
     files: Files
     changed: frozenset[str]
     deltas: Sequence[SideDelta]
+    given_back: Sequence[frozenset[str]]
     groups: Sequence[Group]
     made_of: Mapping[str, frozenset[str]]
     undone: Sequence[Group]
@@ -84,7 +86,8 @@ def uncompacted(side: Side, base: Files) -> Uncompacted:
     undone.reverse()
     changed = _changed(base, files)
     deltas = [_unexplained(base, files, changed, side.deltas), *side.deltas]
-    return Uncompacted(files, changed, deltas, groups, _made_of(groups), undone, stuck, entries)
+    given_back = list(_given_back(deltas, base))
+    return Uncompacted(files, changed, deltas, given_back, groups, _made_of(groups), undone, stuck, entries)
 
 
 def compact_again(files: Files, groups: Iterable[Group]) -> tuple[dict[str, pb.DataFileRef], list[Group]]:
@@ -149,6 +152,15 @@ def _unexplained(base: Files, files: Files, changed: Iterable[str], deltas: Sequ
     return SideDelta("", pb.Manifest(data_files=entries), None)
 
 
+def _given_back(deltas: Iterable[SideDelta], base: Files) -> Iterator[frozenset[str]]:
+    """For each delta the files whose vectors it made smaller, as reverts, restores and resets do."""
+    last: dict[str, pb.DataFileRef] = {}
+    for delta in deltas:
+        entries = [file for file in delta.manifest.data_files if file.status != DELETED]
+        yield frozenset(one.path for one in entries if has_fewer_deletes(one, last.get(one.path, base.get(one.path))))
+        last.update((file.path, file) for file in entries)
+
+
 def _groups(side: Side, base: Files) -> tuple[list[Group], Files]:
     entries = dict(base)
     groups: list[Group] = []
@@ -173,7 +185,7 @@ def _as_deleted(known: pb.DataFileRef | None, entry: pb.DataFileRef) -> pb.DataF
         return known or entry
     file = pb.DataFileRef()
     file.CopyFrom(known)
-    for field in ("dv_path", "dv_offset", "dv_length"):
+    for field in ("dv_path", "dv_offset", "dv_length", "deleted_rows"):
         file.ClearField(field)
         if entry.HasField(field):
             setattr(file, field, getattr(entry, field))

@@ -8,11 +8,13 @@ import decimal
 import math
 import struct
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
+from uuid import UUID
 
 from lakebed.errors import Invalid
 from lakebed.table.bounds import encode_bound, scaled, unscaled
+from lakebed.table.clock import moment_text, parse_moment, parse_time, time_text
 from lakebed.table.types import (
     BINARY,
     BOOLEAN,
@@ -22,13 +24,18 @@ from lakebed.table.types import (
     INT,
     LONG,
     STRING,
+    TIME,
     TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
+    TIMESTAMPTZ_NS,
     Decimal,
     Field,
-    Primitive,
+    Fixed,
+    Simple,
     Type,
 )
+from lakebed.table.types import UUID as UUID_TYPE
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -40,23 +47,35 @@ _PLAIN: dict[Type, type] = {
     FLOAT: float,
     DOUBLE: float,
     DATE: int,
+    TIME: int,
     TIMESTAMP: int,
     TIMESTAMPTZ: int,
+    TIMESTAMP_NS: int,
+    TIMESTAMPTZ_NS: int,
     STRING: str,
+    UUID_TYPE: bytes,
     BINARY: bytes,
 }
 
-_GIVEN: dict[Type, str] = {DATE: "a date", TIMESTAMP: "a datetime without a zone", TIMESTAMPTZ: "a datetime"}
-"""What people give where plain values are numbers."""
+_GIVEN: dict[Type, str] = {
+    DATE: "a date",
+    TIME: "a time without a zone",
+    TIMESTAMP: "a datetime without a zone",
+    TIMESTAMPTZ: "a datetime",
+    TIMESTAMP_NS: "a datetime without a zone, or nanoseconds since 1970",
+    TIMESTAMPTZ_NS: "a datetime, or nanoseconds since 1970",
+    UUID_TYPE: "a UUID",
+}
+"""What people give where plain values are numbers or bytes."""
 
 
 def check_default(field: Field, value: Any) -> None:
     """Refuse what is no plain value of the field's type; None is none, and fine."""
     if value is None:
         return
-    if not isinstance(field.type, Primitive | Decimal):
+    if not isinstance(field.type, Simple):
         raise _unfit(field, value, "none, since only columns without parts have defaults")
-    kind: type = decimal.Decimal if isinstance(field.type, Decimal) else _PLAIN[field.type]
+    kind = _kind(field.type)
     if type(value) is not kind:
         raise _unfit(field, value, f"{_GIVEN.get(field.type, kind.__name__)} for a column of type {field.type}")
     if isinstance(value, float) and not math.isfinite(value):
@@ -70,12 +89,22 @@ def check_default(field: Field, value: Any) -> None:
         raise _unfit(field, value, f"a value of type {field.type}")
 
 
+def _kind(of: Simple) -> type:
+    match of:
+        case Decimal():
+            return decimal.Decimal
+        case Fixed():
+            return bytes
+        case _:
+            return _PLAIN[of]
+
+
 def _digits(type: Decimal, value: Any) -> int:
     return unscaled(value, type.scale)
 
 
 def plain_default(field: Field, given: Any) -> Any:
-    """The plain value of what somebody gives as a default: dates and datetimes too, whole numbers for floating ones.
+    """The plain value of what somebody gives as a default: dates, times and UUIDs too, whole numbers for floating ones.
 
     A time without a zone is UTC for `timestamptz`, as everywhere.
     """
@@ -92,11 +121,15 @@ def _plain(type: Type, given: Any) -> Any:
             return _rescaled(decimal.Decimal(given), type.scale)
         case int() | float() if type in (FLOAT, DOUBLE):
             return _nearest(type, given)
-        case datetime() if type in (TIMESTAMP, TIMESTAMPTZ):
-            return _microseconds(type, given)
+        case datetime() if type in _UNITS:
+            return _since_1970(type, given)
+        case time() if type == TIME and given.tzinfo is None:
+            return (datetime.combine(_EPOCH, given) - _EPOCH) // _MICROSECOND
         case date() if type == DATE and not isinstance(given, datetime):
             return (given - _EPOCH.date()).days
-        case bytearray() | memoryview() if type == BINARY:
+        case UUID() if type == UUID_TYPE:
+            return given.bytes
+        case bytearray() | memoryview() if type == BINARY or isinstance(type, Fixed):
             return bytes(given)
         case _:
             return given
@@ -113,29 +146,49 @@ def _nearest(type: Type, given: float) -> Any:
         return given  # the check says it better
 
 
-def _microseconds(type: Type, given: datetime) -> Any:
-    if type == TIMESTAMP:
-        return (given - _EPOCH) // _MICROSECOND if given.tzinfo is None else given
+_UNITS: dict[Type, int] = {TIMESTAMP: 1000, TIMESTAMPTZ: 1000, TIMESTAMP_NS: 1, TIMESTAMPTZ_NS: 1}
+"""Of how many nanoseconds plain values count."""
+_ZONED = (TIMESTAMPTZ, TIMESTAMPTZ_NS)
+
+
+def _since_1970(type: Type, given: datetime) -> Any:
+    """The plain value, or what was given if it has none: the check says it better."""
+    if given.tzinfo is not None and type not in _ZONED:
+        return given
     moment = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
-    return (moment - _EPOCH.replace(tzinfo=UTC)) // _MICROSECOND
+    micros = (moment - _EPOCH.replace(tzinfo=UTC)) // _MICROSECOND
+    nanos = int(micros) * 1000 + getattr(given, "nanosecond", 0)  # a datetime of pandas has three digits more
+    return nanos // _UNITS[type] if nanos % _UNITS[type] == 0 else given
 
 
 def default_to_json(type: Type, value: Any) -> Any:
     """A default as Iceberg writes it in a schema's JSON."""
     if isinstance(type, Decimal):
         return format(_rescaled(value, type.scale), "f")
+    if isinstance(type, Fixed):
+        return bytes.hex(value)
     return _TO_JSON[type](value) if type in _TO_JSON else value
 
 
 def default_from_json(type: Type, body: Any) -> Any:
     """The plain value of a default in a schema's JSON; `Invalid` if it is none of the type."""
-    read, kinds = (decimal.Decimal, str) if isinstance(type, Decimal) else _FROM_JSON.get(type, (_same, object))
+    read, kinds = _from_json(type)
     try:
         if isinstance(body, kinds) and not (isinstance(body, bool) and kinds is not object):
             return read(body)
     except (ValueError, ArithmeticError) as error:
         raise _no_default(type, body) from error
     raise _no_default(type, body)
+
+
+def _from_json(type: Type) -> tuple[Callable[[Any], Any], Any]:
+    match type:
+        case Decimal():
+            return decimal.Decimal, str
+        case Fixed():
+            return bytes.fromhex, str
+        case _:
+            return _FROM_JSON.get(type, (_same, object))
 
 
 def _no_default(type: Type, body: Any) -> Invalid:
@@ -162,8 +215,24 @@ def _days(text: str) -> int:
     return (date.fromisoformat(text) - _EPOCH.date()).days
 
 
-def _moment(type: Type) -> Callable[[str], Any]:
-    return lambda text: _microseconds(type, datetime.fromisoformat(text))
+def _time_of_day(text: str) -> int:
+    return _whole(parse_time(text), 1000)
+
+
+def _moment(type: Type) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        nanos, has_zone = parse_moment(text)
+        if has_zone and type not in _ZONED:
+            raise ValueError("a zone where there is none")
+        return _whole(nanos, _UNITS[type])
+
+    return read
+
+
+def _whole(nanos: int, unit: int) -> int:
+    if nanos % unit:
+        raise ValueError("a time finer than microseconds")
+    return nanos // unit
 
 
 # What is not here is the same in JSON.
@@ -171,14 +240,19 @@ _TO_JSON: dict[Type, Callable[[Any], Any]] = {
     DATE: _date_text,
     TIMESTAMP: _timestamp_text,
     TIMESTAMPTZ: _instant_text,
+    TIME: lambda micros: time_text(micros * 1000, 6),
+    TIMESTAMP_NS: lambda nanos: moment_text(nanos, 9),
+    TIMESTAMPTZ_NS: lambda nanos: f"{moment_text(nanos, 9)}+00:00",
+    UUID_TYPE: lambda value: str(UUID(bytes=value)),
     BINARY: bytes.hex,
 }
 _FROM_JSON: dict[Type, tuple[Callable[[Any], Any], Any]] = {
     FLOAT: (float, int | float),
     DOUBLE: (float, int | float),
     DATE: (_days, str),
-    TIMESTAMP: (_moment(TIMESTAMP), str),
-    TIMESTAMPTZ: (_moment(TIMESTAMPTZ), str),
+    TIME: (_time_of_day, str),
+    **{one: (_moment(one), str) for one in _UNITS},
+    UUID_TYPE: (lambda text: UUID(text).bytes, str),
     BINARY: (bytes.fromhex, str),
 }
 

@@ -17,6 +17,7 @@ from typing import Any
 from lakebed.errors import Invalid
 from lakebed.table.column_names import folded_column
 from lakebed.table.defaults import plain_default
+from lakebed.table.metadata_columns import check_free_name
 from lakebed.table.parts import ELEMENT, KEY, VALUE, Parts, numbered, parts_of, walk, with_parts
 from lakebed.table.schema import Path, Schema, check_identifier, physical_names
 from lakebed.table.types import DOUBLE, FLOAT, INT, LONG, Decimal, Field, List, Map, Struct, Type, parse_type
@@ -190,8 +191,12 @@ def _new_place(schema: Schema, path: Path) -> tuple[Parts, str]:
 
 
 def _check_new_name(siblings: Iterable[Field], above: Parts, name: str) -> None:
+    if not isinstance(name, str):
+        return  # which the schema refuses
+    if not above:
+        check_free_name(name)
     for one in siblings:
-        if isinstance(name, str) and folded_column(one.name) == folded_column(name):
+        if folded_column(one.name) == folded_column(name):
             subject = ".".join([*(each.name for each in above), name])
             raise Invalid("a column of this name is there", subject=subject, found=one.name, advice="Choose another.")
 

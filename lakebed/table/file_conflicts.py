@@ -47,9 +47,11 @@ def clashes(
 def links(loser: Uncompacted) -> Iterator[frozenset[str]]:
     """The files of a loser that can only take the winner's state together.
 
-    A delta that changed rows and added files has moved rows: half of it would lose them, or have them twice.
+    A delta that changed rows and added files has moved rows: half of it would lose them, or have them twice. So has one
+    that took rows away and brought deleted ones back, as the revert of an update does.
     """
-    moved = [_files_of(delta) for delta in loser.deltas if _moves_rows(delta)]
+    both = zip(loser.deltas, loser.given_back, strict=True)
+    moved = [_files_of(delta) for delta, back in both if _moves_rows(delta, back)]
     yield from moved
     yield from loser.scopes()
     if not_taken := _files_of(loser.deltas[0]):
@@ -63,9 +65,9 @@ def _appended(side: Uncompacted) -> set[str]:
     return {path for delta in apart for path in delta.paths(ADDED)}
 
 
-def _moves_rows(delta: SideDelta) -> bool:
+def _moves_rows(delta: SideDelta, given_back: frozenset[str]) -> bool:
     changed, added = delta.moves()
-    return bool(changed and (added or delta.overwrites))
+    return bool(changed and (added or delta.overwrites)) or bool(given_back and changed - given_back)
 
 
 def _files_of(delta: SideDelta) -> frozenset[str]:
@@ -160,9 +162,13 @@ def _overwrite_text(overwrites: Sequence[SideDelta], touched: frozenset[str], ad
 
 
 def own_rows(base: Files, side: Uncompacted) -> list[pb.DataFileRef]:
-    """The files with which a side added rows; of a compaction that can't be undone, those that went into it."""
+    """The files with which a side added rows, or of which it brought deleted ones back.
+
+    Of a compaction that can't be undone they are those that went into it.
+    """
     outputs = {path for group in side.stuck for path in group.outputs}
-    own = [file for path, file in side.files.items() if path not in base and path not in outputs]
+    back = frozenset[str]().union(*side.given_back) & side.changed
+    own = [file for path, file in side.files.items() if (path not in base and path not in outputs) or path in back]
     return own + [file for group in side.stuck for file in _rows_of(group, base, side)]
 
 
@@ -187,6 +193,8 @@ def _moved(base: Files, side: Uncompacted) -> frozenset[str]:
     """The files from which the side moved rows to others, but for moves that both sides have."""
     moves = [delta.moves() for delta in side.deltas]
     moved = {path for changed, added in moves if _beyond(base, added) for path in changed}
+    for (changed, _), back in zip(moves, side.given_back, strict=True):
+        moved |= changed - back if back & side.changed else set()
     if _beyond(base, side.changed - _appended(side)):
         moved |= moves[0][0]  # what the side did not take of the base: its rows may be in what it has instead
     return side.sources(moved)

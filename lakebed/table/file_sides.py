@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from lakebed.table import manifest_pb2 as pb
 from lakebed.table.delta import ADDED, DELETED, EXISTING
+from lakebed.table.snapshot import with_status
 
 Files: TypeAlias = Mapping[str, pb.DataFileRef]
 State: TypeAlias = tuple[str, int, int] | None  # of an absent file: None
@@ -59,6 +60,14 @@ def state(file: pb.DataFileRef | None) -> State:
     return None if file is None else (file.dv_path, file.dv_offset, file.dv_length)
 
 
+def has_fewer_deletes(file: pb.DataFileRef, before: pb.DataFileRef | None) -> bool:
+    """Whether rows of a live file that were deleted before are there again, as far as the vectors' counts tell."""
+    if before is None or not before.dv_path or state(file) == state(before):
+        return False
+    counted = file.HasField("deleted_rows") and before.HasField("deleted_rows")
+    return not file.dv_path or (counted and file.deleted_rows <= before.deleted_rows)
+
+
 def described(file: pb.DataFileRef | None) -> str:
     if file is None:
         return "not there"
@@ -85,19 +94,32 @@ def common_base(base: Files, ours: Side, theirs: Side) -> dict[str, pb.DataFileR
 def got_again(ours: Side, theirs: Side) -> Side:
     """Ours as if it had never had what it got, lost and is to get again: what was reverted can be picked anew.
 
-    What it lost by compaction it still has.
+    What it lost by compaction, or to files with the rows as they are now, it still has. What it has of what it is to
+    get is seen as got the way that theirs has it: what ours did to it since stays.
     """
     brought = {path for path in theirs.files if path not in ours.files}
     rewritten = {path for delta in ours.deltas for one in delta.rewrites() for path in one.inputs}
-    forgotten = brought - rewritten
-    return Side(ours.files, [_without(delta, forgotten) for delta in ours.deltas])
+    forgotten = brought.difference(rewritten, *map(_written_elsewhere, ours.deltas))
+    given = set(theirs.files) if not theirs.deltas else set[str]().union(*(one.paths(ADDED) for one in theirs.deltas))
+    here = {
+        path: with_status(theirs.files[path], ADDED) for path in given if path in ours.files and path in theirs.files
+    }
+    return Side(ours.files, [_seen_anew(delta, forgotten, here) for delta in ours.deltas])
 
 
-def _without(delta: SideDelta, paths: Collection[str]) -> SideDelta:
+def _written_elsewhere(delta: SideDelta) -> set[str]:
+    """The files that a delta removed when it added younger ones: a revert removes the younger ones."""
+    newest = max((file.first_row_id for file in delta.manifest.data_files if file.status == ADDED), default=0)
+    gone = (file for file in delta.manifest.data_files if file.status == DELETED and not delta.overwrites)
+    return {file.path for file in gone if file.first_row_id < newest}
+
+
+def _seen_anew(delta: SideDelta, forgotten: Collection[str], here: Files) -> SideDelta:
     manifest = pb.Manifest()
     manifest.CopyFrom(delta.manifest)
     del manifest.data_files[:]
-    manifest.data_files.extend(file for file in delta.manifest.data_files if file.path not in paths)
+    entries = (file for file in delta.manifest.data_files if file.path not in forgotten)
+    manifest.data_files.extend(here.get(file.path, file) if file.status == ADDED else file for file in entries)
     return SideDelta(delta.operation, manifest, delta.stamp)
 
 

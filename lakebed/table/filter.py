@@ -5,15 +5,16 @@ NOT is carried to the leaves while a filter is made, and there `x = 1` becomes `
 
 Floating point follows Spark: NaN equals NaN and is greater than any other value, and the two zeros are equal. No leaf
 but `IsNan` and `NotNan` has to know: a comparison never has NaN as its value, and where NaN belongs to the answer
-(`x > 1`, `x != 1`) the filter says so itself: `x > 1 or x is NaN`. Only columns at the top of a schema are
-compared, not those inside structs.
+(`x > 1`, `x != 1`) the filter says so itself: `x > 1 or x is NaN`. A column inside structs is null where one of
+them is.
 """
 
 import decimal
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 
+from lakebed.table.like_pattern import Pattern
 from lakebed.table.types import Field
 
 # One value of a column, as Python has it: dates are days and timestamps microseconds since 1970.
@@ -60,56 +61,78 @@ _MIRRORED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """The column, compared with a value of exactly its type."""
+class ColumnTest:
+    """A test of one column, `field`, and of the structs that it is `inside` of, the outermost first."""
 
     field: Field
+    _: KW_ONLY
+    inside: tuple[Field, ...] = ()
+
+    @property
+    def way(self) -> tuple[Field, ...]:
+        """The structs and the column itself."""
+        return (*self.inside, self.field)
+
+    @property
+    def column(self) -> Field:
+        """The column of the schema that has it, which is the field itself unless that is inside a struct."""
+        return self.way[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(ColumnTest):
+    """The column, compared with a value of exactly its type."""
+
     operator: Operator
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(ColumnTest):
     """The column has one of these values, each exactly of its type."""
 
-    field: Field
     values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class NoneOf:
+class NoneOf(ColumnTest):
     """The column has a value, and none of these."""
 
-    field: Field
     values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull:
+class Like(ColumnTest):
+    """The column's text matches a pattern, which has a wildcard."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class NotLike(ColumnTest):
+    """The column has a text, and it does not match the pattern, which has a wildcard."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(ColumnTest):
     """The column has no value."""
 
-    field: Field
-
 
 @dataclass(frozen=True, slots=True)
-class NotNull:
+class NotNull(ColumnTest):
     """The column has a value."""
 
-    field: Field
-
 
 @dataclass(frozen=True, slots=True)
-class IsNan:
+class IsNan(ColumnTest):
     """The floating-point column is not a number."""
 
-    field: Field
-
 
 @dataclass(frozen=True, slots=True)
-class NotNan:
+class NotNan(ColumnTest):
     """The floating-point column has a value, and it is a number or an infinity."""
-
-    field: Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +149,7 @@ class Or:
     parts: tuple["Filter", ...]
 
 
-Leaf = Comparison | OneOf | NoneOf | IsNull | NotNull | IsNan | NotNan
+Leaf = Comparison | OneOf | NoneOf | Like | NotLike | IsNull | NotNull | IsNan | NotNan
 Filter = Leaf | And | Or
 
 ALWAYS = And(())
@@ -167,5 +190,5 @@ def leaves_of(filter: Filter) -> Iterator[Leaf]:
 
 
 def fields_of(filter: Filter) -> tuple[Field, ...]:
-    """The columns that have to be read to tell whether a row passes, each once."""
-    return tuple({leaf.field.id: leaf.field for leaf in leaves_of(filter)}.values())
+    """The schema's columns that have to be read to tell whether a row passes, each once, whole structs included."""
+    return tuple({leaf.column.id: leaf.column for leaf in leaves_of(filter)}.values())

@@ -9,13 +9,17 @@ import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from decimal import Decimal as Number
 from enum import Enum
 from fractions import Fraction
+from functools import partial
+from uuid import UUID
 
 from lakebed.errors import Invalid
 from lakebed.table.bounds import scaled
+from lakebed.table.calendar import TIMES_OF_DAY
+from lakebed.table.clock import MOMENT, TIME_OF_DAY, parse_moment, parse_time
 from lakebed.table.filter import Value
 from lakebed.table.types import (
     BINARY,
@@ -26,12 +30,17 @@ from lakebed.table.types import (
     INT,
     LONG,
     STRING,
+    TIME,
     TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
+    TIMESTAMPTZ_NS,
     Decimal,
     Field,
+    Fixed,
     Type,
 )
+from lakebed.table.types import UUID as UUID_TYPE
 
 
 class Kind(Enum):
@@ -42,6 +51,7 @@ class Kind(Enum):
     BOOLEAN = "true or false"
     BYTES = "X'…'"
     DATE = "DATE '…'"
+    TIME = "TIME '…'"
     TIMESTAMP = "TIMESTAMP '…'"
     NULL = "null"
 
@@ -80,6 +90,8 @@ def place_of(field: Field, literal: Literal) -> Place:
     """Where a literal, which is not null, stands among the values of a column; `Invalid` if it is no such value."""
     if isinstance(field.type, Decimal):
         return _decimal_place(field, field.type, literal)
+    if isinstance(field.type, Fixed):
+        return _fixed_place(field, field.type, literal)
     return _PLACES.get(field.type, _no_place)(field, literal)
 
 
@@ -108,12 +120,31 @@ def _binary_place(field: Field, literal: Literal) -> Place:
     return _at(bytes.fromhex(literal.text))
 
 
+def _fixed_place(field: Field, type: Fixed, literal: Literal) -> Place:
+    place = _binary_place(field, literal)
+    if len(literal.text) != 2 * type.length:
+        raise _unfit(field, literal, f"X'…' of {type.length} bytes")
+    return place
+
+
+_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def _uuid_place(field: Field, literal: Literal) -> Place:
+    if literal.kind is not Kind.STRING or not _UUID.fullmatch(literal.text):
+        raise _unfit(field, literal, "'f79c3e09-677c-4bbd-a479-3f349cb785e7'")
+    return _at(UUID(literal.text).bytes)
+
+
+_LONGS = range(-(2**63), 2**63)
+
+
 def _int_place(field: Field, literal: Literal) -> Place:
     return _between(Fraction(_number(field, literal)), range(-(2**31), 2**31), int)
 
 
 def _long_place(field: Field, literal: Literal) -> Place:
-    return _between(Fraction(_number(field, literal)), range(-(2**63), 2**63), int)
+    return _between(Fraction(_number(field, literal)), _LONGS, int)
 
 
 def _decimal_place(field: Field, type: Decimal, literal: Literal) -> Place:
@@ -190,8 +221,6 @@ def _float_at(ordinal: int) -> float:
 
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIME = r"([01][0-9]|2[0-3]):[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
-_TIMESTAMP = re.compile(rf"{_DATE.pattern}([ T]{_TIME}(Z|[+-][0-9]{{2}}:[0-9]{{2}})?)?")
 _TIMESTAMP_FORM = "'2026-01-31', or with a time: '2026-01-31 23:59:59.000001'"
 
 
@@ -204,31 +233,39 @@ def _date_place(field: Field, literal: Literal) -> Place:
         raise _unfit(field, literal, "a day of the calendar") from error
 
 
-def _timestamp_place(field: Field, literal: Literal) -> Place:
-    moment = _moment(field, literal, _TIMESTAMP_FORM)
-    if moment.tzinfo is not None:
+def _time_place(field: Field, literal: Literal) -> Place:
+    if literal.kind not in (Kind.STRING, Kind.TIME) or not TIME_OF_DAY.fullmatch(literal.text):
+        raise _unfit(field, literal, "'23:59:59.000001'")
+    try:
+        return _between(Fraction(parse_time(literal.text), 1000), TIMES_OF_DAY, int)
+    except ValueError as error:
+        raise _unfit(field, literal, "a time of the day") from error
+
+
+def _timestamp_place(unit: int, field: Field, literal: Literal) -> Place:
+    nanos, has_zone = _moment(field, literal, _TIMESTAMP_FORM)
+    if has_zone:
         raise _unfit(field, literal, f"{_TIMESTAMP_FORM}, without a zone, since the column has none")
-    return _at((moment - datetime(1970, 1, 1)) // timedelta(microseconds=1))
+    return _between(Fraction(nanos, unit), _LONGS, int)
 
 
-def _timestamptz_place(field: Field, literal: Literal) -> Place:
-    moment = _moment(field, literal, f"{_TIMESTAMP_FORM}, as UTC or with Z or +01:00 behind it")
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return _at((moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1))
+def _timestamptz_place(unit: int, field: Field, literal: Literal) -> Place:
+    nanos, _ = _moment(field, literal, f"{_TIMESTAMP_FORM}, as UTC or with Z or +01:00 behind it")
+    return _between(Fraction(nanos, unit), _LONGS, int)
 
 
-def _moment(field: Field, literal: Literal, form: str) -> datetime:
-    pattern = _DATE if literal.kind is Kind.DATE else _TIMESTAMP
+def _moment(field: Field, literal: Literal, form: str) -> tuple[int, bool]:
+    pattern = _DATE if literal.kind is Kind.DATE else MOMENT
     if literal.kind not in (Kind.STRING, Kind.DATE, Kind.TIMESTAMP) or not pattern.fullmatch(literal.text):
         raise _unfit(field, literal, form)
     try:
-        return datetime.fromisoformat(literal.text)
+        return parse_moment(literal.text)
     except ValueError as error:
         raise _unfit(field, literal, "a moment of the calendar") from error
 
 
 def _no_place(field: Field, literal: Literal) -> Place:
-    raise _unfit(field, literal, "a column of numbers, text, bytes, booleans, dates or timestamps")
+    raise _unfit(field, literal, "a column of numbers, text, bytes, booleans, dates or times")
 
 
 _PLACES: dict[Type, Callable[[Field, Literal], Place]] = {
@@ -238,9 +275,13 @@ _PLACES: dict[Type, Callable[[Field, Literal], Place]] = {
     FLOAT: _float_place,
     DOUBLE: _double_place,
     DATE: _date_place,
-    TIMESTAMP: _timestamp_place,
-    TIMESTAMPTZ: _timestamptz_place,
+    TIME: _time_place,
+    TIMESTAMP: partial(_timestamp_place, 1000),
+    TIMESTAMPTZ: partial(_timestamptz_place, 1000),
+    TIMESTAMP_NS: partial(_timestamp_place, 1),
+    TIMESTAMPTZ_NS: partial(_timestamptz_place, 1),
     STRING: _string_place,
+    UUID_TYPE: _uuid_place,
     BINARY: _binary_place,
 }
 

@@ -5,17 +5,22 @@ before Parquet's do. What the footer does not say for certain stays unset.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pyarrow import DataType
-from pyarrow.parquet import ColumnSchema, FileMetaData, RowGroupMetaData
+from pyarrow.parquet import ColumnChunkMetaData, ColumnSchema, FileMetaData, RowGroupMetaData, Statistics
 from pyarrow.types import is_struct
 
 from lakebed.table import manifest_pb2 as pb
-from lakebed.table.bounds import lower_bound, scaled, upper_bound
+from lakebed.table.bloom_values import can_have_bloom, physical_type
+from lakebed.table.bounds import scaled
+from lakebed.table.calendar import TIMES_OF_DAY
+from lakebed.table.column_chunks import Chunk, Span, fill_statistics
 from lakebed.table.delta import ADDED, COLUMNAR
+from lakebed.table.metadata_columns import METADATA_IDS
 from lakebed.table.schema import Schema
-from lakebed.table.types import Decimal, Primitive, Type, leaves
+from lakebed.table.types import Decimal, Field, Fixed, Primitive, Type, leaves
 
 _INT32 = {
     ("INT32", "None"),
@@ -33,34 +38,89 @@ _ANNOTATIONS = {
     "float": {("FLOAT", "None")},
     "double": {("FLOAT", "None"), ("DOUBLE", "None")},
     "date": {("INT32", "Date")},
+    "time": {("INT64", f"Time(isAdjustedToUTC={adjusted}, timeUnit=microseconds)") for adjusted in ("true", "false")},
     "timestamp": {("INT64", "Timestamp(isAdjustedToUTC=false, timeUnit=microseconds")},
     "timestamptz": {("INT64", "Timestamp(isAdjustedToUTC=true, timeUnit=microseconds")},
+    "timestamp_ns": {("INT64", "Timestamp(isAdjustedToUTC=false, timeUnit=nanoseconds")},
+    "timestamptz_ns": {("INT64", "Timestamp(isAdjustedToUTC=true, timeUnit=nanoseconds")},
     "string": {("BYTE_ARRAY", "String")},
+    "uuid": {("FIXED_LEN_BYTE_ARRAY", "UUID")},
     "binary": {("BYTE_ARRAY", "None"), ("FIXED_LEN_BYTE_ARRAY", "None")},
 }
 
-_UNKNOWN = -1  # of a count
-
 Read = Callable[[Any], Any]  # from a footer's raw value to a plain one, or to None if there is none
-Groups = Sequence[tuple[int, RowGroupMetaData]]  # each with its number of rows
 
 
 def data_file(
-    metadata: FileMetaData, schema: Schema, *, path: str, size: int, nan_counts: Mapping[int, int] | None = None
+    metadata: FileMetaData, schema: Schema, *, path: str, size: int, nan_counts: Sequence[Mapping[int, int]] = ()
 ) -> pb.DataFileRef:
-    """The entry of a file that a commit adds. `nan_counts` are by field id: footers don't have them."""
+    """The entry of a file that a commit adds, with a block for each row group if there are several.
+
+    `nan_counts` has for each row group how many NaNs there are, by field id: footers don't have them.
+    """
     file = pb.DataFileRef(path=path, file_size=size, num_rows=metadata.num_rows, status=ADDED, format=COLUMNAR)
-    groups = [(group.num_rows, group) for group in map(metadata.row_group, range(metadata.num_row_groups))]
+    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+    blocks = [file.blocks.add(num_rows=group.num_rows) for group in groups] if len(groups) > 1 else []
     columns, places = metadata.schema, _places(metadata)
     for names in leaves(schema.fields):
-        place, field = places.get(tuple(one.physical_name for one in names)), names[-1]
-        if place is None:
+        place, field = places.get(tuple([one.physical_name for one in names])), names[-1]
+        if place is None or field.id in METADATA_IDS:  # a row's lineage is nothing that a filter asks for
             continue
-        known = file.statistics.add(field_id=field.id, value_count=metadata.num_rows)
-        _fill(known, field.type, _reader(field.type, columns.column(place)), groups, place)
-        if nan_counts and field.id in nan_counts:
-            known.nan_count = nan_counts[field.id]
+        chunks = _chunks(field, columns.column(place), groups, place, nan_counts)
+        fill_statistics(file.statistics.add(field_id=field.id), field.type, chunks)
+        for block, chunk in zip(blocks, chunks, strict=False):  # there are as many, or no blocks
+            fill_statistics(block.columns.add(field_id=field.id), field.type, [chunk])
     return file
+
+
+def _chunks(
+    field: Field,
+    column: ColumnSchema,
+    groups: Sequence[RowGroupMetaData],
+    place: int,
+    nan_counts: Sequence[Mapping[int, int]],
+) -> list[Chunk]:
+    read = _reader(field.type, column)
+    chunks = []
+    for number, group in enumerate(groups):
+        chunk = group.column(place)
+        found = chunk.statistics
+        made = Chunk(
+            rows=group.num_rows,
+            span=(chunk_start(chunk), chunk.total_compressed_size),
+            raw_size=chunk.total_uncompressed_size,
+            nulls=found.null_count if found is not None and found.has_null_count else None,
+            nans=nan_counts[number].get(field.id) if nan_counts else None,
+            extremes=_extremes(found, read),
+            bloom=_bloom(chunk, field.type, column) if read is not None else None,
+        )
+        chunks.append(made)
+    return chunks
+
+
+def _width(column: ColumnSchema) -> int:
+    return int(column.length) if column.physical_type == "FIXED_LEN_BYTE_ARRAY" else 0
+
+
+def chunk_start(chunk: ColumnChunkMetaData) -> int:
+    """Where the first page is; a dictionary stands before the data."""
+    dictionary = chunk.dictionary_page_offset if chunk.has_dictionary_page else None
+    return int(min(chunk.data_page_offset, dictionary or chunk.data_page_offset))
+
+
+def _bloom(chunk: ColumnChunkMetaData, type: Type, column: ColumnSchema) -> Span | None:
+    """Where the bloom filter is. Values are looked up in it by their bytes, so these have to be the type's own."""
+    offset, length = chunk.bloom_filter_offset, chunk.bloom_filter_length
+    if offset is None or length is None or not can_have_bloom(type):  # old files have no length
+        return None
+    return (offset, length) if physical_type(type) == (column.physical_type, _width(column)) else None
+
+
+def _extremes(found: Statistics | None, read: Read | None) -> tuple[Any, Any] | None:
+    if found is None or read is None or not found.has_min_max:
+        return None
+    low, high = read(found.min_raw), read(found.max_raw)
+    return None if low is None or high is None else (low, high)
 
 
 def _places(metadata: FileMetaData) -> dict[tuple[str, ...], int | None]:
@@ -89,43 +149,24 @@ def _children(type: DataType) -> list[Any]:
     return [type.field(index) for index in range(type.num_fields)]
 
 
-def _fill(known: pb.ColumnStatistics, type: Type, read: Read | None, groups: Groups, place: int) -> None:
-    size, nulls, extremes, bounded = 0, 0, [], read is not None
-    for rows, group in groups:
-        chunk = group.column(place)
-        found = chunk.statistics
-        size += chunk.total_compressed_size
-        null_count = found.null_count if found is not None and found.has_null_count else _UNKNOWN
-        nulls = nulls + null_count if nulls != _UNKNOWN != null_count else _UNKNOWN
-        if null_count == rows:
-            continue  # only nulls have no bounds, and need none
-        if found is not None and found.has_min_max:
-            extremes.append((found.min_raw, found.max_raw))
-        else:
-            bounded = False
-    known.size = size
-    if nulls != _UNKNOWN:
-        known.null_count = nulls
-    if read is not None and bounded and extremes:
-        _fill_bounds(known, type, [read(low) for low, _ in extremes], [read(high) for _, high in extremes])
+def is_form_of(type: Type, column: ColumnSchema) -> bool:
+    """Whether a file's column holds values of a type, as Iceberg has it: its own, or what widens to it."""
+    return _reader(type, column) is not None
 
 
-def _fill_bounds(known: pb.ColumnStatistics, type: Type, lows: list[Any], highs: list[Any]) -> None:
-    if None in lows or None in highs:
-        return
-    lower, upper = lower_bound(type, min(lows)), upper_bound(type, max(highs))
-    if lower is not None:
-        known.lower = lower
-    if upper is not None:
-        known.upper = upper
+def annotation_of(column: ColumnSchema) -> str:
+    """What Parquet says of the values of a file's column, as text; that of times is without its end."""
+    return str(column.logical_type).partition(", is_from_converted_type")[0]
 
 
 def _reader(type: Type, column: ColumnSchema) -> Read | None:
     """How raw values of a file's column are read as values of a type; None if it is of another type."""
-    annotation = str(column.logical_type).partition(", is_from_converted_type")[0]
+    annotation = annotation_of(column)
     if isinstance(type, Primitive) and (column.physical_type, annotation) in _ANNOTATIONS[type.name]:
         read: Read = _READERS.get(type.name, _as_it_is)
         return read
+    if isinstance(type, Fixed) and (column.physical_type, annotation) == ("FIXED_LEN_BYTE_ARRAY", "None"):
+        return partial(_sized, type.length)
     if isinstance(type, Decimal) and annotation.startswith("Decimal("):
         return _decimal_reader(type, column)
     return None
@@ -147,6 +188,14 @@ def _number(raw: float) -> float | None:
     return raw if raw == raw else None  # a NaN has no order
 
 
+def _time(raw: int) -> int | None:
+    return raw if raw in TIMES_OF_DAY else None  # Arrow writes others too, if it is given them
+
+
+def _sized(length: int, raw: bytes) -> bytes | None:
+    return raw if len(raw) == length else None  # some writers cut their bounds
+
+
 def _text(raw: bytes) -> str | None:
     try:
         return raw.decode()
@@ -154,4 +203,10 @@ def _text(raw: bytes) -> str | None:
         return None  # some writers cut their bounds in the middle of a code point
 
 
-_READERS: dict[str, Read] = {"float": _number, "double": _number, "string": _text}
+_READERS: dict[str, Read] = {
+    "float": _number,
+    "double": _number,
+    "string": _text,
+    "time": _time,
+    "uuid": partial(_sized, 16),
+}

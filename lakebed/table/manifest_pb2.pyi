@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ColumnStatistics(_message.Message):
-    __slots__ = ("field_id", "value_count", "null_count", "nan_count", "lower", "upper", "size")
+    __slots__ = ("field_id", "value_count", "null_count", "nan_count", "lower", "upper", "size", "raw_size", "offset", "bloom_offset", "bloom_length", "bloom_checksum")
     FIELD_ID_FIELD_NUMBER: _ClassVar[int]
     VALUE_COUNT_FIELD_NUMBER: _ClassVar[int]
     NULL_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -15,6 +15,11 @@ class ColumnStatistics(_message.Message):
     LOWER_FIELD_NUMBER: _ClassVar[int]
     UPPER_FIELD_NUMBER: _ClassVar[int]
     SIZE_FIELD_NUMBER: _ClassVar[int]
+    RAW_SIZE_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    BLOOM_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    BLOOM_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    BLOOM_CHECKSUM_FIELD_NUMBER: _ClassVar[int]
     field_id: int
     value_count: int
     null_count: int
@@ -22,7 +27,12 @@ class ColumnStatistics(_message.Message):
     lower: bytes
     upper: bytes
     size: int
-    def __init__(self, field_id: _Optional[int] = ..., value_count: _Optional[int] = ..., null_count: _Optional[int] = ..., nan_count: _Optional[int] = ..., lower: _Optional[bytes] = ..., upper: _Optional[bytes] = ..., size: _Optional[int] = ...) -> None: ...
+    raw_size: int
+    offset: int
+    bloom_offset: int
+    bloom_length: int
+    bloom_checksum: int
+    def __init__(self, field_id: _Optional[int] = ..., value_count: _Optional[int] = ..., null_count: _Optional[int] = ..., nan_count: _Optional[int] = ..., lower: _Optional[bytes] = ..., upper: _Optional[bytes] = ..., size: _Optional[int] = ..., raw_size: _Optional[int] = ..., offset: _Optional[int] = ..., bloom_offset: _Optional[int] = ..., bloom_length: _Optional[int] = ..., bloom_checksum: _Optional[int] = ...) -> None: ...
 
 class PartitionValue(_message.Message):
     __slots__ = ("field_id", "value")
@@ -32,8 +42,30 @@ class PartitionValue(_message.Message):
     value: bytes
     def __init__(self, field_id: _Optional[int] = ..., value: _Optional[bytes] = ...) -> None: ...
 
+class Block(_message.Message):
+    __slots__ = ("num_rows", "columns")
+    NUM_ROWS_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    num_rows: int
+    columns: _containers.RepeatedCompositeFieldContainer[ColumnStatistics]
+    def __init__(self, num_rows: _Optional[int] = ..., columns: _Optional[_Iterable[_Union[ColumnStatistics, _Mapping]]] = ...) -> None: ...
+
+class EntryLocation(_message.Message):
+    __slots__ = ("key", "offset", "length", "raw_length", "shared")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    RAW_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    SHARED_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    offset: int
+    length: int
+    raw_length: int
+    shared: bool
+    def __init__(self, key: _Optional[str] = ..., offset: _Optional[int] = ..., length: _Optional[int] = ..., raw_length: _Optional[int] = ..., shared: _Optional[bool] = ...) -> None: ...
+
 class DataFileRef(_message.Message):
-    __slots__ = ("path", "file_size", "num_rows", "level", "seq_min", "seq_max", "key_min", "key_max", "dv_path", "dv_offset", "dv_length", "status", "format", "first_row_id", "statistics", "spec_id", "partition")
+    __slots__ = ("path", "file_size", "num_rows", "level", "seq_min", "seq_max", "key_min", "key_max", "dv_path", "dv_offset", "dv_length", "status", "format", "first_row_id", "statistics", "spec_id", "partition", "blocks", "deleted_rows", "key_schema_id", "field_ids")
     PATH_FIELD_NUMBER: _ClassVar[int]
     FILE_SIZE_FIELD_NUMBER: _ClassVar[int]
     NUM_ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -51,6 +83,10 @@ class DataFileRef(_message.Message):
     STATISTICS_FIELD_NUMBER: _ClassVar[int]
     SPEC_ID_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
+    BLOCKS_FIELD_NUMBER: _ClassVar[int]
+    DELETED_ROWS_FIELD_NUMBER: _ClassVar[int]
+    KEY_SCHEMA_ID_FIELD_NUMBER: _ClassVar[int]
+    FIELD_IDS_FIELD_NUMBER: _ClassVar[int]
     path: str
     file_size: int
     num_rows: int
@@ -68,7 +104,11 @@ class DataFileRef(_message.Message):
     statistics: _containers.RepeatedCompositeFieldContainer[ColumnStatistics]
     spec_id: int
     partition: _containers.RepeatedCompositeFieldContainer[PartitionValue]
-    def __init__(self, path: _Optional[str] = ..., file_size: _Optional[int] = ..., num_rows: _Optional[int] = ..., level: _Optional[int] = ..., seq_min: _Optional[int] = ..., seq_max: _Optional[int] = ..., key_min: _Optional[bytes] = ..., key_max: _Optional[bytes] = ..., dv_path: _Optional[str] = ..., dv_offset: _Optional[int] = ..., dv_length: _Optional[int] = ..., status: _Optional[int] = ..., format: _Optional[int] = ..., first_row_id: _Optional[int] = ..., statistics: _Optional[_Iterable[_Union[ColumnStatistics, _Mapping]]] = ..., spec_id: _Optional[int] = ..., partition: _Optional[_Iterable[_Union[PartitionValue, _Mapping]]] = ...) -> None: ...
+    blocks: _containers.RepeatedCompositeFieldContainer[Block]
+    deleted_rows: int
+    key_schema_id: int
+    field_ids: str
+    def __init__(self, path: _Optional[str] = ..., file_size: _Optional[int] = ..., num_rows: _Optional[int] = ..., level: _Optional[int] = ..., seq_min: _Optional[int] = ..., seq_max: _Optional[int] = ..., key_min: _Optional[bytes] = ..., key_max: _Optional[bytes] = ..., dv_path: _Optional[str] = ..., dv_offset: _Optional[int] = ..., dv_length: _Optional[int] = ..., status: _Optional[int] = ..., format: _Optional[int] = ..., first_row_id: _Optional[int] = ..., statistics: _Optional[_Iterable[_Union[ColumnStatistics, _Mapping]]] = ..., spec_id: _Optional[int] = ..., partition: _Optional[_Iterable[_Union[PartitionValue, _Mapping]]] = ..., blocks: _Optional[_Iterable[_Union[Block, _Mapping]]] = ..., deleted_rows: _Optional[int] = ..., key_schema_id: _Optional[int] = ..., field_ids: _Optional[str] = ...) -> None: ...
 
 class DeleteFileRef(_message.Message):
     __slots__ = ("path", "file_size", "content")
@@ -89,7 +129,7 @@ class Rewrite(_message.Message):
     def __init__(self, inputs: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Manifest(_message.Message):
-    __slots__ = ("snapshot_id", "sequence_number", "schema_id", "partition_spec_id", "data_files", "delete_files", "previous_snapshot_id", "table_uuid", "last_updated_ms", "properties", "last_column_id", "next_row_id", "first_row_id", "rewrites", "overwritten")
+    __slots__ = ("snapshot_id", "sequence_number", "schema_id", "partition_spec_id", "data_files", "delete_files", "previous_snapshot_id", "table_uuid", "last_updated_ms", "properties", "last_column_id", "next_row_id", "first_row_id", "rewrites", "entries", "overwritten")
     class PropertiesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -111,6 +151,7 @@ class Manifest(_message.Message):
     NEXT_ROW_ID_FIELD_NUMBER: _ClassVar[int]
     FIRST_ROW_ID_FIELD_NUMBER: _ClassVar[int]
     REWRITES_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
     OVERWRITTEN_FIELD_NUMBER: _ClassVar[int]
     snapshot_id: int
     sequence_number: int
@@ -126,5 +167,30 @@ class Manifest(_message.Message):
     next_row_id: int
     first_row_id: int
     rewrites: _containers.RepeatedCompositeFieldContainer[Rewrite]
+    entries: EntryLocation
     overwritten: str
-    def __init__(self, snapshot_id: _Optional[int] = ..., sequence_number: _Optional[int] = ..., schema_id: _Optional[int] = ..., partition_spec_id: _Optional[int] = ..., data_files: _Optional[_Iterable[_Union[DataFileRef, _Mapping]]] = ..., delete_files: _Optional[_Iterable[_Union[DeleteFileRef, _Mapping]]] = ..., previous_snapshot_id: _Optional[int] = ..., table_uuid: _Optional[str] = ..., last_updated_ms: _Optional[int] = ..., properties: _Optional[_Mapping[str, str]] = ..., last_column_id: _Optional[int] = ..., next_row_id: _Optional[int] = ..., first_row_id: _Optional[int] = ..., rewrites: _Optional[_Iterable[_Union[Rewrite, _Mapping]]] = ..., overwritten: _Optional[str] = ...) -> None: ...
+    def __init__(self, snapshot_id: _Optional[int] = ..., sequence_number: _Optional[int] = ..., schema_id: _Optional[int] = ..., partition_spec_id: _Optional[int] = ..., data_files: _Optional[_Iterable[_Union[DataFileRef, _Mapping]]] = ..., delete_files: _Optional[_Iterable[_Union[DeleteFileRef, _Mapping]]] = ..., previous_snapshot_id: _Optional[int] = ..., table_uuid: _Optional[str] = ..., last_updated_ms: _Optional[int] = ..., properties: _Optional[_Mapping[str, str]] = ..., last_column_id: _Optional[int] = ..., next_row_id: _Optional[int] = ..., first_row_id: _Optional[int] = ..., rewrites: _Optional[_Iterable[_Union[Rewrite, _Mapping]]] = ..., entries: _Optional[_Union[EntryLocation, _Mapping]] = ..., overwritten: _Optional[str] = ...) -> None: ...
+
+class Part(_message.Message):
+    __slots__ = ("entries", "files", "rows", "bytes", "first_row_id", "last_row_id", "ranges")
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    FIRST_ROW_ID_FIELD_NUMBER: _ClassVar[int]
+    LAST_ROW_ID_FIELD_NUMBER: _ClassVar[int]
+    RANGES_FIELD_NUMBER: _ClassVar[int]
+    entries: EntryLocation
+    files: int
+    rows: int
+    bytes: int
+    first_row_id: int
+    last_row_id: int
+    ranges: _containers.RepeatedCompositeFieldContainer[ColumnStatistics]
+    def __init__(self, entries: _Optional[_Union[EntryLocation, _Mapping]] = ..., files: _Optional[int] = ..., rows: _Optional[int] = ..., bytes: _Optional[int] = ..., first_row_id: _Optional[int] = ..., last_row_id: _Optional[int] = ..., ranges: _Optional[_Iterable[_Union[ColumnStatistics, _Mapping]]] = ...) -> None: ...
+
+class PartList(_message.Message):
+    __slots__ = ("parts",)
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    parts: _containers.RepeatedCompositeFieldContainer[Part]
+    def __init__(self, parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ...) -> None: ...

@@ -17,7 +17,9 @@ from lakebed.table.filter import (
     IsNan,
     IsNull,
     Leaf,
+    Like,
     NoneOf,
+    NotLike,
     NotNan,
     NotNull,
     OneOf,
@@ -25,15 +27,18 @@ from lakebed.table.filter import (
     Or,
     Value,
 )
+from lakebed.table.like_pattern import Pattern
 from lakebed.table.manifest_pb2 import DataFileRef
 from lakebed.table.partition_spec import BoundField, PartitionSpec, bound_fields
 from lakebed.table.partition_values import partition_values
 from lakebed.table.schema import Schema
 from lakebed.table.transforms import Transform
-from lakebed.table.types import DATE, INT, LONG, TIMESTAMP, TIMESTAMPTZ, Decimal, Type
+from lakebed.table.types import DATE, INT, LONG, TIMESTAMP, TIMESTAMP_NS, TIMESTAMPTZ, TIMESTAMPTZ_NS, Decimal, Type
 
-_Known = list[tuple[BoundField, Value | None]]  # a file's partition
-_DISCRETE = (INT, LONG, DATE, TIMESTAMP, TIMESTAMPTZ)
+Known = list[tuple[BoundField, Value | None]]
+"""A file's partition: its fields, each with its value."""
+
+_DISCRETE = (INT, LONG, DATE, TIMESTAMP, TIMESTAMPTZ, TIMESTAMP_NS, TIMESTAMPTZ_NS)
 _HOLDS: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.EQUAL: operator.eq,
     Operator.NOT_EQUAL: operator.ne,
@@ -51,26 +56,35 @@ def may_match_partition(filter: Filter, spec: PartitionSpec, schema: Schema, fil
     """
     if file.spec_id != spec.id or not spec.fields:
         return True
+    return _may(filter, known_partition(spec, schema, file))
+
+
+def known_partition(spec: PartitionSpec, schema: Schema, file: DataFileRef) -> Known:
+    """The partition of a file of this spec, as far as the schema still has its columns."""
     values = partition_values(file, spec, schema)
-    bound = bound_fields(spec, schema)
-    return _may(filter, [(one, values[one.field.field_id]) for one in bound if one.field.field_id in values])
+    return [(one, values[one.field.field_id]) for one in bound_fields(spec, schema) if one.field.field_id in values]
 
 
-def _may(filter: Filter, known: _Known) -> bool:
+def of_leaf(leaf: Leaf, known: Known) -> Known:
+    """What says something of the leaf's column."""
+    return [
+        (bound, value)
+        for bound, value in known
+        if bound.source.id == leaf.field.id and bound.field.transform.name != "void"
+    ]
+
+
+def _may(filter: Filter, known: Known) -> bool:
     match filter:
         case And(parts):
             return all(_may(part, known) for part in parts)
         case Or(parts):
             return any(_may(part, known) for part in parts)
         case leaf:
-            return all(
-                _leaf_may(leaf, one, value)
-                for one, value in known
-                if one.source.id == leaf.field.id and one.field.transform.name != "void"
-            )
+            return all(leaf_may_match_partition(leaf, bound, value) for bound, value in of_leaf(leaf, known))
 
 
-def _leaf_may(leaf: Leaf, bound: BoundField, value: Value | None) -> bool:
+def leaf_may_match_partition(leaf: Leaf, bound: BoundField, value: Value | None) -> bool:
     """Whether a row of this partition can pass. Every transform but void gives null for null, and only for it."""
     if isinstance(leaf, IsNull):
         return value is None
@@ -87,11 +101,40 @@ def _leaf_may(leaf: Leaf, bound: BoundField, value: Value | None) -> bool:
         case OneOf(_, values):
             return any(transform.apply(type, one) == value for one in values)
         case NoneOf(_, values):
-            return not (transform.name == "identity" and value in values)
-        case Comparison(_, sign, compared) if transform.name == "identity":
+            return not (is_whole(transform, value) and value in values)
+        case Like(_, pattern):
+            return may_be_like_in_partition(pattern, transform, value)
+        case NotLike(_, pattern):
+            return not is_like_in_partition(pattern, transform, value)
+        case Comparison(_, sign, compared) if is_whole(transform, value):
             return _HOLDS[sign](value, compared)
         case Comparison(_, sign, compared):
             return _comparison_may(sign, compared, transform, type, value)
+
+
+def may_be_like_in_partition(pattern: Pattern, transform: Transform, value: Value) -> bool:
+    """Whether a text of this partition can match the pattern."""
+    if not isinstance(value, str):
+        return True  # a bucket's number
+    if is_whole(transform, value):
+        return pattern.matches(value)
+    return value.startswith(pattern.prefix[: len(value)])
+
+
+def is_like_in_partition(pattern: Pattern, transform: Transform, value: Value) -> bool:
+    """Whether every text of this partition matches the pattern."""
+    if not isinstance(value, str):
+        return False
+    if is_whole(transform, value):
+        return pattern.matches(value)
+    return pattern.is_prefix and value.startswith(pattern.prefix)
+
+
+def is_whole(transform: Transform, value: Value) -> bool:
+    """Whether a partition's value is that of the column in all of its rows: also a text too short to be cut."""
+    if transform.name == "truncate" and isinstance(value, str | bytes):
+        return len(value) < (transform.parameter or 0)
+    return transform.name == "identity"
 
 
 def _is_nan(value: Value) -> bool:
@@ -107,16 +150,16 @@ def _comparison_may(sign: Operator, compared: Value, transform: Transform, type:
         case _ if not transform.keeps_order:
             return True
         case Operator.LESS:
-            return value <= transform.apply(type, _moved(type, compared, -1))  # type: ignore[operator]
+            return value <= transform.apply(type, moved(type, compared, -1))  # type: ignore[operator]
         case Operator.LESS_OR_EQUAL:
             return value <= transform.apply(type, compared)  # type: ignore[operator]
         case Operator.GREATER:
-            return value >= transform.apply(type, _moved(type, compared, 1))  # type: ignore[operator]
+            return value >= transform.apply(type, moved(type, compared, 1))  # type: ignore[operator]
         case Operator.GREATER_OR_EQUAL:
             return value >= transform.apply(type, compared)  # type: ignore[operator]
 
 
-def _moved(type: Type, value: Value, step: int) -> Value:
+def moved(type: Type, value: Value, step: int) -> Value:
     """The next value up or down where a type has one, else the value itself: `x < 5` of whole numbers is `x <= 4`."""
     if isinstance(type, Decimal):
         return scaled(unscaled(value, type.scale) + step, type.scale)  # type: ignore[arg-type]

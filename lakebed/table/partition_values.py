@@ -2,16 +2,19 @@
 
 import base64
 from collections.abc import Sequence
+from uuid import UUID
 
 from lakebed.errors import Invalid
 from lakebed.table.bounds import decode_bound, encode_bound
-from lakebed.table.calendar import DAY_MICROS, year_month_day
+from lakebed.table.calendar import date_text
+from lakebed.table.clock import SECOND_NANOS, moment_text, time_text
 from lakebed.table.filter import Value
 from lakebed.table.manifest_pb2 import DataFileRef, PartitionValue
 from lakebed.table.partition_spec import PartitionSpec, bound_fields
 from lakebed.table.schema import Schema
 from lakebed.table.transforms import Transform
-from lakebed.table.types import BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, Type
+from lakebed.table.types import BOOLEAN, DATE, TIME, TIMESTAMP, TIMESTAMP_NS, TIMESTAMPTZ, TIMESTAMPTZ_NS, Type
+from lakebed.table.types import UUID as UUID_TYPE
 
 
 def set_partition(file: DataFileRef, spec: PartitionSpec, schema: Schema, values: Sequence[Value | None]) -> None:
@@ -27,6 +30,15 @@ def set_partition(file: DataFileRef, spec: PartitionSpec, schema: Schema, values
     for one, value in zip(bound, values, strict=True):
         stored = None if value is None else encode_bound(one.type, value)
         file.partition.append(PartitionValue(field_id=one.field.field_id, value=stored))
+
+
+PartitionKey = tuple[int, tuple[tuple[int, bytes | None], ...]]
+"""What tells partitions apart: the spec, and the value of each of its fields."""
+
+
+def partition_key(file: DataFileRef) -> PartitionKey:
+    """The partition that a file is in."""
+    return file.spec_id, tuple((one.field_id, one.value if one.HasField("value") else None) for one in file.partition)
 
 
 def partition_values(file: DataFileRef, spec: PartitionSpec, schema: Schema) -> dict[int, Value | None]:
@@ -65,32 +77,34 @@ def value_text(transform: Transform, type: Type, value: Value | None) -> str:
         case "month", int():
             return f"{1970 + value // 12:04}-{1 + value % 12:02}"
         case "hour", int():
-            return f"{_date_text(value // 24)}-{value % 24:02}"
+            return f"{date_text(value // 24)}-{value % 24:02}"
         case _:
             return _plain_text(transform.result_type(type), value)
 
 
 def _plain_text(type: Type, value: Value) -> str:
     match value:
+        case bytes() if type == UUID_TYPE:
+            return str(UUID(bytes=value))
         case bytes():
             return base64.b64encode(value).decode()
         case bool() if type == BOOLEAN:
             return str(value).lower()
         case int() if type == DATE:
-            return _date_text(value)
+            return date_text(value)
+        case int() if type == TIME:
+            return time_text(value * 1000, 0 if _is_whole(value * 1000) else 6)
         case int() if type in (TIMESTAMP, TIMESTAMPTZ):
-            return _timestamp_text(value) + ("+00:00" if type == TIMESTAMPTZ else "")
+            return _timestamp_text(value * 1000, 6) + ("+00:00" if type == TIMESTAMPTZ else "")
+        case int() if type in (TIMESTAMP_NS, TIMESTAMPTZ_NS):
+            return _timestamp_text(value, 9) + ("+00:00" if type == TIMESTAMPTZ_NS else "")
         case _:
             return str(value)
 
 
-def _date_text(days: int) -> str:
-    year, month, day = year_month_day(days)
-    return f"{year:04}-{month:02}-{day:02}"
+def _timestamp_text(nanos: int, digits: int) -> str:
+    return moment_text(nanos, 0 if _is_whole(nanos) else digits)
 
 
-def _timestamp_text(micros: int) -> str:
-    days, rest = divmod(micros, DAY_MICROS)
-    seconds, fraction = divmod(rest, 1_000_000)
-    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    return f"{_date_text(days)}T{clock}" + (f".{fraction:06}" if fraction else "")
+def _is_whole(nanos: int) -> bool:
+    return nanos % SECOND_NANOS == 0

@@ -1,8 +1,5 @@
 """Pruning: whether a data file can have a row that a filter keeps, told from its statistics alone."""
 
-import math
-
-from lakebed.table.bounds import decode_bound
 from lakebed.table.filter import (
     And,
     Comparison,
@@ -10,7 +7,9 @@ from lakebed.table.filter import (
     IsNan,
     IsNull,
     Leaf,
+    Like,
     NoneOf,
+    NotLike,
     NotNan,
     NotNull,
     OneOf,
@@ -18,71 +17,55 @@ from lakebed.table.filter import (
     Or,
     Value,
 )
-from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.types import Field
+from lakebed.table.known_column import KnownColumn, known_column
+from lakebed.table.like_pattern import Pattern
+from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.schema import Schema
 
 
-def may_match(filter: Filter, file: DataFileRef) -> bool:
+def may_match(filter: Filter, file: DataFileRef, written: Schema | None = None) -> bool:
     """Whether the file can have a row that the filter keeps; False only if it surely has none.
 
-    What is unset in the statistics is unknown. So is a column without any: the file may lack it, or nobody looked.
+    What is unset in the statistics is unknown. So is a column without any, unless `written`, the schema of the commit
+    that added the file, shows that the file is older than the column: then its default is compared.
     """
     match filter:
         case And(parts):
-            return all(may_match(part, file) for part in parts)
+            return all(may_match(part, file, written) for part in parts)
         case Or(parts):
-            return any(may_match(part, file) for part in parts)
+            return any(may_match(part, file, written) for part in parts)
         case _:
-            return _leaf_may_match(filter, _statistics(file, filter.field))
+            return _leaf_may_match(filter, known_column(filter, file, written))
 
 
-def _statistics(file: DataFileRef, field: Field) -> ColumnStatistics:
-    return next((one for one in file.statistics if one.field_id == field.id), ColumnStatistics())
-
-
-def _leaf_may_match(leaf: Leaf, known: ColumnStatistics) -> bool:
+def _leaf_may_match(leaf: Leaf, known: KnownColumn) -> bool:
     match leaf:
         case IsNull():
-            return not (known.HasField("null_count") and known.null_count == 0)
+            return known.may_be_null
         case IsNan():
-            return not (known.HasField("nan_count") and known.nan_count == 0) and _has_values(known)
+            return known.may_be_nan and known.may_have_values
         case NotNull() | NotNan():
-            return _has_values(known)
-        case Comparison():
-            return _has_values(known) and _comparison_may_match(leaf, *_bounds(leaf.field, known))
-        case OneOf(field, values):
-            lower, upper = _bounds(field, known)
-            return _has_values(known) and any(_is_within(value, lower, upper) for value in values)
-        case NoneOf(field, values):
-            lower, upper = _bounds(field, known)
-            return _has_values(known) and not (lower is not None and lower == upper and lower in values)
+            return known.may_have_values
+        case Comparison(_, operator, value):
+            return known.may_have_values and _comparison_may_match(operator, value, known)
+        case OneOf(_, values):
+            return known.may_have_values and any(is_within(value, known.lower, known.upper) for value in values)
+        case NoneOf(_, values):
+            return known.may_have_values and known.only not in values
+        case Like(_, pattern):
+            return known.may_have_values and may_be_like(pattern, known.lower, known.upper)
+        case NotLike(_, pattern):
+            return known.may_have_values and not is_like(pattern, known.lower, known.upper)
 
 
-def _has_values(known: ColumnStatistics) -> bool:
-    counted = known.HasField("value_count") and known.HasField("null_count")
-    return not (counted and known.null_count == known.value_count)
-
-
-def _bounds(field: Field, known: ColumnStatistics) -> tuple[Value | None, Value | None]:
-    """The bounds of what is neither null nor NaN, each None if unknown."""
-    lower = decode_bound(field.type, known.lower) if known.HasField("lower") else None
-    upper = decode_bound(field.type, known.upper) if known.HasField("upper") else None
-    return _ordered(lower), _ordered(upper)
-
-
-def _ordered(bound: Value | None) -> Value | None:
-    # Some writers take NaN for a minimum or maximum; parquet.thrift says to ignore such a bound.
-    return None if isinstance(bound, float) and math.isnan(bound) else bound
-
-
-def _comparison_may_match(leaf: Comparison, lower: Value | None, upper: Value | None) -> bool:
+def _comparison_may_match(operator: Operator, value: Value, known: KnownColumn) -> bool:
     """Whether a value between the bounds passes. They may lie outside the smallest and largest value, never inside."""
-    value = leaf.value
-    match leaf.operator:
+    lower, upper = known.lower, known.upper
+    match operator:
         case Operator.EQUAL:
-            return _is_within(value, lower, upper)
+            return is_within(value, lower, upper)
         case Operator.NOT_EQUAL:
-            return not (lower is not None and lower == upper == value)
+            return known.only != value
         case Operator.LESS:
             return lower is None or lower < value  # type: ignore[operator]
         case Operator.LESS_OR_EQUAL:
@@ -93,5 +76,25 @@ def _comparison_may_match(leaf: Comparison, lower: Value | None, upper: Value | 
             return upper is None or upper >= value  # type: ignore[operator]
 
 
-def _is_within(value: Value, lower: Value | None, upper: Value | None) -> bool:
+def is_within(value: Value, lower: Value | None, upper: Value | None) -> bool:
+    """Whether a value is none of those that the bounds rule out."""
     return (lower is None or lower <= value) and (upper is None or value <= upper)  # type: ignore[operator]
+
+
+def may_be_like(pattern: Pattern, lower: Value | None, upper: Value | None) -> bool:
+    """Whether a text between the bounds can match the pattern, by what it begins with."""
+    if isinstance(lower, str) and lower == upper:
+        return pattern.matches(lower)
+    prefix = pattern.prefix
+    below = isinstance(upper, str) and upper < prefix
+    above = isinstance(lower, str) and lower[: len(prefix)] > prefix
+    return not (below or above)
+
+
+def is_like(pattern: Pattern, lower: Value | None, upper: Value | None) -> bool:
+    """Whether every text between the bounds matches the pattern: what lies between two of one prefix has it too."""
+    if not (isinstance(lower, str) and isinstance(upper, str)):
+        return False
+    if pattern.is_prefix:
+        return lower.startswith(pattern.prefix) and upper.startswith(pattern.prefix)
+    return lower == upper and pattern.matches(lower)

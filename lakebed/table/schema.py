@@ -8,7 +8,7 @@ from lakebed.errors import Invalid
 from lakebed.table.column_names import check_column_names, folded_column
 from lakebed.table.defaults import check_default
 from lakebed.table.parts import Parts, numbered, parts_of, walk, with_parts
-from lakebed.table.types import DOUBLE, FLOAT, Decimal, Field, Primitive, Struct, Type
+from lakebed.table.types import DOUBLE, FLOAT, Field, Simple, Struct, Type
 
 Path = str | tuple[str, ...]
 """The way to a field: names with dots between them, or a tuple of names if one has a dot itself.
@@ -154,7 +154,7 @@ def _check_defaults(columns: Parts) -> None:
         if one.initial_default is not None or one.write_default is not None:
             check_default(one, one.initial_default)
             check_default(one, one.write_default)
-        if not isinstance(one.type, Primitive | Decimal):  # most are: reads make schemas by the row group
+        if not isinstance(one.type, Simple):  # most are: reads make schemas by the row group
             _check_defaults(parts_of(one.type))
 
 
@@ -172,7 +172,7 @@ def _check_identifiers(schema: Schema) -> None:
 def check_identifier(way: Parts) -> None:
     """Refuse a field that can't be in a primary key, by Iceberg's rules: its value must exist and be comparable."""
     *above, field = way
-    if not isinstance(field.type, Primitive | Decimal) or field.type in (FLOAT, DOUBLE):
+    if not isinstance(field.type, Simple) or field.type in (FLOAT, DOUBLE):
         raise _unfit_for_key(way, "a type without parts, no float or double", str(field.type))
     for one in above:
         if not isinstance(one.type, Struct):

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from lakebed.errors import Corrupt, Invalid
 from lakebed.table.defaults import default_from_json, default_to_json
 from lakebed.table.schema import Schema
-from lakebed.table.types import Decimal, Field, List, Map, Primitive, Struct, Type, parse_type
+from lakebed.table.types import Field, Fixed, List, Map, Simple, Struct, Type, parse_type
 
 Made = TypeVar("Made")
 
@@ -97,6 +97,8 @@ def _type_json(type: Type) -> str | dict[str, Any]:
                 "value-required": type.value_required,
                 "value": _type_json(type.value),
             }
+        case Fixed(length):
+            return f"fixed[{length}]"
         case _:
             return str(type)
 
@@ -150,7 +152,7 @@ def _type(value: object) -> Type:
 
 def _simple(name: str) -> Type:
     found = _made(parse_type, name)
-    if not isinstance(found, Primitive | Decimal):
+    if not isinstance(found, Simple):
         raise _corrupt("a type", "an object for a type with parts", repr(name))
     return found
 

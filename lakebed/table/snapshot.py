@@ -41,7 +41,7 @@ def fold(manifests: Iterable[pb.Manifest], onto: Snapshot = EMPTY) -> Snapshot:
     files = dict(onto.files)
     last, added = onto, onto.added
     for manifest in manifests:
-        _check_chain(manifest, last)
+        check_chain(manifest, last.snapshot_id, last.sequence_number, last.table_id)
         added = frozenset(_apply(manifest, files))
         last = Snapshot({}, manifest.snapshot_id, manifest.sequence_number, manifest.table_uuid)
     return Snapshot(MappingProxyType(files), last.snapshot_id, last.sequence_number, last.table_id, added)
@@ -59,21 +59,21 @@ def _apply(manifest: pb.Manifest, files: dict[str, pb.DataFileRef]) -> list[str]
         elif status in (ADDED, EXISTING):
             files[path] = file
         else:
-            raise _corrupt("a file has an unknown status", manifest, path, "0, 1 or 2", status)
+            raise corrupt("a file has an unknown status", manifest, path, "0, 1 or 2", status)
         if status == ADDED:
             added.append(path)
     return added
 
 
-def _check_chain(manifest: pb.Manifest, last: Snapshot) -> None:
+def check_chain(manifest: pb.Manifest, last_id: int | None, last_number: int, table_id: str) -> None:
+    """Refuse a manifest that does not follow from the snapshot before it, which is told by its id and sequence."""
     previous = manifest.previous_snapshot_id if manifest.HasField("previous_snapshot_id") else None
-    if previous != last.snapshot_id:
-        raise _corrupt("a delta is missing before this one", manifest, "", last.snapshot_id, previous)
-    if last.snapshot_id is not None and manifest.sequence_number != last.sequence_number + 1:
-        found = manifest.sequence_number
-        raise _corrupt("the sequence has a gap", manifest, "", last.sequence_number + 1, found)
-    if last.snapshot_id is not None and manifest.table_uuid != last.table_id:
-        raise _corrupt("the delta is of another table", manifest, "", last.table_id, manifest.table_uuid)
+    if previous != last_id:
+        raise corrupt("a delta is missing before this one", manifest, "", last_id, previous)
+    if last_id is not None and manifest.sequence_number != last_number + 1:
+        raise corrupt("the sequence has a gap", manifest, "", last_number + 1, manifest.sequence_number)
+    if last_id is not None and manifest.table_uuid != table_id:
+        raise corrupt("the delta is of another table", manifest, "", table_id, manifest.table_uuid)
     if manifest.delete_files:
         raise Invalid(
             "a manifest has delete files, which this Lakebed does not read",
@@ -95,11 +95,12 @@ def with_status(file: pb.DataFileRef, status: int) -> pb.DataFileRef:
 
 def _misplaced(manifest: pb.Manifest, file: pb.DataFileRef) -> Corrupt:
     if file.status == ADDED:
-        return _corrupt("a file is added that is live already", manifest, file.path, "not live", "live")
+        return corrupt("a file is added that is live already", manifest, file.path, "not live", "live")
     verb = "deleted" if file.status == DELETED else "changed"
-    return _corrupt(f"a file is {verb} that is not live", manifest, file.path, "live", "not live")
+    return corrupt(f"a file is {verb} that is not live", manifest, file.path, "live", "not live")
 
 
-def _corrupt(problem: str, manifest: pb.Manifest, path: str, expected: object, found: object) -> Corrupt:
+def corrupt(problem: str, manifest: pb.Manifest, path: str, expected: object, found: object) -> Corrupt:
+    """What says that a manifest does not fit."""
     subject = f"snapshot {manifest.snapshot_id}" + (f", {path}" if path else "")
     return Corrupt(problem, subject=subject, expected=expected or "none", found="none" if found is None else found)

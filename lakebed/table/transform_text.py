@@ -7,7 +7,7 @@ from lakebed.errors import Invalid
 from lakebed.table.column_names import folded_column
 from lakebed.table.schema import Schema
 from lakebed.table.transforms import IDENTITY, Transform
-from lakebed.table.types import Decimal, Field, Primitive, Struct
+from lakebed.table.types import Field, Simple, Struct
 
 _PLAIN = r"[^\s`.,()\[\]]+"
 _PART = rf"(?:`(?:[^`]|``)+`|{_PLAIN})"
@@ -72,7 +72,7 @@ def find_source(schema: Schema, column: TransformedColumn) -> tuple[Field, ...]:
     """The fields from the schema's top to the column; `Invalid` if it is not there or has no such transform."""
     path = _fields(schema, column)
     source = path[-1]
-    if not isinstance(source.type, Primitive | Decimal):
+    if not isinstance(source.type, Simple):
         expected = "a column of single values"
         raise Invalid("a column has parts of its own", subject=str(column), expected=expected, found=source.type)
     if not column.transform.can_transform(source.type):

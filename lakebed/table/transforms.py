@@ -12,9 +12,9 @@ import mmh3
 
 from lakebed.errors import Invalid
 from lakebed.table.bounds import encode_bound, scaled, unscaled
-from lakebed.table.calendar import DAY_MICROS, HOUR_MICROS, year_month_day
+from lakebed.table.calendar import DAY_MICROS, DAY_NANOS, HOUR_MICROS, HOUR_NANOS, year_month_day
 from lakebed.table.filter import Value
-from lakebed.table.types import DATE, INT, NAMES, Decimal, Primitive, Type
+from lakebed.table.types import DATE, INT, NAMES, Decimal, Fixed, Primitive, Type
 
 PARAMETERS = range(1, 2**31)
 """The numbers that buckets and widths can be: Iceberg's are positive ints."""
@@ -110,6 +110,8 @@ def _kind(type: Type) -> str:
             return name
         case Decimal():
             return "decimal"
+        case Fixed():
+            return "fixed"
         case _:
             return "nested"
 
@@ -138,11 +140,15 @@ def _month(type: Type, parameter: int) -> Function:
 
 
 def _day(type: Type, parameter: int) -> Function:
-    return _same(type, 0) if type == DATE else lambda value: value // DAY_MICROS
+    if type == DATE:
+        return _same(type, 0)
+    unit = DAY_NANOS if _kind(type) in _NANOS else DAY_MICROS
+    return lambda value: value // unit
 
 
 def _hour(type: Type, parameter: int) -> Function:
-    return lambda value: value // HOUR_MICROS
+    unit = HOUR_NANOS if _kind(type) in _NANOS else HOUR_MICROS
+    return lambda value: value // unit
 
 
 def _bucket(type: Type, count: int) -> Function:
@@ -151,8 +157,11 @@ def _bucket(type: Type, count: int) -> Function:
 
 
 def _hashed_bytes(type: Type) -> Callable[[Any], bytes]:
-    # Whole numbers, dates and times are hashed as longs, so that a widened column keeps its buckets.
-    return _LONG.pack if _kind(type) in _INTEGERS | _TIMED else partial(encode_bound, type)
+    # Whole numbers, dates and times are hashed as longs, so that a widened column keeps its buckets; nanoseconds as the
+    # microseconds that they are in.
+    if _kind(type) in _NANOS:
+        return lambda value: _LONG.pack(value // 1000)
+    return _LONG.pack if _kind(type) in _INTEGERS | _TIMED | {"time"} else partial(encode_bound, type)
 
 
 def _truncate(type: Type, width: int) -> Function:
@@ -169,9 +178,10 @@ def _truncated_decimal(scale: int, width: int, value: Number) -> Number:
 
 
 _LONG = struct.Struct("<q")
-_KINDS = (*NAMES, "decimal")
+_KINDS = (*NAMES, "decimal", "fixed")
 _INTEGERS = frozenset({"int", "long"})
-_TIMESTAMPS = frozenset({"timestamp", "timestamptz"})
+_NANOS = frozenset({"timestamp_ns", "timestamptz_ns"})
+_TIMESTAMPS = frozenset({"timestamp", "timestamptz"}) | _NANOS
 _TIMED = _TIMESTAMPS | {"date"}
 _CUTTABLE = _INTEGERS | {"decimal", "string", "binary"}
 _ALL = frozenset(_KINDS)
@@ -183,7 +193,7 @@ _RULES = {
     "month": _Rule(_TIMED, _month, INT),
     "day": _Rule(_TIMED, _day, DATE),
     "hour": _Rule(_TIMESTAMPS, _hour, INT),
-    "bucket": _Rule(_CUTTABLE | _TIMED, _bucket, INT, "number of buckets"),
+    "bucket": _Rule(_CUTTABLE | _TIMED | {"time", "uuid", "fixed"}, _bucket, INT, "number of buckets"),
     "truncate": _Rule(_CUTTABLE, _truncate, None, "width"),
     "void": _Rule(_ALL | {"nested"}, _nothing),
 }

@@ -1,4 +1,4 @@
-"""Types of columns: those of Iceberg that both engines have, by Iceberg's names."""
+"""Types of columns: Iceberg's, by its names. What Spark has no type for, the local engine alone reads and writes."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -36,6 +36,22 @@ class Decimal:
 
     def __str__(self) -> str:
         return f"decimal({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Bytes, of which every value has just as many."""
+
+    length: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.length, int) or self.length not in _LENGTHS:
+            raise Invalid(
+                "a fixed has another length", subject=str(self), expected=f"{_LENGTHS[0]} to {_LENGTHS[-1]} bytes"
+            )
+
+    def __str__(self) -> str:
+        return f"fixed({self.length})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +95,10 @@ class Struct:
         return f"struct<{', '.join(f'{_quoted(one.name)}: {one.type}' for one in self.fields)}>"
 
 
-Type = Primitive | Decimal | List | Map | Struct
+Simple = Primitive | Decimal | Fixed
+"""Types without parts: their values are plain ones, and can have bounds, defaults and transforms."""
+
+Type = Simple | List | Map | Struct
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,21 +141,29 @@ LONG = Primitive("long")
 FLOAT = Primitive("float")
 DOUBLE = Primitive("double")
 DATE = Primitive("date")
+TIME = Primitive("time")  # microseconds since midnight
 TIMESTAMP = Primitive("timestamp")  # microseconds, of no zone
 TIMESTAMPTZ = Primitive("timestamptz")  # microseconds, an instant
+TIMESTAMP_NS = Primitive("timestamp_ns")  # nanoseconds, of no zone: from 1677 to 2262
+TIMESTAMPTZ_NS = Primitive("timestamptz_ns")
 STRING = Primitive("string")
+UUID = Primitive("uuid")  # 16 bytes, as RFC 9562 orders them
 BINARY = Primitive("binary")
 
-NAMES = {one.name: one for one in (BOOLEAN, INT, LONG, FLOAT, DOUBLE, DATE, TIMESTAMP, TIMESTAMPTZ, STRING, BINARY)}
+_NUMBERS = (BOOLEAN, INT, LONG, FLOAT, DOUBLE)
+_TIMES = (DATE, TIME, TIMESTAMP, TIMESTAMPTZ, TIMESTAMP_NS, TIMESTAMPTZ_NS)
+NAMES = {one.name: one for one in (*_NUMBERS, *_TIMES, STRING, UUID, BINARY)}
 _SQL_NAMES = {"bool": BOOLEAN, "integer": INT, "bigint": LONG, "real": FLOAT, "timestamp_ntz": TIMESTAMP}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
-_TOKEN = re.compile(rf"\s*({_PLAIN.pattern}|[0-9]{{1,9}}|`(?:[^`]|``)+`|[<>(),:])\s*")
+_TOKEN = re.compile(rf"\s*({_PLAIN.pattern}|[0-9]{{1,10}}|`(?:[^`]|``)+`|[<>()\[\],:])\s*")
+_LENGTHS = range(1, 2**31)  # of fixed, as Arrow and Parquet count them
 _DEPTH = 100  # of types in types; Parquet readers and Python's own stack end not far beyond
 
 
 def parse_type(text: str) -> Type:
     """The type that a text names: `long`, `decimal(10, 2)`, `list<string>`, `map<string, int>`, `struct<a: int>`.
 
+    `fixed(16)` may be written as Iceberg's JSON has it, `fixed[16]`.
     A name that is not letters, digits and underscores stands in backticks, its own backticks doubled.
     """
     tokens = _tokens(text)
@@ -191,6 +218,17 @@ def _parse_decimal(tokens: list[str], text: str) -> Type:
     return Decimal(int(precision), int(scale))
 
 
+def _parse_fixed(tokens: list[str], text: str) -> Type:
+    opening = _take(tokens, text)
+    if opening not in _BRACKETS:
+        raise _unreadable(text, f"{opening!r} where '(' belongs")
+    length = _take(tokens, text)
+    _expect(tokens, _BRACKETS[opening], text)
+    if not length.isdigit():
+        raise _unreadable(text, f"fixed({length})")
+    return Fixed(int(length))
+
+
 def _parse_list(tokens: list[str], text: str) -> Type:
     _expect(tokens, "<", text)
     element = _parse(tokens, text)
@@ -219,15 +257,17 @@ def _parse_struct(tokens: list[str], text: str) -> Type:
 
 def _parse_field(tokens: list[str], text: str) -> Field:
     token = _take(tokens, text)
-    if token in "<>(),:":
+    if token in "<>()[],:":
         raise _unreadable(text, f"{token!r} where a field's name belongs")
     name = token[1:-1].replace("``", "`") if token.startswith("`") else token
     _expect(tokens, ":", text)
     return Field(name, _parse(tokens, text))
 
 
+_BRACKETS = {"(": ")", "[": "]"}
 _SHAPES: dict[str, Callable[[list[str], str], Type]] = {
     "decimal": _parse_decimal,
+    "fixed": _parse_fixed,
     "list": _parse_list,
     "map": _parse_map,
     "struct": _parse_struct,
@@ -247,7 +287,7 @@ def _expect(tokens: list[str], wanted: str, text: str) -> None:
 
 
 def _unreadable(text: str, found: str) -> Invalid:
-    names = ", ".join([*NAMES, "decimal(p, s)", "list<…>", "map<…, …>", "struct<name: …>"])
+    names = ", ".join([*NAMES, "fixed(length)", "decimal(p, s)", "list<…>", "map<…, …>", "struct<name: …>"])
     return Invalid("this names no type", subject=repr(text), expected=names, found=found)
 
 
@@ -259,5 +299,5 @@ def leaves(fields: tuple[Field, ...], path: tuple[Field, ...] = ()) -> Iterator[
     for one in fields:
         if isinstance(one.type, Struct):
             yield from leaves(one.type.fields, (*path, one))
-        elif isinstance(one.type, Primitive | Decimal):
+        elif isinstance(one.type, Simple):
             yield (*path, one)

@@ -1,4 +1,4 @@
-"""Changes of files that have no call of their own yet: overwrite, delete rows, compact. Metadata only."""
+"""Changes of a table's metadata alone, for tests of what becomes of them: no file of these has a byte."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +8,8 @@ from uuid import uuid4
 from lakebed import Table
 from lakebed.catalog.commits import Request
 from lakebed.catalog.deltas import Delta
-from lakebed.catalog.snapshots import change_files, delta_of, live_files_unread
+from lakebed.catalog.file_changes import change_files, delta_of
+from lakebed.catalog.table_files import live_files
 from lakebed.catalog.tables import table_state
 from lakebed.catalog.work import Work
 from lakebed.table.delta import ADDED
@@ -18,7 +19,7 @@ from lakebed.table.manifest_pb2 import DataFileRef, Rewrite
 def live(table: Table) -> dict[str, str]:
     """The live files by path, each with its vector of deletes."""
     work = table._scope.read()
-    return {one.path: one.dv_path for one in live_files_unread(work, table_state(work, table.id))}
+    return {one.path: one.dv_path for one in live_files(work, table_state(work, table.id)).values()}
 
 
 def append_file(table: Table) -> str:
@@ -73,7 +74,7 @@ Parts = Callable[[tuple[DataFileRef, ...]], dict[str, Any]]
 def _change(table: Table, operation: str, parts: Parts) -> None:
     def do(work: Work) -> None:
         state = table_state(work, table.id)
-        files = tuple(live_files_unread(work, state))
+        files = tuple(live_files(work, state).values())
         delta: Delta = replace(delta_of(state, operation), **parts(files))
         change_files(work, state, delta)
 

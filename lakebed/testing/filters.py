@@ -6,6 +6,7 @@ reads them.
 
 import math
 import operator
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,16 +31,25 @@ SCHEMA = with_ids(
             "instant": "timestamptz",
             "word": "string",
             "blob": "binary",
+            "code": "fixed(3)",
+            "clock": "time",
+            "local_nanos": "timestamp_ns",
+            "instant_nanos": "timestamptz_ns",
+            "token": "uuid",
         }
     ),
     schema_id=1,
     first=1,
 )
+NOT_IN_SPARK = ("clock", "local_nanos", "instant_nanos", "token")
+"""The columns of types that Spark does not have."""
 
 NAN, INFINITY = math.nan, math.inf
 _SECOND = 1_000_000
 _NEW_YEAR = 20454  # 2026-01-01
 _NEW_YEAR_MICROS = _NEW_YEAR * 86_400 * _SECOND
+_NEW_YEAR_NANOS = _NEW_YEAR_MICROS * 1000
+_NOON = 12 * 3600 * _SECOND
 _TENTH = 0.10000000149011612  # the float nearest to 0.1, which is above it
 _TENTH_BELOW = 0.09999999403953552
 _LARGEST = 3.4028234663852886e38  # of all floats
@@ -73,13 +83,34 @@ VALUES: dict[str, list[Any]] = {
         _NEW_YEAR_MICROS - 3600 * _SECOND,
         None,
     ],
-    "word": ["", "a", "A", "ab", "b", "it's", "é", "e\u0301", "\uffff", "\U0001f600", "\x00", "a" * 50, "NaN", None],
+    "word": [
+        "",
+        "a",
+        "A",
+        "ab",
+        "b",
+        "it's",
+        "é",
+        "e\u0301",
+        "\uffff",
+        "\U0001f600",
+        "\x00",
+        "a" * 50,
+        "NaN",
+        "a%\n_",
+        None,
+    ],
     "blob": [b"", b"\x00", b"\x00\xff", b"\x7f", b"\x80", b"\xff" * 40, b"a", None],
+    "code": [b"\x00\x00\x00", b"\x00\x00\xff", b"\x7f\xff\xff", b"\x80\x00\x00", b"\xff\xff\xff", b"abc", None],
+    "clock": [0, 1, _NOON, _NOON - 1, _NOON + 1, 86_400 * _SECOND - 1, None],
+    "local_nanos": [0, -1, _NEW_YEAR_NANOS, _NEW_YEAR_NANOS - 1, _NEW_YEAR_NANOS + 1, 2**63 - 1, -(2**63), None],
+    "instant_nanos": [0, -1, _NEW_YEAR_NANOS, _NEW_YEAR_NANOS - 1, _NEW_YEAR_NANOS + 1000, 2**63 - 1, -(2**63), None],
+    "token": [bytes(16), bytes(15) + b"\x01", b"\x7f" + b"\xff" * 15, b"\x80" + bytes(15), b"\xff" * 16, None],
 }
 
 
 def rows(random: Random, count: int) -> list[dict[str, Any]]:
-    """That many rows with plain values; all values of each column are among the first fourteen."""
+    """That many rows with plain values; all values of each column are among the first fifteen."""
     return [
         {name: values[at] if at < len(values) else random.choice(values) for name, values in VALUES.items()}
         for at in range(count)
@@ -175,6 +206,42 @@ CONSTANTS: dict[str, list[Constant]] = {
         Constant("X'80'", b"\x80"),
         Constant(f"X'{'ff' * 40}'", b"\xff" * 40),
     ],
+    "code": [
+        Constant("X'000000'", bytes(3)),
+        Constant("x'7FFFff'", b"\x7f\xff\xff"),
+        Constant("X'616263'", b"abc"),
+        Constant("X'616264'", b"abd"),
+        Constant("X'ffffff'", b"\xff" * 3),
+    ],
+    "clock": [
+        Constant("'00:00'", 0),
+        Constant("TIME '12:00:00'", _NOON),
+        Constant("'12:00:00.000001'", _NOON + 1),
+        Constant("'12:00:00.0000005'", _NOON + Fraction(1, 2)),
+        Constant("'23:59:59.999999'", 86_400 * _SECOND - 1),
+        Constant("'23:59:59.999999999'", 86_400 * _SECOND - Fraction(1, 1000)),
+    ],
+    "local_nanos": [
+        Constant("'1970-01-01'", 0),
+        Constant("'1969-12-31 23:59:59.999999999'", -1),
+        Constant("'2026-01-01T00:00:00.000000001'", _NEW_YEAR_NANOS + 1),
+        Constant("DATE '2026-01-01'", _NEW_YEAR_NANOS),
+        Constant("'9999-12-31'", 2932896 * 86_400 * 10**9),
+        Constant("'0001-01-01'", -719162 * 86_400 * 10**9),
+    ],
+    "instant_nanos": [
+        Constant("'2026-01-01 01:00:00.000001+01:00'", _NEW_YEAR_NANOS + 1000),
+        Constant("TIMESTAMP '2026-01-01 00:00:00'", _NEW_YEAR_NANOS),
+        Constant("'2262-04-11 23:47:16.854775807Z'", 2**63 - 1),
+        Constant("'2262-04-11 23:47:16.854775808Z'", 2**63),
+        Constant("'1677-09-21 00:12:43.145224191'", -(2**63) - 1),
+    ],
+    "token": [
+        Constant("'00000000-0000-0000-0000-000000000000'", bytes(16)),
+        Constant("'7FFFFFFF-ffff-ffff-ffff-ffffffffffff'", b"\x7f" + b"\xff" * 15),
+        Constant("'80000000-0000-0000-0000-000000000001'", b"\x80" + bytes(14) + b"\x01"),
+        Constant("'ffffffff-ffff-ffff-ffff-ffffffffffff'", b"\xff" * 16),
+    ],
 }
 NULL = Constant("null", None)
 
@@ -221,7 +288,9 @@ def condition(random: Random, constants: dict[str, list[Constant]] = CONSTANTS, 
 
 def _term(random: Random, constants: dict[str, list[Constant]]) -> Condition:
     name = random.choice(list(constants))
-    make = random.choice((_comparison, _comparison, _comparison, _mirrored, _membership, _range, _null_test, _flag))
+    make = random.choice(
+        (_comparison, _comparison, _comparison, _mirrored, _membership, _range, _null_test, _flag, _likeness)
+    )
     made = make(random, random.choice((name, name.upper(), f"`{name}`")), name, constants[name])
     return _negation("not ", made) if random.random() < 0.2 else made
 
@@ -255,6 +324,23 @@ def _range(random: Random, shown: str, name: str, constants: list[Constant]) -> 
     )
     negative = Condition(positive.text.replace(" between ", " not between ", 1), lambda row: _not(positive.truth(row)))
     return random.choice((positive, negative))
+
+
+# What a pattern is made of, beside the regular expression that each means.
+_PATTERNS = [("%", "(?s:.*)"), ("_", "(?s:.)"), *((one, re.escape(one)) for one in ("a", "b", "é", "'", "N", "\n"))]
+_ESCAPED = ("%", "_")
+
+
+def _likeness(random: Random, shown: str, name: str, constants: list[Constant]) -> Condition:
+    escape = random.choice(("\\", "!"))
+    taken = [(f"{escape}{one}", re.escape(one)) for one in (*_ESCAPED, escape)]
+    parts = random.choices([*_PATTERNS, *_PATTERNS, *taken], k=random.choice((0, 1, 2, 2, 3, 4)))
+    words = "".join(one for one, _ in parts).replace("\\", "\\\\").replace("'", "\\'")
+    meant = re.compile("".join(one for _, one in parts))
+    sign = random.choice(("like", "not like"))
+    text = f"word {sign} '{words}'" + (f" escape '{escape}'" if escape == "!" else "")
+    positive = Condition(text, lambda row: None if row["word"] is None else bool(meant.fullmatch(row["word"])))
+    return positive if sign == "like" else Condition(text, lambda row: _not(positive.truth(row)))
 
 
 def _null_test(random: Random, shown: str, name: str, constants: list[Constant]) -> Condition:

@@ -7,6 +7,7 @@ import pyarrow
 
 from lakebed.catalog.commits import Commit
 from lakebed.lake.catalog import Catalog
+from lakebed.lake.clauses import when_matched_delete, when_not_matched_insert
 from lakebed.lake.lake import Lake
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.table import Table
@@ -135,6 +136,16 @@ CALLS: dict[str, Call] = {
     "namespace.rename": lambda held, **told: held.empty.rename("sales.full", **told),
     "table.append": lambda held, **told: held.orders.append(numbers(2), **told),
     "table.append nothing": lambda held, **told: held.orders.append(numbers(), **told),
+    "table.delete": lambda held, **told: held.orders.delete("id = 1", **told),
+    "table.delete nothing": lambda held, **told: held.orders.delete("id = 99", **told),
+    "table.truncate": lambda held, **told: held.orders.truncate(**told),
+    "table.update": lambda held, **told: held.orders.update({"id": "id + 10"}, where="id = 1", **told),
+    "table.upsert": lambda held, **told: held.orders.upsert(numbers(1, 2), on="id", **told),
+    "table.merge": lambda held, **told: held.orders.merge(
+        numbers(1, 2), "id", when_matched_delete(), when_not_matched_insert(), **told
+    ),
+    "table.overwrite": lambda held, **told: held.orders.overwrite(numbers(7), where="id = 1", **told),
+    "table.compact": lambda held, **told: held.orders.compact(**told),
     "table.rename": lambda held, **told: held.orders.rename("sales.renamed", **told),
     "table.set_properties": lambda held, **told: held.orders.set_properties({"k": "v"}, **told),
     "table.unset_properties": lambda held, **told: held.orders.unset_properties(["old"], **told),

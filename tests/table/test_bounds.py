@@ -2,6 +2,7 @@
 
 import math
 import struct
+import uuid
 from decimal import Decimal
 
 import pytest
@@ -12,7 +13,23 @@ from pyiceberg.conversions import from_bytes, to_bytes
 
 from lakebed.errors import Corrupt, Invalid
 from lakebed.table.bounds import BOUND_BYTES, decode_bound, encode_bound, lower_bound, scaled, unscaled, upper_bound
-from lakebed.table.types import DOUBLE, FLOAT, INT, LONG, NAMES, STRING, TIMESTAMP, Field, List, Map, Struct, parse_type
+from lakebed.table.types import (
+    BINARY,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    NAMES,
+    STRING,
+    TIMESTAMP,
+    UUID,
+    Field,
+    Fixed,
+    List,
+    Map,
+    Struct,
+    parse_type,
+)
 
 INT32, INT64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
 VALUES = {
@@ -24,7 +41,11 @@ VALUES = {
     "date": INT32,
     "timestamp": INT64,
     "timestamptz": INT64,
+    "time": st.integers(0, 86_400_000_000 - 1),
+    "timestamp_ns": INT64,
+    "timestamptz_ns": INT64,
     "string": st.text(),
+    "uuid": st.binary(min_size=16, max_size=16),
     "binary": st.binary(max_size=100),
 }
 ORACLES = {
@@ -36,7 +57,11 @@ ORACLES = {
     "date": iceberg.DateType(),
     "timestamp": iceberg.TimestampType(),
     "timestamptz": iceberg.TimestamptzType(),
+    "time": iceberg.TimeType(),
+    "timestamp_ns": iceberg.TimestampNanoType(),
+    "timestamptz_ns": iceberg.TimestamptzNanoType(),
     "string": iceberg.StringType(),
+    "uuid": iceberg.UUIDType(),
     "binary": iceberg.BinaryType(),
 }
 # Long text of code points where rounding up is hard: last of one, two, three and four bytes, around surrogates.
@@ -51,7 +76,11 @@ def decimals(precision, scale):
 
 @st.composite
 def typed_values(draw):
-    name = draw(st.sampled_from([*VALUES, "decimal"]))
+    name = draw(st.sampled_from([*VALUES, "decimal", "fixed"]))
+    if name == "fixed":
+        length = draw(st.integers(1, 40))
+        value = draw(st.binary(min_size=length, max_size=length))
+        return parse_type(f"fixed({length})"), value, iceberg.FixedType(length)
     if name != "decimal":
         return parse_type(name), draw(VALUES[name]), ORACLES[name]
     precision = draw(st.integers(1, 38))
@@ -130,6 +159,16 @@ def test_text_is_rounded_up_at_the_last_code_point_that_can_be(value, upper):
     assert upper_bound(STRING, value) == upper.encode()
 
 
+@given(st.integers(33, 50), st.binary(min_size=33, max_size=50), st.sampled_from([0, 16, 31, 32]))
+def test_long_fixed_bytes_are_cut_as_others_are_and_their_bounds_are_read(length, value, full):
+    value = (b"\xff" * full + value).ljust(length, b"\xff")[:length]
+    type = Fixed(length)
+    lower, upper = lower_bound(type, value), upper_bound(type, value)
+    assert (lower, upper) == (lower_bound(BINARY, value), upper_bound(BINARY, value))
+    assert decode_bound(type, lower) == lower
+    assert upper is None or decode_bound(type, upper) == upper > value
+
+
 @given(st.binary(min_size=30, max_size=50) | FULL)
 @example(b"\xff" * 33)
 @example(b"a" + b"\xff" * 40)
@@ -173,7 +212,13 @@ def test_bounds_from_before_a_column_was_widened_are_read(whole, floating):
         ("double", b"\x00" * 7),
         ("date", b"\x00" * 3),
         ("timestamp", b"\x00" * 4),
+        ("time", b"\x00" * 4),
+        ("timestamp_ns", b"\x00" * 9),
         ("string", b"\xff"),
+        ("uuid", b"\x00" * 15),
+        ("uuid", b"\x00" * 17),
+        ("fixed(4)", b""),
+        ("fixed(4)", b"\x00" * 5),
         ("decimal(38, 2)", b""),
         ("decimal(38, 2)", b"\x00" * 17),
     ],
@@ -194,7 +239,16 @@ def test_other_bytes_are_corrupt(type, data):
         ("float", 1e300),
         ("double", "1"),
         ("date", None),
+        ("time", -1),
+        ("time", 86_400_000_000),
+        ("time", 1.5),
+        ("timestamp_ns", 2**63),
         ("string", b"a"),
+        ("uuid", b"a" * 15),
+        ("uuid", "a" * 16),
+        ("fixed(4)", b"abc"),
+        ("fixed(4)", b"abcde"),
+        ("fixed(4)", "abcd"),
         ("string", "\ud800"),
         ("binary", "a"),
         ("binary", 5),
@@ -230,3 +284,9 @@ def test_a_decimal_of_another_scale_is_the_same_number():
 
 def test_a_timestamp_before_1970_is_negative():
     assert encode_bound(TIMESTAMP, -1) == struct.pack("<q", -1)
+
+
+def test_a_uuid_is_its_16_bytes_in_the_order_of_its_text():
+    one = uuid.UUID("f79c3e09-677c-4bbd-a479-3f349cb785e7")  # the specification's example
+    assert encode_bound(UUID, one.bytes).hex() == "f79c3e09677c4bbda4793f349cb785e7"
+    assert decode_bound(UUID, encode_bound(UUID, one.bytes)) == one.bytes

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.table.calendar import year_month_day
+from lakebed.table.calendar import date_text, year_month_day
 
 EPOCH = date(1970, 1, 1)
 
@@ -36,3 +36,12 @@ def test_the_next_day_is_the_next_date(days):
     following = year_month_day(days + 1)
     same = date(2000 + year % 400, month, day) + timedelta(1)  # the calendar comes again after 400 years
     assert following == (year + same.year - 2000 - year % 400, same.month, same.day)
+
+
+@given(st.dates())
+def test_python_has_the_same_text_of_a_date(day):
+    assert date_text((day - EPOCH).days) == day.isoformat()
+
+
+def test_dates_beyond_pythons_have_more_digits_or_a_sign():
+    assert [date_text(days) for days in (2932897, -719529)] == ["10000-01-01", "-001-12-31"]

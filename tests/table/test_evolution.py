@@ -275,6 +275,8 @@ def test_iceberg_makes_the_same_of_what_both_allow(random: Random):
             after_it = take(step, schema, ids)
         except Invalid:
             continue
+        if step.change == "default" and step.detail is None and schema.way(step.path)[-1].required:
+            continue  # PyIceberg refuses to take a default away from a required column, whether it has one or not
         try:
             theirs = take_by_iceberg(step, theirs, last)
         except (ValueError, ValidationError) as error:

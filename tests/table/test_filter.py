@@ -18,7 +18,7 @@ from lakebed.table.filter import (
     any_of,
     fields_of,
 )
-from lakebed.table.types import INT, Field
+from lakebed.table.types import INT, Field, Struct
 
 A, B = Field("a", INT, id=1), Field("b", INT, id=2)
 MEANING = {
@@ -62,3 +62,13 @@ def test_what_is_always_or_never_true_is_left_out_or_decides(made: object, expec
 def test_a_filter_lists_each_of_its_columns_once() -> None:
     assert fields_of(And((IsNull(B), Or((IsNull(A), NotNull(B)))))) == (B, A)
     assert fields_of(ALWAYS) == ()
+
+
+def test_a_column_inside_structs_is_read_with_the_column_that_has_it() -> None:
+    inner, outer = Struct((A, B)), Field("s", Struct((A, B)), id=3)
+    whole = Field("t", Struct((Field("s", inner, id=3),)), id=4)
+    deep = IsNull(A, inside=(whole, outer))
+    assert deep.way == (whole, outer, A)
+    assert deep.column == whole
+    assert fields_of(And((deep, NotNull(B, inside=(whole, outer)), IsNull(A)))) == (whole, A)
+    assert deep != IsNull(A)

@@ -1,6 +1,5 @@
 """What a filter in words means, and what it may not say."""
 
-import math
 from decimal import Decimal
 from random import Random
 
@@ -17,7 +16,9 @@ from lakebed.table.filter import (
     Filter,
     IsNan,
     IsNull,
+    Like,
     NoneOf,
+    NotLike,
     NotNan,
     NotNull,
     OneOf,
@@ -25,8 +26,10 @@ from lakebed.table.filter import (
     Or,
 )
 from lakebed.table.filter_text import TERMS, parse_filter
+from lakebed.table.like_pattern import Pattern, Wildcard
 from lakebed.table.schema import Schema, with_ids
 from lakebed.table.types import Field
+from lakebed.testing.brute_force import passes
 from lakebed.testing.filters import CONSTANTS, QUOTED_NUMBERS, SCHEMA, condition, rows
 
 ROWS = rows(Random(7), 60)
@@ -34,47 +37,6 @@ FIELD = {field.name: field for field in SCHEMA.fields}
 OURS = CONSTANTS | {
     name: CONSTANTS[name] + QUOTED_NUMBERS for name in ("small", "big", "ratio", "share", "price", "wide")
 }
-
-
-def passes(filter: Filter, row: dict[str, object]) -> bool:
-    """Whether a row passes, by the words of the classes' docstrings."""
-    match filter:
-        case And(parts):
-            return all(passes(part, row) for part in parts)
-        case Or(parts):
-            return any(passes(part, row) for part in parts)
-    value = row[filter.field.name]
-    match filter:
-        case IsNull():
-            return value is None
-        case NotNull():
-            return value is not None
-        case IsNan():
-            return value is not None and math.isnan(value)
-        case NotNan():
-            return value is not None and not math.isnan(value)
-        case OneOf(_, values):
-            return value is not None and value in values
-        case NoneOf(_, values):
-            return value is not None and value not in values
-        case Comparison(_, operator, other):
-            return value is not None and compared(value, operator, other)
-
-
-def compared(value, operator: Operator, other) -> bool:
-    match operator:
-        case Operator.EQUAL:
-            return value == other
-        case Operator.NOT_EQUAL:
-            return value != other
-        case Operator.LESS:
-            return value < other
-        case Operator.LESS_OR_EQUAL:
-            return value <= other
-        case Operator.GREATER:
-            return value > other
-        case Operator.GREATER_OR_EQUAL:
-            return value >= other
 
 
 @settings(deadline=None)
@@ -88,7 +50,8 @@ def test_a_filter_keeps_the_rows_that_its_words_are_true_of(random: Random) -> N
 @settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_values_are_of_the_columns_own_type(random: Random) -> None:
-    kinds = {"boolean": bool, "string": str, "binary": bytes, "float": float, "double": float}
+    kinds: dict[str, type] = {"boolean": bool, "string": str, "float": float, "double": float}
+    kinds |= dict.fromkeys(("binary", "uuid", "fixed(3)"), bytes)
     for leaf in leaves(parse_filter(condition(random, OURS).text, SCHEMA)):
         values = (
             leaf.values if isinstance(leaf, OneOf | NoneOf) else (leaf.value,) if isinstance(leaf, Comparison) else ()
@@ -139,6 +102,23 @@ def small(operator: Operator, value: int) -> Comparison:
         ("word = ''''", Comparison(FIELD["word"], Operator.EQUAL, "'")),
         ('word = "a""b"', Comparison(FIELD["word"], Operator.EQUAL, 'a"b')),
         ("word = \"it''s\"", Comparison(FIELD["word"], Operator.EQUAL, "it''s")),
+        ("word like 'a%'", Like(FIELD["word"], Pattern(("a", Wildcard.ANY)))),
+        ("word like 'a%%_%'", Like(FIELD["word"], Pattern(("a", Wildcard.ONE, Wildcard.ANY)))),
+        ("word like 'a_' and true", Like(FIELD["word"], Pattern(("a", Wildcard.ONE)))),
+        ("word not like '%a'", NotLike(FIELD["word"], Pattern((Wildcard.ANY, "a")))),
+        ("not word like '%a'", NotLike(FIELD["word"], Pattern((Wildcard.ANY, "a")))),
+        ("not word not like '%a'", Like(FIELD["word"], Pattern((Wildcard.ANY, "a")))),
+        ("word like 'a!%%' escape '!'", Like(FIELD["word"], Pattern(("a%", Wildcard.ANY)))),
+        ("word not like 'a!%%' escape '!'", NotLike(FIELD["word"], Pattern(("a%", Wildcard.ANY)))),
+        (r"word like 'a\%%'", Like(FIELD["word"], Pattern(("a%", Wildcard.ANY)))),
+        (r"word like 'a\\%%'", Like(FIELD["word"], Pattern(("a%", Wildcard.ANY)))),
+        ("word like 'ab'", Comparison(FIELD["word"], Operator.EQUAL, "ab")),
+        ("word like ''", Comparison(FIELD["word"], Operator.EQUAL, "")),
+        (r"word not like 'a\_'", Comparison(FIELD["word"], Operator.NOT_EQUAL, "a_")),
+        ("word like '%'", NotNull(FIELD["word"])),
+        ("word not like '%%'", NEVER),
+        ("isnan(share)", IsNan(FIELD["share"])),
+        ("not isnan(share)", Or((IsNull(FIELD["share"]), NotNan(FIELD["share"])))),
         ("word = '😀''😀'", Comparison(FIELD["word"], Operator.EQUAL, "😀'😀")),
     ],
 )
@@ -167,7 +147,16 @@ def test_a_column_may_have_any_name() -> None:
         "small <=> 1",
         "small is distinct from 1",
         "flag is true",
-        "word like 'a%'",
+        "word like any ('a', 'b')",
+        "word like all ('a')",
+        "word like concat('a', '%')",
+        "word like 1",
+        "word like null",
+        "'a' like word",
+        "word like small",
+        "isnan(1)",
+        "small[0].a = 1",
+        "small.f(1) = 1",
         "word rlike 'a'",
         "word ilike 'a'",
         "small in (select 1)",
@@ -279,7 +268,7 @@ def test_a_filter_is_one_condition(text: str) -> None:
         "local = '2026-01-01 00:00:00Z'",
         "local = '2026-01-01 00:00:00+01:00'",
         "local = '2026-01-01 24:00:00'",
-        "instant = '2026-01-01 00:00:00.0000001'",
+        "instant = '2026-01-01 00:00:00.0000000001'",
         "instant = '2026-01-01 00:00:00 Europe/Berlin'",
         "instant = '2026-01-01 00:60:00'",
         "instant = 0",
@@ -304,11 +293,72 @@ def test_only_a_boolean_column_is_a_condition() -> None:
         parse_filter("small or flag", SCHEMA)
 
 
-@pytest.mark.parametrize("text", ["address.city = 'a'", "address is null", "tags is not null"])
-def test_nested_columns_are_refused(text: str) -> None:
-    schema = with_ids(Schema({"address": "struct<city: string>", "tags": "list<string>"}), 1, 1)
+NESTED = with_ids(
+    Schema({"a": "struct<b: int, c: struct<d: string>, `x.y`: int>", "a.b": "struct<c: int>", "l": "list<string>"}),
+    1,
+    1,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a.b = 1", ("a", "b")),
+        ("A.B = 1", ("a", "b")),
+        ("1 = (a.b)", ("a", "b")),
+        ("a.c.d = 'x'", ("a", "c", "d")),
+        ("`a`.`c`.`d` like 'x%'", ("a", "c", "d")),
+        ("`a.b`.c = 1", ("a.b", "c")),
+        ("a.`x.y` is null", ("a", "x.y")),
+        ("a.`x.y` not in (1, 2)", ("a", "x.y")),
+    ],
+)
+def test_a_column_inside_structs_is_named_by_its_way(text: str, names: tuple[str, ...]) -> None:
+    [leaf] = leaves(parse_filter(text, NESTED))
+    assert leaf.way == NESTED.way(names)
+    assert leaf.column == NESTED.field(names[0])
+
+
+def test_names_of_any_depth_lead_into_structs() -> None:
+    schema = with_ids(Schema({"a": "struct<b: struct<c: struct<d: struct<e: struct<f: int>>>>>"}), 1, 1)
+    [leaf] = leaves(parse_filter("a.b.c.d.e.f = 1", schema))
+    assert [one.name for one in leaf.way] == ["a", "b", "c", "d", "e", "f"]
+
+
+@pytest.mark.parametrize("text", ["a is null", "a.c is null", "l is not null", "l.element = 'a'", "a = 1"])
+def test_whole_structs_and_what_is_in_lists_can_not_be_tested(text: str) -> None:
     with pytest.raises(Invalid, match="Filter the DataFrame"):
-        parse_filter(text, schema)
+        parse_filter(text, NESTED)
+
+
+@pytest.mark.parametrize("text", ["b = 1", "a.d = 1", "a.b.c = 1", "`a.c.d` = 'x'", "`a.b` = 1 and c = 1"])
+def test_a_way_that_leads_nowhere_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match=r"no such column|can't test this type"):
+        parse_filter(text, NESTED)
+
+
+def test_an_error_names_the_whole_way() -> None:
+    with pytest.raises(Invalid, match=r"column 'a\.b' of type int"):
+        parse_filter("a.b = 'x'", NESTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("small like '1%'", "column 'small' of type int"),
+        ("blob not like 'a%'", "column 'blob' of type binary"),
+        ("isnan(small)", "column 'small' of type int"),
+        ("not isnan(word)", "column 'word' of type string"),
+        (r"word like 'a\\'", "its end"),
+        (r"word like 'a\\b'", "stands before what needs none"),
+        ("word like 'a!b' escape '!'", "stands before what needs none"),
+        ("word like 'a' escape '!!'", "one character"),
+        ("word like 'a' escape ''", "one character"),
+    ],
+)
+def test_a_test_that_a_column_does_not_have_is_refused(text: str, expected: str) -> None:
+    with pytest.raises(Invalid, match=expected):
+        parse_filter(text, SCHEMA)
 
 
 def test_a_filter_has_to_be_text() -> None:

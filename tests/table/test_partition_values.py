@@ -13,7 +13,17 @@ from lakebed.table.partition_spec import UNPARTITIONED, make_spec
 from lakebed.table.partition_values import partition_texts, partition_values, set_partition, value_text
 from lakebed.table.schema import Schema, with_ids
 from lakebed.table.transforms import parse_transform
-from lakebed.table.types import DATE, INT, TIMESTAMP, TIMESTAMPTZ, Field, parse_type
+from lakebed.table.types import (
+    DATE,
+    INT,
+    TIMESTAMP,
+    TIMESTAMP_NS,
+    TIMESTAMPTZ,
+    TIMESTAMPTZ_NS,
+    UUID,
+    Field,
+    parse_type,
+)
 
 SCHEMA = with_ids(
     Schema({"id": "int", "at": "timestamptz", "region": "string", "price": "decimal(9, 2)", "x": "double"}), 1, 1
@@ -31,8 +41,10 @@ OF_TYPE = {
     "date": (iceberg_types.DateType(), DAYS),
     "timestamp": (iceberg_types.TimestampType(), MICROS),
     "timestamptz": (iceberg_types.TimestamptzType(), MICROS),
+    "time": (iceberg_types.TimeType(), st.integers(0, 86_400_000_000 - 1)),
     "string": (iceberg_types.StringType(), st.text()),
     "binary": (iceberg_types.BinaryType(), st.binary()),
+    "fixed(5)": (iceberg_types.FixedType(5), st.binary(min_size=5, max_size=5)),
 }
 TRANSFORMS = ["identity", "year", "month", "day", "hour", "bucket[16]", "truncate[3]", "void"]
 
@@ -128,7 +140,11 @@ def test_pyiceberg_tells_it_in_the_same_words(text, name, data):
         ("day", DATE, 2932897, "10000-01-01"),
         ("hour", TIMESTAMP, -1, "1969-12-31-23"),
         ("identity", TIMESTAMPTZ, 253402300800000001, "10000-01-01T00:00:00.000001+00:00"),
+        ("identity", TIMESTAMP_NS, -1, "1969-12-31T23:59:59.999999999"),
+        ("identity", TIMESTAMPTZ_NS, 10**9, "1970-01-01T00:00:01+00:00"),
+        ("hour", TIMESTAMPTZ_NS, -1, "1969-12-31-23"),
+        ("identity", UUID, bytes(range(16)), "00010203-0405-0607-0809-0a0b0c0d0e0f"),
     ],
 )
-def test_what_python_has_no_dates_for_has_words_too(text, type, value, expected):
+def test_what_pyiceberg_has_no_words_for_has_some_too(text, type, value, expected):
     assert value_text(parse_transform(text), type, value) == expected

@@ -1,6 +1,6 @@
 """A file with a row that a filter keeps is never cut; one whose statistics rule every row out is."""
 
-import math
+import operator as operators
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -9,38 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.table.bounds import encode_bound, lower_bound, upper_bound
+from lakebed.table.bounds import encode_bound
 from lakebed.table.evolution import add_column, widen_column
-from lakebed.table.filter import Comparison, Filter, Operator
+from lakebed.table.filter import Comparison, Filter, Like, NoneOf, NotLike, OneOf, Operator
 from lakebed.table.filter_text import parse_filter
+from lakebed.table.like_pattern import prefix_pattern
 from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.pruning import may_match
 from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field
 from lakebed.testing.filters import NAN, SCHEMA, condition, rows
+from lakebed.testing.statistics import file_of as entry_of
+from lakebed.testing.statistics import statistics
 
 FIELD = {field.name: field for field in SCHEMA.fields}
 
 
-def statistics(field: Field, values: list[Any]) -> ColumnStatistics:
-    """All that is to be known of these values."""
-    known = ColumnStatistics(field_id=field.id, value_count=len(values), null_count=values.count(None))
-    present = [value for value in values if value is not None]
-    if str(field.type) in ("float", "double"):
-        known.nan_count = sum(map(math.isnan, present))
-        present = [value for value in present if not math.isnan(value)]
-    if present:
-        lower, upper = lower_bound(field.type, min(present)), upper_bound(field.type, max(present))
-        if lower is not None:
-            known.lower = lower
-        if upper is not None:
-            known.upper = upper
-    return known
-
-
 def file_of(table: list[dict[str, Any]]) -> DataFileRef:
-    found = [statistics(field, [row[field.name] for row in table]) for field in SCHEMA.fields]
-    return DataFileRef(num_rows=len(table), statistics=found)
+    return entry_of(SCHEMA, table)
 
 
 def where(text: str) -> Filter:
@@ -81,6 +66,38 @@ def test_texts_cut_in_the_statistics_cut_no_file(first: str, second: str, value:
         assert may_match(where(f"word {sign} '{quoted}'"), file)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("word", "\U0010ffff" * 9), ("blob", b"\xff" * 33), ("word", "a" * 33), ("blob", b"a" * 31 + b"\xff\xff")],
+)
+@pytest.mark.parametrize("operator", Operator)
+def test_every_operator_honours_bounds_that_were_cut_and_those_that_there_are_none_of(
+    operator: Operator, name: str, value: Any
+) -> None:
+    """The bounds know the first 32 bytes, and of nothing but the last character or byte none lies above."""
+    [known] = (file := one_column(name, value)).statistics
+    assert known.HasField("upper") == (value[:1] in ("a", b"a"))
+    assert len(known.lower) <= 32
+    for other in (value, value[:-1], value + value[:1], value[:1] * 60):
+        assert may_match(Comparison(FIELD[name], operator, other), file) or not MEANING[operator](value, other)
+    assert may_match(OneOf(FIELD[name], (value,)), file)
+    assert may_match(NoneOf(FIELD[name], (value[:-1],)), file)
+    if name == "word":
+        assert may_match(Like(FIELD[name], prefix_pattern(value)), file)
+        assert may_match(NotLike(FIELD[name], prefix_pattern(value + "a")), file)
+        assert not may_match(Like(FIELD[name], prefix_pattern("A")), file)
+
+
+MEANING = {
+    Operator.EQUAL: operators.eq,
+    Operator.NOT_EQUAL: operators.ne,
+    Operator.LESS: operators.lt,
+    Operator.LESS_OR_EQUAL: operators.le,
+    Operator.GREATER: operators.gt,
+    Operator.GREATER_OR_EQUAL: operators.ge,
+}
+
+
 def one_column(name: str, *values: Any) -> DataFileRef:
     return DataFileRef(num_rows=len(values), statistics=[statistics(FIELD[name], list(values))])
 
@@ -115,6 +132,14 @@ def one_column(name: str, *values: Any) -> DataFileRef:
         ("small = 1 and word = 'a'", one_column("small", 2)),
         ("small = 3 or small = 4", one_column("small", 1, 2)),
         ("small = null", one_column("small", 1)),
+        ("word like 'b%'", one_column("word", "a", "az" * 40)),
+        ("word like 'b%'", one_column("word", "c", "d")),
+        ("word like 'b_c'", one_column("word", "c", "d")),
+        ("word like '%c'", one_column("word", "ab", "ab", None)),
+        ("word not like 'a%'", one_column("word", "a", "az" * 40)),
+        ("word not like '%b'", one_column("word", "ab")),
+        ("word like 'a%'", one_column("word", None)),
+        ("word not like 'a%'", one_column("word", None)),
     ],
 )
 def test_a_file_without_a_matching_row_is_cut(text: str, file: DataFileRef) -> None:
@@ -169,15 +194,7 @@ def test_bounds_of_a_narrower_type_cut_no_file_with_a_matching_row(
     value = data.draw(asked | st.sampled_from(present))
     file = DataFileRef(num_rows=len(present), statistics=[statistics(schema.field("a"), present)])
     later = widen_column(schema, "a", wide).field("a")
-    compared = {
-        Operator.EQUAL: lambda one: one == value,
-        Operator.NOT_EQUAL: lambda one: one != value,
-        Operator.LESS: lambda one: one < value,
-        Operator.LESS_OR_EQUAL: lambda one: one <= value,
-        Operator.GREATER: lambda one: one > value,
-        Operator.GREATER_OR_EQUAL: lambda one: one >= value,
-    }[operator]
-    if any(map(compared, present)):
+    if any(MEANING[operator](one, value) for one in present):
         assert may_match(Comparison(later, operator, value), file)
     if operator is Operator.EQUAL and not min(present) <= value <= max(present):
         assert not may_match(Comparison(later, operator, value), file)

@@ -14,15 +14,24 @@ from pyiceberg.schema import Schema as IcebergSchema
 from lakebed.errors import Corrupt, Invalid
 from lakebed.table.schema import Schema, with_ids, with_key
 from lakebed.table.schema_json import schema_from_json, schema_to_json
-from lakebed.table.types import NAMES, Decimal, Field, List, Map, Struct
+from lakebed.table.types import NAMES, Decimal, Field, Fixed, List, Map, Struct
 
 GOLDEN = (Path(__file__).parent.parent / "golden/schema.json").read_bytes().rstrip(b"\n")
 
+LATER_GOLDEN = (Path(__file__).parent.parent / "golden/schema_types.json").read_bytes().rstrip(b"\n")
+
+FIRST_NAMES = ["boolean", "int", "long", "float", "double", "date", "timestamp", "timestamptz", "string", "binary"]
+LATER = Schema(
+    [
+        *(Field(f"a {name}", name) for name in ("time", "uuid", "fixed(16)", "timestamp_ns", "timestamptz_ns")),
+        Field("nested", "map<uuid, list<struct<a: fixed(3), b: time>>>"),
+    ]
+)
 EVERYTHING = Schema(
     [
         Field("id", "long", required=True, comment="the order's number"),
         Field("Größe", "decimal(10, 2)"),
-        *(Field(f"a {name}", name) for name in NAMES),
+        *(Field(f"a {name}", name) for name in FIRST_NAMES),
         Field("items", List(Struct((Field("sku", "string", required=True), Field("a.b", "int"))), True)),
         Field("tags", Map(NAMES["string"], List(NAMES["int"]), True)),
     ]
@@ -30,7 +39,7 @@ EVERYTHING = Schema(
 
 names = st.sampled_from(["a", "b c", "d.e", "é", '"', "`"])
 ids = st.integers(0, 2**31 - 1)
-simple = st.sampled_from([*NAMES.values(), Decimal(1, 0), Decimal(38, 38)])
+simple = st.sampled_from([*NAMES.values(), Decimal(1, 0), Decimal(38, 38), Fixed(1), Fixed(16)])
 
 
 def fields(inner):
@@ -71,7 +80,7 @@ def same_type(ours, theirs):
             parts = same_type(ours.key, theirs.key_type) and same_type(ours.value, theirs.value_type)
             return parts and known == (theirs.key_id, theirs.value_id, theirs.value_required)
         case _:
-            return str(ours) == str(theirs)
+            return str(ours) == str(theirs).replace("fixed[", "fixed(").replace("]", ")")
 
 
 def same_fields(ours, theirs):
@@ -85,6 +94,11 @@ def same_fields(ours, theirs):
 def test_the_golden_bytes_of_a_schema():
     assert schema_to_json(with_ids(EVERYTHING, 1, 1)) == GOLDEN
     assert schema_from_json(GOLDEN) == with_ids(EVERYTHING, 1, 1)
+
+
+def test_the_golden_bytes_of_the_types_that_came_later():
+    assert schema_to_json(with_ids(LATER, 2, 1)) == LATER_GOLDEN
+    assert schema_from_json(LATER_GOLDEN) == with_ids(LATER, 2, 1)
 
 
 @given(schemas)

@@ -1,0 +1,86 @@
+"""What a merge matches rows by: pairs of columns that are equal, one of the table and one of the source."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lakebed.errors import Invalid
+from lakebed.table.column_names import folded_column
+from lakebed.table.expression import ColumnOf, Expression
+from lakebed.table.expression_building import coerced
+from lakebed.table.expression_scope import SOURCE, TARGET, Scope
+from lakebed.table.expression_types import compared_type, decimal_of
+from lakebed.table.schema import Schema
+from lakebed.table.sql_tree import bare, chained, names_of, short, sql_tree
+from lakebed.table.types import Decimal, Simple, Type
+
+_EXPECTED = "a column, a list of columns, or target.a = source.b, joined by AND"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """Two columns that are equal where rows match; both values are of one type."""
+
+    target: Expression
+    source: Expression
+    column: ColumnOf
+    """The table's column as it is, whatever type it is compared as."""
+
+
+def bind_keys(on: str | Sequence[str], target: Schema, source: Schema) -> tuple[KeyPair, ...]:
+    """The columns that rows are matched by; `Invalid` for anything but equalities of columns."""
+    scope = Scope({TARGET: target, SOURCE: source}, 0)
+    if not isinstance(on, str):
+        return tuple(_named(one, scope) for one in _listed(on))
+    if folded_column(on) in map(folded_column, target.names):
+        return (_named(on, scope),)
+    tree = bare(sql_tree(on))
+    names = names_of(tree)
+    if names is not None:
+        return (_pair(scope.column((TARGET, *names)), scope.column((SOURCE, *names))),)
+    parts = [bare(one) for one in (chained(tree) if tree.key == "and" else [tree])]
+    return tuple(_equality(one, scope, on) for one in parts)
+
+
+def _listed(on: Sequence[str]) -> Sequence[str]:
+    if not isinstance(on, Sequence) or not on or not all(isinstance(one, str) for one in on):
+        raise Invalid("this names no columns to match by", expected=_EXPECTED, found=repr(on))
+    return on
+
+
+def _named(name: str, scope: Scope) -> KeyPair:
+    return _pair(scope.column((TARGET, name)), scope.column((SOURCE, name)))
+
+
+def _equality(node: object, scope: Scope, on: str) -> KeyPair:
+    if getattr(node, "key", "") == "eq":
+        names = names_of(bare(node.this)), names_of(bare(node.expression))  # type: ignore[attr-defined]
+        if names[0] and names[1]:
+            sides = {one.source: one for one in map(scope.column, names)}  # type: ignore[arg-type]
+            if sides.keys() == {TARGET, SOURCE}:
+                return _pair(sides[TARGET], sides[SOURCE])
+    raise Invalid(
+        "the local engine matches rows by equal columns only",
+        subject=short(on),
+        expected=_EXPECTED,
+        advice="The local engine can not: read with Spark, change the rows there, and overwrite.",
+    )
+
+
+def _pair(target: ColumnOf, source: ColumnOf) -> KeyPair:
+    type = _common(target.type, source.type)
+    if type is None:
+        raise Invalid(
+            "two columns can't be compared",
+            subject=f"{target} = {source}",
+            found=f"{target.type} and {source.type}",
+            advice="Cast the source's column first.",
+        )
+    return KeyPair(coerced(target, type), coerced(source, type), target)
+
+
+def _common(target: Type, source: Type) -> Type | None:
+    type = compared_type(target, source) if isinstance(target, Simple) and isinstance(source, Simple) else None
+    if not isinstance(type, Decimal):
+        return type
+    scales = [one.scale for one in (decimal_of(target), decimal_of(source)) if one is not None]
+    return type if type.scale == max(scales) else None  # else different values would become equal

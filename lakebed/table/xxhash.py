@@ -1,0 +1,79 @@
+"""XXH64 with the seed 0, of many values at once: the hash of Parquet's bloom filters.
+
+The steps are those of xxhash's specification (doc/xxhash_spec.md, "XXH64 Algorithm Description"). Arrays of numpy wrap
+around at 64 bits as it wants.
+"""
+
+from typing import Any, Final
+
+import numpy
+
+Words = numpy.ndarray[Any, numpy.dtype[numpy.uint64]]
+Rows = numpy.ndarray[Any, numpy.dtype[numpy.uint8]]
+
+_1, _2, _3, _4, _5 = (
+    numpy.uint64(prime)
+    for prime in (
+        0x9E3779B185EBCA87,
+        0xC2B2AE3D27D4EB4F,
+        0x165667B19E3779F9,
+        0x85EBCA77C2B2AE63,
+        0x27D4EB2F165667C5,
+    )
+)
+_STRIPE: Final = 32
+_STARTS: Final = ((int(_1) + int(_2)) % 2**64, int(_2), 0, -int(_1) % 2**64)
+
+
+def hashes(rows: Rows) -> Words:
+    """The hash of each row of a matrix of bytes."""
+    count, length = rows.shape
+    whole = length - length % _STRIPE
+    found = _stripes(rows[:, :whole]) if whole else numpy.full(count, _5)
+    return _avalanche(_tail(found + numpy.uint64(length), rows[:, whole:]))
+
+
+def _stripes(rows: Rows) -> Words:
+    """What the whole stripes come to: each of their four lanes has an accumulator of its own."""
+    lanes = _lanes(rows, 8).reshape(len(rows), -1, 4)
+    sums = numpy.tile(numpy.array(_STARTS, numpy.uint64), (len(rows), 1))
+    for stripe in range(lanes.shape[1]):
+        sums = _round(sums, lanes[:, stripe])
+    found = numpy.zeros(len(rows), numpy.uint64)
+    for lane, by in enumerate((1, 7, 12, 18)):
+        found += _rotated(sums[:, lane], by)
+    for lane in range(4):
+        found = (found ^ _round(numpy.zeros(len(rows), numpy.uint64), sums[:, lane])) * _1 + _4
+    return found
+
+
+def _tail(found: Words, rows: Rows) -> Words:
+    """What is left behind the stripes: by eight bytes, then four, then one."""
+    eights = rows.shape[1] // 8 * 8
+    for lane in _lanes(rows[:, :eights], 8).T:
+        found = _rotated(found ^ _round(numpy.zeros_like(found), lane), 27) * _1 + _4
+    fours = eights + (rows.shape[1] - eights) // 4 * 4
+    for lane in _lanes(rows[:, eights:fours], 4).T:
+        found = _rotated(found ^ (lane * _1), 23) * _2 + _3
+    for lane in _lanes(rows[:, fours:], 1).T:
+        found = _rotated(found ^ (lane * _5), 11) * _1
+    return found
+
+
+def _avalanche(found: Words) -> Words:
+    found = (found ^ (found >> numpy.uint64(33))) * _2
+    found = (found ^ (found >> numpy.uint64(29))) * _3
+    return found ^ (found >> numpy.uint64(32))
+
+
+def _lanes(rows: Rows, width: int) -> Words:
+    """A matrix of bytes as one of little-endian numbers of this width."""
+    return numpy.ascontiguousarray(rows).view(f"<u{width}").astype(numpy.uint64)
+
+
+def _round(sums: Words, lanes: Words) -> Words:
+    return _rotated(sums + lanes * _2, 31) * _1
+
+
+def _rotated(words: Words, by: int) -> Words:
+    return (words << numpy.uint64(by)) | (words >> numpy.uint64(64 - by))

@@ -1,0 +1,112 @@
+"""Locations: exact bytes, every check by name, nothing beyond four bytes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakebed.errors import Corrupt, Invalid
+from lakebed.table.locations import (
+    END,
+    LOCATIONS,
+    META_INFOS,
+    Location,
+    MetaInfo,
+    collectable,
+    location_from_proto,
+    location_if_near,
+    location_to_proto,
+)
+from lakebed.table.manifest_pb2 import EntryLocation
+
+GOLDEN = json.loads((Path(__file__).parent.parent / "golden/locations.json").read_text())
+
+BASE = Location("metadata/ä.columns", 24, 4096, 65536, shared=True)
+DELETES = Location("data/deletes.puffin", 4, 46, 46)
+METAS = [MetaInfo(7, BASE, DELETES), MetaInfo(2**64 - 1, BASE)]
+
+KEYS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
+
+
+@st.composite
+def locations(draw):
+    offset = draw(st.integers(0, END))
+    return Location(
+        draw(KEYS), offset, draw(st.integers(0, END - offset)), draw(st.integers(0, END)), draw(st.booleans())
+    )
+
+
+META = st.builds(MetaInfo, st.integers(0, 2**64 - 1), locations(), st.none() | locations())
+
+
+def test_the_golden_bytes_of_locations():
+    assert LOCATIONS.encode([BASE, DELETES]).hex() == GOLDEN["locations"]
+    assert LOCATIONS.decode(bytes.fromhex(GOLDEN["locations"])) == [BASE, DELETES]
+
+
+def test_the_golden_bytes_of_what_is_where():
+    assert META_INFOS.encode(METAS).hex() == GOLDEN["meta_infos"]
+    assert META_INFOS.decode(bytes.fromhex(GOLDEN["meta_infos"])) == METAS
+
+
+def test_the_layout_is_the_documented_one():
+    data = LOCATIONS.encode([DELETES])
+    assert data[:13] == b"LBLO\x01" + (1).to_bytes(4, "little") + (len(data) - 17).to_bytes(4, "little")
+    assert data[13:28] == b"".join(number.to_bytes(4, "little") for number in (4, 46, 46)) + b"\x00\x13\x00"
+    assert data[28:-4] == b"data/deletes.puffin"
+
+
+@given(st.lists(META, max_size=4))
+def test_what_is_written_is_what_is_read(metas):
+    assert META_INFOS.decode(META_INFOS.encode(metas)) == metas
+
+
+@given(locations())
+def test_a_manifest_refers_to_the_same_place(location):
+    stored = EntryLocation.FromString(location_to_proto(location).SerializeToString())
+    assert location_from_proto(stored) == location
+
+
+@pytest.mark.parametrize(
+    "offset, length, raw_length", [(END, 1, 0), (1, END, 0), (END + 1, 0, 0), (0, 0, END + 1), (-1, 5, 0), (0, -1, 0)]
+)
+def test_what_four_bytes_can_not_say_is_refused(offset, length, raw_length):
+    with pytest.raises(Invalid, match="beyond four bytes"):
+        Location("a", offset, length, raw_length)
+    assert location_if_near("a", offset, length, raw_length) is None
+
+
+def test_the_last_byte_that_can_be_said_is_taken():
+    assert location_if_near("a", END - 1, 1, END) == Location("a", END - 1, 1, END)
+    assert Location("a", END, 0, 0).end == END
+
+
+def test_a_stored_location_that_can_not_be_is_corrupt():
+    with pytest.raises(Corrupt, match=f"a at {END}, 2 bytes: a location goes beyond four bytes"):
+        location_from_proto(EntryLocation(key="a", offset=END, length=2))
+    with pytest.raises(Corrupt, match="empty or too long"):
+        location_from_proto(EntryLocation(offset=1, length=2))
+
+
+@pytest.mark.parametrize("key", ["", "k" * 65536, "\ud800"])
+def test_a_key_that_can_not_be_written_is_refused(key):
+    with pytest.raises(Invalid, match="key"):
+        Location(key, 0, 1, 1)
+
+
+def test_an_id_beyond_eight_bytes_is_refused():
+    with pytest.raises(Invalid, match="eight bytes"):
+        MetaInfo(2**64, BASE)
+
+
+def test_a_location_says_where_it_is():
+    assert str(BASE) == "metadata/ä.columns at 24, 4096 bytes"
+
+
+def test_an_object_is_collectable_when_the_last_reference_is_gone():
+    other = MetaInfo(8, BASE)
+    assert collectable([METAS[0]], [other]) == {DELETES.key}
+    assert collectable([METAS[0], other], []) == {DELETES.key, BASE.key}
+    assert collectable([other], METAS) == set()

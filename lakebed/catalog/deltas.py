@@ -1,6 +1,6 @@
 """A commit's file changes to one table: from what an engine wrote to the delta that the metastore keeps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 from uuid import uuid4
@@ -10,7 +10,13 @@ from lakebed.files import Files
 from lakebed.metastore import DataChange, State
 from lakebed.records import records_pb2 as pb
 from lakebed.table import frame
+from lakebed.table.column_object import pack
 from lakebed.table.delta import ADDED, DELETED, EXISTING, bare
+from lakebed.table.file_columns import columns_of
+from lakebed.table.file_sides import COMPACT, OVERWRITE
+from lakebed.table.inline import file_paths
+from lakebed.table.live_file import LiveFile
+from lakebed.table.locations import location_to_proto
 from lakebed.table.manifest_pb2 import DataFileRef, Manifest, Rewrite
 from lakebed.table.schema import Schema
 from lakebed.table.snapshot import with_status
@@ -25,6 +31,7 @@ class Delta:
 
     `operation` is one of `OperationType`. `added` are new to the line: those that were written for this commit have no
     row ids yet, those that come from another line or from the past keep theirs. `removed` and `changed` were live.
+    `deleted_rows` are those that the vectors of `changed` took away, less those that they gave back.
     `first_ids` are how many ids of each kind a new table has, which its delta takes: it had no allocators before.
     """
 
@@ -39,6 +46,7 @@ class Delta:
     rewrites: tuple[Rewrite, ...] = ()
     overwritten: str | None = None
     spec_id: int = 0
+    deleted_rows: int = 0
     first_ids: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -47,10 +55,28 @@ class Delta:
         return [one for one in self.added if not one.HasField("first_row_id")]
 
     @property
+    def own_paths(self) -> list[str]:
+        """Those of them that may be deleted if there is no commit: the others were there before, where others put them.
+
+        All that Lakebed writes for a table is in its folder, and nothing is added in place that is in such a folder.
+        """
+        return [path for path in file_paths(self.written) if path.startswith(f"{self.location}/")]
+
+    @property
+    def more_files(self) -> int:
+        """How many more live files there are after it."""
+        return len(self.added) - len(self.removed)
+
+    @property
     def counts(self) -> dict[str, int]:
-        """What it adds and removes, for the log."""
+        """What it adds and removes, for the log. Rows are those that readers see come and go."""
         found = {**_sums("added", self.added), **_sums("removed", self.removed)}
-        return found | ({"changed_files": len(self.changed)} if self.changed else {})
+        if self.changed:
+            found["changed_files"] = len(self.changed)
+        if self.deleted_rows:
+            name = "removed_rows" if self.deleted_rows > 0 else "added_rows"
+            found[name] = found.get(name, 0) + abs(self.deleted_rows)
+        return found
 
     def entries(self) -> list[DataFileRef]:
         """All of it as a manifest lists it."""
@@ -64,23 +90,44 @@ class Delta:
 
 
 def then(first: Delta, second: Delta) -> Delta:
-    """Both as one, net: what the first added and the second took away again is in neither."""
+    """Both as one, net: what the first added and the second took away again is in neither.
+
+    A compaction whose outputs are changed again is none any more: they have not the rows of the inputs. And what only
+    compacts is no name for a delta that does more.
+    """
     gone = {one.path for one in second.removed}
     altered = {one.path: one for one in second.changed}
     born = {one.path for one in first.added}
     return replace(
         second,
-        operation=second.operation if second.entries() else first.operation,
+        operation=_operation(first, second),
         added=(*(altered.get(one.path, one) for one in first.added if one.path not in gone), *second.added),
         removed=(*first.removed, *(one for one in second.removed if one.path not in born)),
         changed=(
             *(one for one in first.changed if one.path not in gone | altered.keys()),
             *(one for one in second.changed if one.path not in born),
         ),
-        rewrites=(*first.rewrites, *second.rewrites),
-        overwritten=second.overwritten if first.overwritten is None else first.overwritten,
+        rewrites=(
+            *(one for one in first.rewrites if not (gone | altered.keys()).intersection(one.outputs)),
+            *second.rewrites,
+        ),
+        overwritten=_overwritten(first, second),
+        deleted_rows=first.deleted_rows + second.deleted_rows,
         first_ids=first.first_ids,
     )
+
+
+def _operation(first: Delta, second: Delta) -> str:
+    if not second.entries() or (second.operation == COMPACT and first.entries()):
+        return first.operation
+    return second.operation
+
+
+def _overwritten(first: Delta, second: Delta) -> str | None:
+    """The condition whose rows the two replaced, all if it is `true`; None if neither overwrote any."""
+    overwrites = [one for one in (first, second) if one.overwritten is not None or one.operation == OVERWRITE]
+    conditions = dict.fromkeys("true" if one.overwritten is None else one.overwritten for one in overwrites)
+    return " or ".join(f"({one})" for one in conditions) if len(conditions) > 1 else next(iter(conditions), None)
 
 
 def _sums(what: str, files: Sequence[DataFileRef]) -> dict[str, int]:
@@ -88,7 +135,7 @@ def _sums(what: str, files: Sequence[DataFileRef]) -> dict[str, int]:
         return {}
     return {
         f"{what}_files": len(files),
-        f"{what}_rows": sum(one.num_rows for one in files),
+        f"{what}_rows": sum(one.num_rows - one.deleted_rows for one in files),
         f"{what}_bytes": sum(one.file_size for one in files),
     }
 
@@ -101,10 +148,14 @@ class Place:
     path: str | None = field(default=None)
     length: int | None = field(default=None)
     crc32c: int | None = field(default=None)
+    written: tuple[str, ...] = ()  # the files that were written for it
 
 
-def data_change(delta: Delta, place: Place) -> DataChange:
-    """The delta as the metastore takes it, with its manifest where `write_manifest` has put it."""
+def data_change(delta: Delta, place: Place, tell: Callable[[pb.TableHistory], None] = lambda _: None) -> DataChange:
+    """The delta as the metastore takes it, with its manifest where `write_manifest` has put it.
+
+    `tell` gets each record that the commit makes of it: the last one is that which takes effect.
+    """
     counts, new_rows = delta.counts, sum(one.num_rows for one in delta.written)
     if counts.get("added_rows", 0) != new_rows:
         counts["new_rows"] = new_rows
@@ -133,13 +184,15 @@ def data_change(delta: Delta, place: Place) -> DataChange:
         )
         if previous is not None:
             record.previous_snapshot_id = before.snapshot_id
+        tell(record)
         return record
 
     return DataChange(delta.table, delta.partition, fold, allocate)
 
 
-def write_manifest(files: Files, delta: Delta) -> Place:
-    """Make the delta's manifest; a large one is written to a file of its own, durably."""
+def write_manifest(files: Files, delta: Delta, room_bytes: int = INLINE_BYTES) -> Place:
+    """Make the delta's manifest; one that is large, or has no room, has its entries in a file of their own,
+    column by column, durably."""
     manifest = Manifest(
         schema_id=delta.schema.id,
         table_uuid=delta.table,
@@ -149,11 +202,26 @@ def write_manifest(files: Files, delta: Delta) -> Place:
     )
     data = frame.encode(bare(manifest))
     crc = frame.crc32c(data)
-    if len(data) <= INLINE_BYTES:
+    if len(data) <= min(INLINE_BYTES, room_bytes):
         return Place(data, None, len(data), crc)
-    path = f"{delta.location}/metadata/{uuid4()}.manifest"
-    files.put_if_absent(path, data)
-    return Place(None, path, len(data), crc)
+    return _put_apart(files, delta, bare(manifest), room_bytes)
+
+
+def _put_apart(files: Files, delta: Delta, manifest: Manifest, room_bytes: int) -> Place:
+    """Write the entries column by column to an object, and what is left too if it is still large."""
+    folder = f"{delta.location}/metadata"
+    path = f"{folder}/{uuid4()}.entries"
+    packed = pack(columns_of([LiveFile(one, 0, 0) for one in manifest.data_files]), path)
+    files.put_if_absent(path, packed.data)
+    del manifest.data_files[:]
+    manifest.entries.CopyFrom(location_to_proto(packed.directory))
+    data = frame.encode(manifest)
+    crc = frame.crc32c(data)
+    if len(data) <= min(INLINE_BYTES, room_bytes):
+        return Place(data, None, len(data), crc, (path,))
+    rest = f"{folder}/{uuid4()}.manifest"
+    files.put_if_absent(rest, data)
+    return Place(None, rest, len(data), crc, (path, rest))
 
 
 def _check_first_ids(delta: Delta, ids: Mapping[str, int]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from lakebed.catalog.home import Home
 from lakebed.catalog.lineage import Head, divergence, touched
 from lakebed.catalog.object_states import ObjectState, is_alive, kind_name, read_states, shown
-from lakebed.catalog.sides import live
+from lakebed.catalog.table_files import committed_files
 from lakebed.catalog.tables import TableState
 from lakebed.catalog.work import Work
 from lakebed.errors import Invalid
@@ -152,22 +152,26 @@ def _file_counts(one: Work, other: Work, before: ObjectState, after: ObjectState
     if before.delta == after.delta:
         return {}
     old, new = ({file.path: file for file in files} for files in (_live_files(one, before), _live_files(other, after)))
-    changed = sum(1 for path in old.keys() & new.keys() if file_state(old[path]) != file_state(new[path]))
+    changed = [path for path in old.keys() & new.keys() if file_state(old[path]) != file_state(new[path])]
     counts = {
         **_sums("added", [new[path] for path in new.keys() - old.keys()]),
         **_sums("removed", [old[path] for path in old.keys() - new.keys()]),
     }
-    return counts | ({"files_changed": changed} if changed else {})
+    for path in changed:
+        rows = new[path].deleted_rows - old[path].deleted_rows
+        name = "rows_removed" if rows > 0 else "rows_added"
+        counts[name] = counts.get(name, 0) + abs(rows)
+    return counts | ({"files_changed": len(changed)} if changed else {})
 
 
 def _live_files(work: Work, state: ObjectState) -> Sequence[DataFileRef]:
-    return [] if state.table is None else list(live(work, state.table).values())
+    return [] if state.table is None else list(committed_files(work, state.table).values())
 
 
 def _sums(what: str, files: Sequence[DataFileRef]) -> dict[str, Any]:
     if not files:
         return {}
-    return {f"files_{what}": len(files), f"rows_{what}": sum(one.num_rows for one in files)}
+    return {f"files_{what}": len(files), f"rows_{what}": sum(one.num_rows - one.deleted_rows for one in files)}
 
 
 def _text(view: object) -> str | None:

@@ -82,6 +82,9 @@ class GrantedReader(Reader):
             return Page([], None)
         return self._reader.history(object_id, attribute, since=since, limit=limit, token=token)
 
+    def checkpoint(self, partition: str) -> State | None:
+        return self._reader.checkpoint(partition)
+
     def log(
         self,
         *,

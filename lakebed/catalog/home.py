@@ -1,16 +1,35 @@
 """Where catalogs live, and which line of which one a handle works on."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 from uuid import UUID, uuid5
 
+from lakebed.catalog.io_entries import Entries
+from lakebed.catalog.recent import Recent
 from lakebed.catalog.schemas import Schemas
 from lakebed.catalog.whereabouts import Whereabouts
 from lakebed.files import Files
+from lakebed.files.single_flight import SingleFlight
 from lakebed.metastore import ROOT, Holder, Line, Metastore
+from lakebed.records import records_pb2 as pb
+
+TABLES = 256
+"""How many tables are remembered as they were read last: line and partition -> `TableFiles`."""
+
+COLUMNS = 16
+"""How many snapshots have the files that are in no checkpoint as columns: table and snapshot -> `FileColumns`."""
+
+BLOOM_BYTES = 32 << 20
+"""Of bloom filters that are remembered."""
 
 TRUNK = "main"
 """The name of a catalog's first line, which has no record of its own."""
+
+
+Watcher = Callable[["Home", "Ref", Mapping[str, pb.TableHistory]], None]
+"""Is told of a commit that took effect: its line, and the deltas of tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +42,14 @@ class Home:
     project: str
     author: str = ""
     whereabouts: Whereabouts = field(default_factory=Whereabouts)
+    memory: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(TABLES), compare=False)
+    columns: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(COLUMNS), compare=False)
+    blooms: SingleFlight[bytes] = field(default_factory=lambda: SingleFlight(BLOOM_BYTES, len), compare=False)
+    watchers: list[Watcher] = field(default_factory=list, compare=False)
+    entries: Entries = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", Entries(self.files))
 
 
 @dataclass(frozen=True, slots=True)

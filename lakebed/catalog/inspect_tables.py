@@ -7,6 +7,7 @@ from typing import Any, cast
 from lakebed.catalog import documents
 from lakebed.catalog.named import Named, every, loaded
 from lakebed.catalog.properties import COMMENT
+from lakebed.catalog.sources import format_of, location_of
 from lakebed.catalog.system_table import VERSION, Keep, Row, SystemTable, columns, number
 from lakebed.catalog.table_documents import (
     FORMAT_VERSION,
@@ -15,7 +16,8 @@ from lakebed.catalog.table_documents import (
     summary,
     updated_ms,
 )
-from lakebed.catalog.table_past import Step, TablePast, live_files, newest_of, states, table_past
+from lakebed.catalog.table_files import table_files
+from lakebed.catalog.table_past import Step, TablePast, newest_of, states, table_past
 from lakebed.catalog.tables import schema_of, table_state
 from lakebed.catalog.work import Work
 from lakebed.records import records_pb2 as pb
@@ -25,9 +27,9 @@ from lakebed.table.delta import ADDED, DELETED, EXISTING
 from lakebed.table.manifest_pb2 import DataFileRef
 from lakebed.table.schema_json import schema_to_json
 
-_TABLE = ("table_name", "string", "the whole name, with dots")
-_UUID = ("table_uuid", "string", "the table's id, which never changes")
-_NAMESPACE = ("namespace", "string", "what the table is in; empty at the top")
+TABLE = ("table_name", "string", "the whole name, with dots")
+UUID = ("table_uuid", "string", "the table's id, which never changes")
+NAMESPACE = ("namespace", "string", "what the table is in; empty at the top")
 
 
 def _batches(work: Work, keep: Keep) -> Iterator[list[Named]]:
@@ -41,7 +43,8 @@ def _batches(work: Work, keep: Keep) -> Iterator[list[Named]]:
     )
 
 
-def _tables(work: Work, keep: Keep) -> Iterator[Named]:
+def tables_kept(work: Work, keep: Keep) -> Iterator[Named]:
+    """The tables that may be asked for."""
     return chain.from_iterable(_batches(work, keep))
 
 
@@ -86,8 +89,8 @@ TABLES = SystemTable(
     "__tables",
     "Tables, one row for each.",
     columns(
-        _TABLE,
-        _UUID,
+        TABLE,
+        UUID,
         ("format_version", "int", "of the documents of `describe()`"),
         ("location", "string", "the folder that its files are in"),
         ("current_snapshot_id", "long", "its newest snapshot"),
@@ -95,7 +98,7 @@ TABLES = SystemTable(
         ("properties", "binary", "JSON: texts by name"),
         ("schema", "binary", "JSON: Iceberg's, of its columns as they are"),
         ("partition_specs", "binary", "JSON: the partition specs that it ever had"),
-        _NAMESPACE,
+        NAMESPACE,
         ("comment", "string", "the property of this name"),
         ("schema_id", "int", "its schema's number"),
         ("spec_id", "int", "its partition spec's number; 0 without partitions"),
@@ -113,7 +116,7 @@ TABLES = SystemTable(
 
 
 def _snapshot_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one in _tables(work, keep):
+    for one in tables_kept(work, keep):
         past = table_past(work, one.id)
         for step in sorted(past.steps, key=lambda step: step.id):
             yield _snapshot_row(one, past, step)
@@ -147,15 +150,15 @@ SNAPSHOTS = SystemTable(
     "__snapshots",
     "Snapshots, one row for each that a table had on this line, by their ids.",
     columns(
-        _TABLE,
+        TABLE,
         ("snapshot_id", "long", "its number in its table; they only grow"),
         ("parent_snapshot_id", "long", "the one before it; null of the first"),
         ("timestamp_ms", "long", "when it was committed, in milliseconds since 1970"),
         ("operation", "string", "CREATE, APPEND, OVERWRITE, DELETE or REPLACE"),
         ("manifest_list", "string", "what `describe().manifest_list(id)` shows; Lakebed keeps no such file"),
         ("summary", "binary", "JSON: files, records and bytes that were added and deleted, and the totals, as texts"),
-        _UUID,
-        _NAMESPACE,
+        UUID,
+        NAMESPACE,
         ("version", VERSION, "the commit that made it"),
         ("time", "timestamptz", "when that was"),
         ("type", "string", "the operation as the log has it: insert, compact, merge_branch and so on"),
@@ -176,8 +179,8 @@ SNAPSHOTS = SystemTable(
 
 def _file_columns(past: TablePast, file: DataFileRef, schema_id: int) -> list[Any]:
     return [
-        past.home.files.location(file.path),
-        "parquet",
+        location_of(past.home.files, file),
+        format_of(file),
         file.num_rows,
         file.file_size,
         documents.PARTITION_VALUES.to_json(past.partition_texts(file, schema_id)),
@@ -185,8 +188,8 @@ def _file_columns(past: TablePast, file: DataFileRef, schema_id: int) -> list[An
 
 
 _FILE = (
-    ("file_path", "string", "as other engines open it"),
-    ("file_format", "string", "parquet"),
+    ("file_path", "string", "as other engines open it; inline:… where the rows are in the metastore"),
+    ("file_format", "string", "parquet, or inline"),
     ("record_count", "long", "its rows"),
     ("file_size_bytes", "long", "its size"),
     ("partition_values", "binary", "JSON: texts by the names of partition fields, null for null"),
@@ -194,11 +197,10 @@ _FILE = (
 
 
 def _file_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one in _tables(work, keep):
-        past = table_past(work, one.id)
-        for live in sorted(
-            live_files(work.home.files, past.steps), key=lambda live: (live.snapshot_id, live.file.path)
-        ):
+    for one in tables_kept(work, keep):
+        [past] = newest_of(work, [one.id])
+        every = table_files(work, past.state).all(work.home).values()
+        for live in sorted(every, key=lambda live: (live.snapshot_id, live.file.path)):
             file = live.file
             yield (
                 one.name,
@@ -212,6 +214,7 @@ def _file_rows(work: Work, keep: Keep) -> Iterator[Row]:
                 file.first_row_id if file.HasField("first_row_id") else None,
                 file.level,
                 work.home.files.location(file.dv_path) if file.HasField("dv_path") else None,
+                file.deleted_rows,
             )
 
 
@@ -219,17 +222,18 @@ FILES = SystemTable(
     "__files",
     "Live files, one row for each, by the snapshots that added them.",
     columns(
-        _TABLE,
+        TABLE,
         ("snapshot_id", "long", "the snapshot that added it"),
         *_FILE,
-        _UUID,
-        _NAMESPACE,
+        UUID,
+        NAMESPACE,
         ("spec_id", "int", "the partition spec that it was written for"),
         ("schema_id", "int", "the schema that the table had when it was added"),
         ("sequence_number", "long", "that of its rows"),
         ("first_row_id", "long", "the id of its first row"),
-        ("level", "int", "how often it was compacted"),
+        ("level", "int", "0 as it came in, 1 sorted by key with others"),
         ("deletion_vector", "string", "the file that says which of its rows are deleted"),
+        ("deleted_rows", "long", "how many of its rows are deleted"),
     ),
     _file_rows,
 )
@@ -238,10 +242,10 @@ _CHANGES = {ADDED: "added", DELETED: "removed", EXISTING: "changed"}
 
 
 def _change_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one in _tables(work, keep):
+    for one in tables_kept(work, keep):
         past = table_past(work, one.id)
         for step in past.steps:
-            manifest = step.manifest(work.home.files)
+            manifest = step.manifest(work.home)
             for file in manifest.data_files:
                 yield (
                     one.name,
@@ -260,12 +264,12 @@ CHANGES = SystemTable(
     "__changes",
     "What each snapshot did to its table's files, one row for each file.",
     columns(
-        _TABLE,
+        TABLE,
         ("snapshot_id", "long", "the snapshot that did it"),
         ("change", "string", "added, removed, or changed: other rows of it are deleted now"),
         *_FILE,
-        _UUID,
-        _NAMESPACE,
+        UUID,
+        NAMESPACE,
         ("version", VERSION, "the commit of the snapshot"),
         ("time", "timestamptz", "when that was"),
         ("type", "string", "what the commit did, as the log has it"),
@@ -275,7 +279,7 @@ CHANGES = SystemTable(
 
 
 def _schema_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one in _tables(work, keep):
+    for one in tables_kept(work, keep):
         state = table_state(work, one.id)
         seen: dict[int, Version] = {}
         for past in states(work, one.id, Attribute.SCHEMA):
@@ -301,9 +305,9 @@ SCHEMAS = SystemTable(
     "__schemas",
     "The schemas that tables ever had on this line, in the order in which they got them.",
     columns(
-        _TABLE,
-        _UUID,
-        _NAMESPACE,
+        TABLE,
+        UUID,
+        NAMESPACE,
         ("schema_id", "int", "its number in its table"),
         ("is_current", "boolean", "whether the table has it now"),
         ("version", VERSION, "the commit that first gave it to the table"),

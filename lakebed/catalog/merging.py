@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lakebed.catalog.conflicts import MergeConflict
+from lakebed.catalog.file_changes import change_files, delta_of
+from lakebed.catalog.levels import entering
 from lakebed.catalog.lineage import Head
 from lakebed.catalog.lines import open_line
 from lakebed.catalog.merged_tree import MergedTree
@@ -17,7 +19,6 @@ from lakebed.catalog.object_states import ObjectState, is_alive, read_states, sh
 from lakebed.catalog.properties import put_properties
 from lakebed.catalog.schemas import SCHEMA
 from lakebed.catalog.sides import MergeSide
-from lakebed.catalog.snapshots import change_files, delta_of
 from lakebed.catalog.tables import put_schema, table_state
 from lakebed.catalog.three_way import Outcome, SeenAs, SharedKeys, ThreeWay, as_it_is
 from lakebed.catalog.tombstones import check_not_purged, purged
@@ -208,7 +209,7 @@ def _change_parts(work: Work, outcome: Outcome, operation: str, done: list[str])
             rewrites=files.rewrites,
             overwritten=outcome.overwritten,
         )
-        change_files(work, state, delta, ", ".join([*done, "data"]))
+        change_files(work, state, entering(work, state, delta), ", ".join([*done, "data"]))
         return True
     if done:
         work.note(Operation(operation, outcome.id, shown(work, outcome.id), detail=", ".join(done)))

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lakebed.catalog.commits import Commit, Request
+from lakebed.catalog.file_changes import change_files, delta_of
+from lakebed.catalog.levels import entering
 from lakebed.catalog.lineage import Head, divergence, touched
 from lakebed.catalog.names import Name, parse_name, spelled
 from lakebed.catalog.object_states import COPIED, ObjectState, is_alive, read_states, shown
 from lakebed.catalog.objects import exists, find, name_of
 from lakebed.catalog.scopes import Scope
-from lakebed.catalog.sides import live
-from lakebed.catalog.snapshots import change_files, delta_of
+from lakebed.catalog.table_files import committed_files
 from lakebed.catalog.tables import table_state
 from lakebed.catalog.tombstones import check_not_purged
 from lakebed.catalog.work import Work
@@ -159,14 +160,14 @@ def past_properties(state: ObjectState) -> pb.CatalogRecord:
 def _take_back_files(work: Work, past: Work, before: ObjectState, operation: str, done: list[str]) -> bool:
     assert before.table is not None
     state = table_state(work, before.id)
-    then, now = live(past, before.table), live(work, state)
+    then, now = committed_files(past, before.table), committed_files(work, state)
     added = tuple(one for path, one in then.items() if path not in now)
     removed = tuple(one for path, one in now.items() if path not in then)
     changed = tuple(one for path, one in then.items() if path in now and _differ(one, now[path]))
     if not (added or removed or changed):
         return False
     delta = replace(delta_of(state, operation), added=added, removed=removed, changed=changed)
-    change_files(work, state, delta, ", ".join([*done, "data"]))
+    change_files(work, state, entering(work, state, delta), ", ".join([*done, "data"]))
     return True
 
 

@@ -27,6 +27,10 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.02
 Do = Callable[[Work], None]
 
 
+class Stale(Exception):
+    """What a change raises that can't be made on another state than the one it has seen."""
+
+
 class Isolation(Enum):
     """What a transaction's commit is checked against.
 
@@ -98,19 +102,23 @@ class Live:
             return known
 
     def _attempts(self, do: Do, request: Request, event: str, seen: Work | None) -> Commit:
+        lost: Conflict | None = None
         for attempt in range(ATTEMPTS):
             # The commit refuses a line that was dropped, so that only who was refused has to ask for that.
             work = seen or (Work(self.home, self.ref) if attempt == 0 else self.read())
             try:
                 do(work)  # what it refuses on the newest state, a conflict too, it would refuse again
+            except Stale as error:
+                raise lost or Conflict("what was read was changed meanwhile") from error
             except LakebedError:
                 check_alive(self.home, self.ref, work.base)
                 raise
             try:
                 return commit_of(_committed(work, request, event))
-            except Conflict:
+            except Conflict as error:
                 if attempt + 1 == ATTEMPTS:
                     raise
+                lost = error
             seen = None
             # Those who lost together would meet again and again if they all went on at once.
             sleep(random() * min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
@@ -250,7 +258,7 @@ class Open:
 
 def _committed(work: Work, request: Request, event: str) -> StoredCommit:
     try:
-        return work.home.metastore.commit(work.change(request, event))
+        commit = work.home.metastore.commit(work.change(request, event))
     except OutcomeUnknown as error:
         error.subject = f"event id {event}"
         error.advice = "It was written wholly or not at all: make the same call again with this event id."
@@ -265,6 +273,9 @@ def _committed(work: Work, request: Request, event: str) -> StoredCommit:
     except LakebedError:
         work.discard_manifests()
         raise
+    for watch in work.home.watchers:
+        watch(work.home, work.ref, work.made)
+    return commit
 
 
 def find_replayed(home: Home, ref: Ref, request: Request) -> StoredCommit | None:

@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from lakebed.catalog.object_states import ObjectState, read_states
-from lakebed.catalog.snapshots import head, history, stored_manifest
+from lakebed.catalog.stored_deltas import history, whole_manifest
+from lakebed.catalog.table_files import committed_files
 from lakebed.catalog.tables import TableState
 from lakebed.catalog.work import Work
 from lakebed.metastore import Commit
 from lakebed.records import records_pb2 as pb
-from lakebed.table.delta import whole
 from lakebed.table.file_merge import Side, SideDelta
 from lakebed.table.file_sides import COMPACT, Files, state
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.snapshot import fold
 
 # What a side can have done to an object, in the words of the matrix.
 CREATED = "created"
@@ -49,25 +47,19 @@ class MergeSide:
     def files(self, table: TableState) -> Side:
         """The table's live files on this side, and what it did to them since the base."""
         own = {(one.line, one.version) for one in self.commits}
-        states = history(self.work, table.partition)[::-1]
-        manifests = [whole(stored_manifest(self.work.home.files, one), head(one)) for one in states]
+        first = min((version for _, version in own), default=None)
+        since = [] if first is None else history(self.work, table.partition, first.previous())
         deltas = [
-            SideDelta(_operation(one.record), manifest, one.version)
-            for one, manifest in zip(states, manifests, strict=True)
+            SideDelta(_operation(one.record), whole_manifest(self.work.home, one), one.version)
+            for one in reversed(since)
             if (one.line, one.version) in own
         ]
-        return Side(fold(manifests).files, deltas)
+        return Side(committed_files(self.work, table), deltas)
 
     def birth(self, object_id: str) -> Commit | None:
         """The first commit of this side that had to do with an object."""
         found = [one for one in self.commits if any(done.object_id == object_id for done in one.operations)]
         return min(found, key=lambda one: one.version, default=None)
-
-
-def live(work: Work, table: TableState) -> dict[str, DataFileRef]:
-    """The table's live files by path."""
-    states = history(work, table.partition)[::-1]
-    return dict(fold(whole(stored_manifest(work.home.files, one), head(one)) for one in states).files)
 
 
 def changes(

@@ -1,5 +1,6 @@
 """The system tables, by name."""
 
+from lakebed.catalog.inspect_blocks import BLOCKS, CHECKPOINTS, SEGMENTS
 from lakebed.catalog.inspect_conflicts import CONFLICTS
 from lakebed.catalog.inspect_objects import COMMITS, DROPPED, NAMESPACES, VIEWS
 from lakebed.catalog.inspect_refs import BRANCHES, SHARES, TAGS
@@ -14,6 +15,9 @@ SYSTEM_TABLES = {
         SNAPSHOTS,
         FILES,
         CHANGES,
+        CHECKPOINTS,
+        SEGMENTS,
+        BLOCKS,
         SCHEMAS,
         NAMESPACES,
         VIEWS,

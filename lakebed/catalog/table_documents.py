@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from lakebed.catalog.documents import Json
+from lakebed.catalog.sources import format_of, location_of
 from lakebed.catalog.table_past import Step, TablePast, live_files
 from lakebed.table.delta import ADDED, DELETED, EXISTING
 from lakebed.table.filter import Value
@@ -53,12 +54,13 @@ def manifest_list(past: TablePast, until: Step) -> list[dict[str, Json]]:
     """The third example: the manifests that a snapshot is the fold of, oldest first, but for those without a file."""
     found = []
     for step in past.steps[: past.steps.index(until) + 1]:
-        manifest = step.manifest(past.home.files)
+        manifest = step.manifest(past.home)
         if manifest.data_files:
+            path, length = _manifest_place(past, step)
             found.append(
                 {
-                    "manifest-path": _manifest_name(past, step),
-                    "manifest-length": step.record.manifest_length,
+                    "manifest-path": path,
+                    "manifest-length": length,
                     "partition-summaries": _partition_summaries(past, manifest),
                 }
             )
@@ -67,7 +69,7 @@ def manifest_list(past: TablePast, until: Step) -> list[dict[str, Json]]:
 
 def manifest(past: TablePast, step: Step) -> dict[str, Json]:
     """The fourth example: what a snapshot did to the table's files; existing ones are those whose entries changed."""
-    found = step.manifest(past.home.files)
+    found = step.manifest(past.home)
     sides = (("added", ADDED), ("existing", EXISTING), ("deleted", DELETED))
     return {
         f"{what}-data-files": [
@@ -82,10 +84,13 @@ def manifest_list_name(past: TablePast, step: Step) -> str:
     return f"lakebed:{past.state.id}/snapshots/{step.id}"
 
 
-def _manifest_name(past: TablePast, step: Step) -> str:
-    if step.record.HasField("manifest_path"):
-        return past.home.files.location(step.record.manifest_path)
-    return f"{manifest_list_name(past, step)}/manifest"
+def _manifest_place(past: TablePast, step: Step) -> tuple[str, int]:
+    """The file with a delta's entries, or what stands for its path if they are in the store, and its length."""
+    file = step.entries_file(past.home)
+    if file is None:
+        return f"{manifest_list_name(past, step)}/manifest", step.record.manifest_length
+    path, length = file
+    return past.home.files.location(path), length
 
 
 def _snapshot_entry(past: TablePast, step: Step) -> dict[str, Json]:
@@ -94,7 +99,7 @@ def _snapshot_entry(past: TablePast, step: Step) -> dict[str, Json]:
         "operation": step.iceberg_operation,
         "added-data-files": counts.get("added_files", 0),
         "added-records": counts.get("added_rows", 0),
-        "changed-partition-count": _changed_partitions(step.manifest(past.home.files)),
+        "changed-partition-count": _changed_partitions(step.manifest(past.home)),
         "deleted-data-files": counts.get("removed_files", 0),
         "deleted-records": counts.get("removed_rows", 0),
         "total-data-files": totals.get("files", 0),
@@ -134,8 +139,8 @@ def _example_field(field: Mapping[str, Json]) -> dict[str, Json]:
 
 def _example_file(past: TablePast, file: DataFileRef, schema_id: int) -> dict[str, Json]:
     return {
-        "file-path": past.home.files.location(file.path),
-        "file-format": "PARQUET",
+        "file-path": location_of(past.home.files, file),
+        "file-format": format_of(file).upper(),
         "partition-values": past.partition_texts(file, schema_id),
         "record-count": file.num_rows,
         "file-size-in-bytes": file.file_size,
@@ -226,11 +231,11 @@ def data_files(past: TablePast, until: Step) -> list[dict[str, Json]]:
     steps = past.steps[: past.steps.index(until) + 1]
     return [
         {
-            "file_path": past.home.files.location(one.file.path),
-            "format": "parquet",
+            "file_path": location_of(past.home.files, one.file),
+            "format": format_of(one.file),
             "record_count": one.file.num_rows,
             "file_size_bytes": one.file.file_size,
             "partition_values": past.partition_texts(one.file, one.schema_id),
         }
-        for one in live_files(past.home.files, steps)
+        for one in live_files(past.home, steps)
     ]

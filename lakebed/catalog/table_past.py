@@ -10,16 +10,16 @@ from lakebed.catalog.home import Home
 from lakebed.catalog.named import created_version, last_changes
 from lakebed.catalog.objects import name_of
 from lakebed.catalog.properties import properties_of
-from lakebed.catalog.snapshots import head, history, stored_manifest
+from lakebed.catalog.stored_deltas import entries_file, history, whole_manifest
 from lakebed.catalog.tables import TableState, spec_of, table_state
 from lakebed.catalog.work import Work
-from lakebed.files import Files
 from lakebed.metastore import State
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
-from lakebed.table.delta import DELETED, whole
+from lakebed.table.live_file import LiveFile
 from lakebed.table.manifest_pb2 import DataFileRef, Manifest
+from lakebed.table.overlay import EMPTY, over
 from lakebed.table.partition_spec import PartitionSpec, bound_fields
 from lakebed.table.partition_values import partition_values, value_text
 
@@ -64,18 +64,13 @@ class Step:
             return "overwrite"
         return "delete" if removed else "append"
 
-    def manifest(self, files: Files) -> Manifest:
+    def manifest(self, home: Home) -> Manifest:
         """The whole manifest of the delta."""
-        return whole(stored_manifest(files, self.state), head(self.state, self.time_ms))
+        return whole_manifest(home, self.state, self.time_ms)
 
-
-@dataclass(frozen=True, slots=True)
-class LiveFile:
-    """A file of a snapshot, and the snapshot that added it."""
-
-    file: DataFileRef
-    snapshot_id: int
-    schema_id: int
+    def entries_file(self, home: Home) -> tuple[str, int] | None:
+        """The path and the length of the file with the delta's entries, if they are not in the store."""
+        return entries_file(home, self.state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +126,9 @@ def newest_of(work: Work, tables: Sequence[str]) -> list[TablePast]:
     return _pasts(work, states, [() if one is None else (next(found),) for one in newest])
 
 
-def live_files(files: Files, steps: tuple[Step, ...]) -> list[LiveFile]:
-    """The files of the last of these snapshots, in the order in which they were added."""
-    live: dict[str, LiveFile] = {}
-    for step in steps:
-        manifest = step.manifest(files)
-        for file in manifest.data_files:
-            before = live.pop(file.path, None) if file.status == DELETED else live.get(file.path)
-            if file.status != DELETED:
-                adder = (manifest.snapshot_id, manifest.schema_id)
-                live[file.path] = LiveFile(file, *(adder if before is None else (before.snapshot_id, before.schema_id)))
-    return list(live.values())
+def live_files(home: Home, steps: tuple[Step, ...]) -> list[LiveFile]:
+    """The files of the last of these snapshots, all those that the table ever had, in the order of their coming."""
+    return list(over(EMPTY, (step.manifest(home) for step in steps)).on(()).values())
 
 
 def states(work: Work, object_id: str, attribute: Attribute) -> list[State]:

@@ -17,13 +17,15 @@ from lakebed.files.paths import check_path
 from lakebed.metastore import Operation, life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
+from lakebed.table.metadata_columns import check_free_name
 from lakebed.table.partition_spec import UNPARTITIONED, PartitionSpec, make_spec
 from lakebed.table.schema import Path, Schema, id_count, with_ids, with_key
 from lakebed.table.schema_json import schema_from_json, schema_to_json
 from lakebed.table.sort_order import UNSORTED, SortOrder, make_sort_order
 from lakebed.table.spec_json import order_from_json, order_to_json, spec_from_json, spec_to_json
 
-_STATE = (Attribute.SCHEMA, Attribute.STORAGE, Attribute.SPEC, Attribute.SORT)
+# Properties are there to be asked for next: who writes goes by them.
+_STATE = (Attribute.SCHEMA, Attribute.STORAGE, Attribute.SPEC, Attribute.SORT, Attribute.PROPERTIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ def create_table(
     asked = layout or Layout()
     if not schema.fields:
         raise Invalid("a table has at least one column", subject=spelled(parse_name(name)))
+    for one in schema.names:
+        check_free_name(one)
     given = with_comment(properties, comment)
     # The numbers are of allocators that nobody can have used yet; the first delta takes them.
     numbered = with_key(with_ids(schema, 1, 1), asked.primary_key)

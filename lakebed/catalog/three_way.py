@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from lakebed.catalog.conflicts import MergeConflict
 from lakebed.catalog.object_states import ObjectState, is_alive, kind_name, shown
-from lakebed.catalog.sides import HARD, SOFT, MergeSide, changes, live
+from lakebed.catalog.sides import HARD, SOFT, MergeSide, changes
+from lakebed.catalog.table_files import committed_files
 from lakebed.catalog.tables import TableState
 from lakebed.catalog.work import Work
 from lakebed.errors import Invalid
@@ -296,7 +297,7 @@ class ThreeWay:
         keyed = bool(table.schema.identifier_ids)
 
         def falls_in(file: DataFileRef, delta: SideDelta) -> bool:
-            return _falls_in(table.schema, file, delta)
+            return _falls_in(self.ours.work.home.schemas.get(table.id, delta.manifest.schema_id), file, delta)
 
         def may_share_keys(one: Sequence[DataFileRef], other: Sequence[DataFileRef]) -> bool:
             return self._shared(table, one, other)
@@ -327,7 +328,7 @@ class ThreeWay:
         states = base, ours, theirs
         if len({None if one is None else one.delta for one in states}) == 1:
             return _Files({}, Side({}), Side({}))
-        before = {} if base is None or base.table is None else live(base_work, base.table)
+        before = {} if base is None or base.table is None else committed_files(base_work, base.table)
         mine, other = _side(self.ours, ours, base, before), _side(self.theirs, theirs, base, before)
         return _Files(before, self._seen_as(mine, other), other)
 
@@ -355,11 +356,12 @@ def _overwritten(deltas: Sequence[SideDelta]) -> str | None:
 
 
 def _falls_in(schema: Schema, file: DataFileRef, delta: SideDelta) -> bool:
+    """Whether a file may have rows that a delta overwrote, by the schema that the delta's condition was said for."""
     if not delta.manifest.HasField("overwritten"):
         return True
     try:
         return may_match(parse_filter(delta.manifest.overwritten, schema), file)
-    except Invalid:  # its columns have other names now: it may have been anything
+    except Invalid:  # conditions of several deltas, which a merge brought together: it may have been anything
         return True
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import cast
 
 from google.protobuf.message import Message
@@ -34,6 +35,7 @@ from lakebed.records import records_pb2 as pb
 from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
+from lakebed.table.inline import BODY_KIND, BUDGET_BYTES, inline_path
 
 
 class Work:
@@ -60,11 +62,13 @@ class Work:
         self._operations: list[Operation] = []
         self._inserts: dict[str, int] = {}  # where each table's is among the operations
         self._manifests: list[str] = []
+        self._written: set[str] = set()
         self._brought: set[str] = set()
         self._lines: list[str] | None = None
         self._known_ids = dict(known_ids or {})
         self.deltas: dict[str, Delta] = {}
         self.parents: tuple[LineAt, ...] = ()
+        self.made: dict[str, pb.TableHistory] = {}  # by table, what its commit made of the deltas
 
     @property
     def top(self) -> str:
@@ -134,6 +138,11 @@ class Work:
         self.read(AttributeRead(object_id, attribute))
         self.load([(object_id, attribute)])
         return self._loaded[object_id, attribute]
+
+    def unread_attribute(self, object_id: str, attribute: Attribute) -> Message | None:
+        """An attribute's record, of which it does not matter to this work if somebody changes it."""
+        self.load([(object_id, attribute)])
+        return self._attributes.get((object_id, attribute)) or self._loaded[object_id, attribute]
 
     def table_of(self, partition: str) -> str | None:
         """The table that has a partition, if this work has looked at it."""
@@ -267,6 +276,14 @@ class Work:
         """A body that this work will write."""
         return self._bodies.get((table, kind, body_id))
 
+    def bodies(self, table: str, kind: str) -> dict[int, bytes]:
+        """The bodies of a kind that this work will write, by id."""
+        return {number: body for (owner, what, number), body in self._bodies.items() if (owner, what) == (table, kind)}
+
+    def inline_bytes(self) -> int:
+        """How many bytes of inline rows this work will write."""
+        return sum(len(body) for (_, kind, _), body in self._bodies.items() if kind == BODY_KIND)
+
     def note(self, operation: Operation) -> None:
         """Add what was done to the commit's operations; of many inserts into one table it has one, with their sums."""
         place = self._inserts.get(operation.object_id) if operation.type == "insert" else None
@@ -287,6 +304,7 @@ class Work:
         """All of it as one change. What was created and dropped again is not in it."""
         gone = self._gone()
         self._check_nothing_dead_was_changed(gone)
+        self._forget_unused_rows()
         return Change(
             event_id=event_id,
             line=self.ref.line,
@@ -299,34 +317,50 @@ class Work:
             hangs_on=self.ref.holders,
             lives={one: life for one, life in self._lives.items() if one not in gone},
             attributes={key: record for key, record in self._attributes.items() if key[0] not in gone},
-            data=tuple(self._data_change(one) for table, one in self.deltas.items() if table not in gone),
+            data=tuple(self._data_changes(gone)),
             bodies={key: body for key, body in self._bodies.items() if key[0] not in gone},
             fingerprint=request.fingerprint,
             parents=self.parents,
         )
 
+    def wrote(self, paths: Iterable[str]) -> None:
+        """Remember files that were written for this work alone: it takes away those that no commit has."""
+        self._written.update(paths)
+
     def discard(self) -> None:
         """Take away the files that were written for this work: nobody can see them, now or later."""
-        self._delete_files(self.deltas)
+        self._delete_files(self.deltas, self._written)
 
     def discard_manifests(self) -> None:
         """Take away the manifests that were written for a commit that failed. The data may be committed again."""
         self.home.files.delete_many(self._manifests)
 
     def discard_gone(self) -> None:
-        """Take away the files of tables that this work made and dropped again: its commit does not have them."""
-        self._delete_files(self._gone())
+        """Take away the files that this work wrote and its commit does not have: it dropped or replaced them again."""
+        entries = [one for delta in self.deltas.values() for one in (*delta.added, *delta.changed)]
+        kept = {path for one in entries for path in (one.path, one.dv_path)}
+        self._delete_files(self._gone(), self._written - kept)
 
-    def _delete_files(self, tables: Iterable[str]) -> None:
+    def _delete_files(self, tables: Iterable[str], paths: Iterable[str]) -> None:
         # What can't be deleted is left for garbage collection, and is no reason to hide why the work failed.
         deltas = [self.deltas[table] for table in tables if table in self.deltas]
-        self.home.files.delete_many(file.path for delta in deltas for file in delta.written)
+        self.home.files.delete_many({*paths, *(path for delta in deltas for path in delta.own_paths)})
 
-    def _data_change(self, delta: Delta) -> DataChange:
-        place = write_manifest(self.home.files, delta)
-        if place.path is not None:
-            self._manifests.append(place.path)
-        return data_change(delta, place)
+    def _forget_unused_rows(self) -> None:
+        """Let go of inline rows that this work added and took away again: no delta has them."""
+        kept = {(table, one.path) for table, delta in self.deltas.items() for one in delta.written}
+        for table, kind, number in [*self._bodies]:
+            if kind == BODY_KIND and (table, inline_path(number)) not in kept:
+                del self._bodies[table, kind, number]
+
+    def _data_changes(self, gone: set[str]) -> Iterator[DataChange]:
+        """The deltas; their manifests are in the commit while it has room."""
+        room = BUDGET_BYTES - self.inline_bytes()
+        for delta in (one for table, one in self.deltas.items() if table not in gone):
+            place = write_manifest(self.home.files, delta, room)
+            self._manifests += place.written
+            room -= 0 if place.inline is None else len(place.inline)
+            yield data_change(delta, place, partial(self.made.__setitem__, delta.table))
 
     def _gone(self) -> set[str]:
         made = self._lives.keys() - self._brought

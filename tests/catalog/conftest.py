@@ -22,10 +22,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def main(folder: Path) -> Iterator[Catalog]:
+def lake(folder: Path) -> Iterator[Lake]:
     store = MemoryStore()
     metastore = RecordsMetastore(store)
     project = open_project(metastore, DEFAULT, "ada")
     with Lake(Home(metastore, LocalFiles(folder), Schemas(metastore), project, "ada")) as lake:
-        yield lake.catalog()
+        yield lake
         assert check(store) == []
+
+
+@pytest.fixture
+def main(lake: Lake) -> Catalog:
+    return lake.catalog()

@@ -7,6 +7,7 @@ import pytest
 
 from lakebed.catalog import deltas
 from lakebed.catalog.deltas import Delta, data_change, write_manifest
+from lakebed.catalog.stored_deltas import stored_manifest
 from lakebed.errors import Conflict, Corrupt, NotFound
 from lakebed.files import LocalFiles
 from lakebed.metastore import State
@@ -29,7 +30,8 @@ def manifest_files(folder):
 
 @pytest.fixture
 def table(main):
-    return main.create_table("t", {"id": "long"})
+    # Its rows are in files, so that what manifests say of them can be seen.
+    return main.create_table("t", {"id": "long"}, properties={"write.inline-bytes": "0"})
 
 
 @pytest.fixture
@@ -56,7 +58,7 @@ def test_a_large_manifest_is_a_file_and_reads_the_same(table, folder, monkeypatc
     assert table.scan("id = 2").files() == table.scan().files()[1:2]
 
 
-def test_a_manifest_beyond_what_a_value_holds_becomes_a_file(table, folder):
+def test_the_entries_of_a_manifest_beyond_what_a_value_holds_are_a_file_column_by_column(table, folder):
     """Two thousand files in one commit: their manifest has more than 100,000 bytes."""
     work = table._scope.read()
     schema = table.schema
@@ -64,9 +66,11 @@ def test_a_manifest_beyond_what_a_value_holds_becomes_a_file(table, folder):
     delta = Delta(table.id, str(uuid4()), "tables/x", schema, "insert", files)
     change = data_change(delta, write_manifest(work.home.files, delta))
     record = change.fold(None, {"snapshot": 1, "row": 1})
-    assert record.HasField("manifest_path")
-    assert not record.HasField("manifest")
-    assert record.manifest_length == work.home.files.size(record.manifest_path) > 100_000
+    assert len(record.manifest) < 1000
+    [path] = folder.rglob("*.entries")
+    assert len(path.read_bytes()) < 100_000, "columns are smaller than messages"
+    read = stored_manifest(work.home, stored(record))
+    assert list(read.data_files) == list(files)
     assert record.totals["rows"] == 2000
 
 

@@ -1,4 +1,4 @@
-"""A table's filter as an expression of Arrow, over the columns as the files name them."""
+"""A table's filter as an expression of Arrow, over the columns by whatever names they have where it is used."""
 
 import operator
 from collections.abc import Callable, Iterable
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import pyarrow
 import pyarrow.compute as compute
 
-from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.types import UUID_BYTES, kernel_type
 from lakebed.table.filter import (
     ALWAYS,
     And,
@@ -15,7 +15,9 @@ from lakebed.table.filter import (
     IsNan,
     IsNull,
     Leaf,
+    Like,
     NoneOf,
+    NotLike,
     NotNan,
     NotNull,
     OneOf,
@@ -25,8 +27,8 @@ from lakebed.table.filter import (
     all_of,
     any_of,
 )
-from lakebed.table.schema import Schema
-from lakebed.table.types import Field
+from lakebed.table.like_pattern import Pattern, Wildcard
+from lakebed.table.types import DOUBLE, FLOAT, UUID, Field
 
 NameOf = Callable[[Field], str]
 _Join = Callable[[compute.Expression, compute.Expression], compute.Expression]
@@ -52,28 +54,29 @@ def to_arrow(filter: Filter, name_of: NameOf) -> compute.Expression:
         case Or(parts):
             return _joined(operator.or_, [to_arrow(part, name_of) for part in parts], empty=False)
         case _:
-            return _leaf(filter, compute.field(name_of(filter.field)))
+            return _leaf(filter, compute.field(*map(name_of, filter.way)))
 
 
 def to_arrow_scan(filter: Filter, name_of: NameOf) -> compute.Expression:
     """An expression that a scanner of Parquet may skip row groups by: filter what it gives by `to_arrow` again.
 
     Equal bounds make Arrow take a column for that one value, so that `is_nan(x)` is false of [1.0, NaN] (pyarrow 26; a
-    kin of apache/arrow#34162). Here whatever may be NaN is kept.
+    kin of apache/arrow#34162). Here whatever may be NaN is kept. So is every UUID, whose bounds
+    a scanner can't compare.
     """
-    return to_arrow(_without_nan(filter), name_of)
+    return to_arrow(_provable(filter), name_of)
 
 
-def _without_nan(filter: Filter) -> Filter:
+def _provable(filter: Filter) -> Filter:
     match filter:
         case And(parts):
-            return all_of([_without_nan(part) for part in parts])
+            return all_of([_provable(part) for part in parts])
         case Or(parts):
-            return any_of([_without_nan(part) for part in parts])
+            return any_of([_provable(part) for part in parts])
         case IsNan() | NotNan():
             return ALWAYS
         case _:
-            return filter
+            return ALWAYS if filter.field.type == UUID else filter
 
 
 def _joined(join: _Join, parts: list[compute.Expression], empty: bool) -> compute.Expression:
@@ -86,11 +89,15 @@ def _joined(join: _Join, parts: list[compute.Expression], empty: bool) -> comput
 def _leaf(leaf: Leaf, column: compute.Expression) -> compute.Expression:
     match leaf:
         case Comparison(field, compared, value):
-            return _COMPARED[compared](column, compute.scalar(pyarrow.scalar(value, _type(field))))
+            return _COMPARED[compared](_comparable(field, column), _scalar(field, value))
         case OneOf(field, values):
-            return column.isin(_array(field, values))
+            return _comparable(field, column).isin(_array(field, values))
         case NoneOf(field, values):
-            return column.is_valid() & ~column.isin(_array(field, values))
+            return column.is_valid() & ~_comparable(field, column).isin(_array(field, values))
+        case Like(_, pattern):
+            return _like(pattern, column)
+        case NotLike(_, pattern):
+            return ~_like(pattern, column)
         case IsNull():
             return column.is_null()
         case NotNull():
@@ -101,11 +108,35 @@ def _leaf(leaf: Leaf, column: compute.Expression) -> compute.Expression:
             return ~compute.is_nan(column)
 
 
-def _type(field: Field) -> pyarrow.DataType:
-    return arrow_schema(Schema((field,))).field(0).type
+def _like(pattern: Pattern, column: compute.Expression) -> compute.Expression:
+    match pattern.parts:
+        case (str(prefix), Wildcard.ANY):
+            return compute.starts_with(column, prefix)
+        case (Wildcard.ANY, str(suffix)):
+            return compute.ends_with(column, suffix)
+        case (Wildcard.ANY, str(inner), Wildcard.ANY):
+            return compute.match_substring(column, inner)
+        case parts:
+            # `match_like` of pyarrow 26 takes an escaped backslash at the end, as in '%a\\\\', for two.
+            return compute.match_substring_regex(column, rf"(?s)\A{''.join(map(_regular, parts))}\z")
+
+
+def _regular(part: str | Wildcard) -> str:
+    """A part of a pattern as a regular expression of RE2."""
+    if isinstance(part, Wildcard):
+        return "." if part is Wildcard.ONE else ".*"
+    return "".join(one if one.isalnum() or not one.isascii() else rf"\x{{{ord(one):x}}}" for one in part)
+
+
+def _comparable(field: Field, column: compute.Expression) -> compute.Expression:
+    return column.cast(UUID_BYTES) if field.type == UUID else column
+
+
+def _scalar(field: Field, value: Value) -> compute.Expression:
+    return compute.scalar(pyarrow.scalar(value, kernel_type(field.type)))
 
 
 def _array(field: Field, values: Iterable[Value]) -> pyarrow.Array:
     # `is_in` looks values up by their bits, and so tells the two zeros apart.
-    zeros = [-0.0] if pyarrow.types.is_floating(_type(field)) and 0.0 in values else []
-    return pyarrow.array([*values, *zeros], _type(field))
+    zeros = [0.0, -0.0] if field.type in (FLOAT, DOUBLE) and 0.0 in values else []
+    return pyarrow.array([*values, *zeros], kernel_type(field.type))

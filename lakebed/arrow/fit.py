@@ -34,6 +34,11 @@ def reader_of(data: Any) -> pyarrow.RecordBatchReader:
     )
 
 
+def held(data: Any) -> pyarrow.Table:
+    """Rows that somebody gives, all in memory, so that they can be looked at more than once."""
+    return reader_of(data).read_all()
+
+
 def fit(data: Any, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
     """The rows as batches of `file_schema(schema)`: columns are found by name, in any order and case.
 

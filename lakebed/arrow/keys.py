@@ -6,21 +6,22 @@ import pyarrow
 import pyarrow.compute
 
 from lakebed.arrow.scan import Scan
-from lakebed.files import Files
+from lakebed.catalog.sources import Sources
 from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.plan import PlannedFile
 from lakebed.table.schema import Schema
 
 
-def share_keys(files: Files, schema: Schema, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
+def share_keys(sources: Sources, schema: Schema, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
     """Whether a primary key is in files of both sides. The key columns of all of them are read into memory."""
-    one, other = _keys(files, schema, ours), _keys(files, schema, theirs)
+    one, other = _keys(sources, schema, ours), _keys(sources, schema, theirs)
     return bool(one.join(other, keys=one.column_names, join_type="left semi").num_rows)
 
 
-def _keys(files: Files, schema: Schema, wanted: Sequence[DataFileRef]) -> pyarrow.Table:
+def _keys(sources: Sources, schema: Schema, wanted: Sequence[DataFileRef]) -> pyarrow.Table:
     ways = [schema.way_by_id(id) for id in schema.identifier_ids]
     columns = list(dict.fromkeys(way[0].name for way in ways))
-    rows = Scan(files, schema, list(wanted), columns=columns).to_arrow()
+    rows = Scan(sources, schema, [PlannedFile(one) for one in wanted], columns=columns).to_arrow()
     values = [_value(rows[way[0].name], [one.name for one in way[1:]]) for way in ways]
     return pyarrow.table(values, names=[f"key {number}" for number in range(len(values))])
 

@@ -2,45 +2,57 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pyarrow
 
-from lakebed.arrow.read import read
+from lakebed.arrow.read import read, read_inline
 from lakebed.arrow.types import arrow_schema
+from lakebed.catalog.sources import Sources
+from lakebed.catalog.vectors import live_rows
 from lakebed.errors import Invalid
-from lakebed.files import Files
+from lakebed.table.blocks import block_matches
+from lakebed.table.column_names import folded_column
 from lakebed.table.filter import Filter, fields_of
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.inline import inline_id, is_inline
+from lakebed.table.metadata_columns import METADATA_COLUMNS, METADATA_IDS
+from lakebed.table.plan import Cut, Plan, PlannedFile
+from lakebed.table.plan_text import plan_text
 from lakebed.table.pruning import may_match
 from lakebed.table.schema import Schema
 
 if TYPE_CHECKING:
     import pandas
 
+WINDOW_FILES = 1000
+WINDOW_BYTES = 4 << 20  # of inline rows that are fetched at once
+
 
 class Scan:
     """What is read when one of its methods is called, and again by each: the rows in the order of the snapshot's files.
 
+    `files` are those that a plan kept, or all; without a plan they are pruned here by their statistics. Rows are tested
+    by a file's `residual`, or by the filter if it has none. `columns` may name those of `table.metadata_columns` too.
     What a read meets that is not as it was written is `Corrupt`, with the file's path, before a wrong row is given.
     """
 
     def __init__(
         self,
-        files: Files,
+        sources: Sources,
         schema: Schema,
-        data_files: Sequence[DataFileRef],
+        files: Sequence[PlannedFile],
         filter: Filter | None = None,
         columns: Iterable[str] | None = None,
         limit: int | None = None,
+        plan: Plan | None = None,
     ) -> None:
-        self.schema = schema if columns is None else schema.select(columns)
-        self._files = files
-        self._table = schema
-        # Without columns a filter keeps every row or none, and pruning is all of it.
-        self._filter = filter if filter is not None and fields_of(filter) else None
+        self.schema = schema if columns is None else _selected(schema, columns)
+        self._sources = sources
+        self._filter = filter
         self._limit = _checked_limit(limit)
-        self._data_files = [_checked_file(one) for one in data_files if filter is None or may_match(filter, one)]
+        self._plan = plan if plan is not None else _pruned(files, filter)
 
     def to_arrow(self) -> pyarrow.Table:
         """All rows in memory, in the schema's form, also if there are none."""
@@ -55,53 +67,137 @@ class Scan:
         return self.to_arrow().to_pandas()
 
     def count(self) -> int:
-        """How many rows there are; without a filter no file is opened."""
-        if self._filter is None:
-            rows = sum(one.num_rows for one in self._data_files)
-            return rows if self._limit is None else min(rows, self._limit)
-        return sum(batch.num_rows for batch in self._limited(self._passing(self._table.select([]))))
+        """How many rows there are; a file is opened only if its rows have to be tested."""
+        known = [(planned, self._known_rows(planned)) for planned in self._opened()]
+        rows = sum(count or 0 for _, count in known)
+        tested = [planned for planned, count in known if count is None]
+        for batch in self._read(tested, Schema([])):
+            if self._limit is not None and rows >= self._limit:
+                break
+            rows += batch.num_rows
+        return rows if self._limit is None else min(rows, self._limit)
 
     def files(self) -> list[str]:
-        """The files that a read opens, as other engines open them; with a filter and a limit, at most these."""
-        return [self._files.location(one.path) for one in self._opened()]
+        """The files that a read opens, as other engines open them; with a filter and a limit, at most these.
+
+        `Invalid` if they are not all of it: if there are inline rows, or rows that are deleted but still in the files.
+        """
+        opened = [one.file for one in self._opened()]
+        _check_plain(sum(map(is_inline, opened)), "inline rows, which are in no file")
+        _check_plain(sum(one.HasField("dv_path") for one in opened), "files with rows that are deleted")
+        return [self._sources.files.location(one.path) for one in opened]
+
+    def explain(self) -> str:
+        """How the files were chosen: what each step left out, and why not more."""
+        return plan_text(self._plan)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows for whoever takes Arrow's C stream: pyarrow, polars, DuckDB, `append` of another table."""
         return self.to_batches().__arrow_c_stream__(requested_schema)
 
     def _batches(self) -> Iterator[pyarrow.RecordBatch]:
-        return self._limited(self._passing(self.schema))
-
-    def _opened(self) -> Iterator[DataFileRef]:
         left = self._limit
-        for one in self._data_files:
+        for batch in self._read(self._opened(), self.schema):
+            if left is not None:
+                batch = batch.slice(0, left)
+                left -= batch.num_rows
+            yield batch
+            if left == 0:
+                return
+
+    def _opened(self) -> Iterator[PlannedFile]:
+        """The files that have to be looked at until the limit is surely reached."""
+        left = self._limit
+        for planned in self._plan.files:
             if left is not None and left <= 0:
                 return
-            yield one
-            if left is not None and self._filter is None:
-                left -= one.num_rows
+            yield planned
+            if left is not None:
+                left -= self._known_rows(planned) or 0
 
-    def _passing(self, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
-        """The rows that pass the filter, with the columns of the schema alone."""
-        needed = schema
-        if self._filter is not None:
+    def _known_rows(self, planned: PlannedFile) -> int | None:
+        """How many rows a file gives, None if only reading it tells."""
+        if planned.blocks is not None or self._test(planned) is not None:
+            return None
+        return live_rows(self._sources.files, planned.file)
+
+    def _test(self, planned: PlannedFile) -> Filter | None:
+        filter = self._filter if planned.residual is None else planned.residual
+        # Without columns a filter keeps every row or none, and pruning is all of it.
+        return filter if filter is not None and fields_of(filter) else None
+
+    def _read(self, files: Iterable[PlannedFile], schema: Schema) -> Iterator[pyarrow.RecordBatch]:
+        """The rows of files that pass, with the columns of the schema alone."""
+        for sources, run in _located(self._sources, files):
+            filter = self._test(run[0])
             ids = {one.id for one in schema.fields}
-            others = [one for one in fields_of(self._filter) if one.id not in ids]
+            others = [] if filter is None else [one for one in fields_of(filter) if one.id not in ids]
             needed = Schema([*schema.fields, *others])
-        for file in self._opened():
-            for batch in read(self._files, file, needed, self._filter):
+            for batch in _rows(sources, run, needed, filter):
                 yield batch.select(range(len(schema.fields)))
 
-    def _limited(self, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        left = self._limit
-        if left is None:
-            yield from batches
-            return
-        for batch in batches:
-            yield batch.slice(0, left)
-            left -= batch.num_rows
-            if left <= 0:
-                return
+
+def _rows(
+    sources: Sources, run: Sequence[PlannedFile], schema: Schema, filter: Filter | None
+) -> Iterator[pyarrow.RecordBatch]:
+    """The rows of a file, or of inline entries: together, unless columns are asked for that tell them apart."""
+    if len(run) > 1 and not any(one.id in METADATA_IDS for one in schema.fields):
+        yield from read_inline(sources, [one.file for one in run], schema, filter)
+    else:
+        for planned in run:
+            yield from read(sources, planned, schema, filter)
+
+
+def _pruned(files: Sequence[PlannedFile], filter: Filter | None) -> Plan:
+    if filter is None:
+        kept = tuple(files)
+    else:
+        kept = tuple(_in_blocks(one, filter) for one in files if may_match(filter, one.file))
+    blocks = sum(max(1, len(one.file.blocks)) for one in files)
+    left = sum(max(1, len(one.file.blocks)) if one.blocks is None else len(one.blocks) for one in kept)
+    return Plan(kept, len(files), blocks, {"statistics": Cut(len(files) - len(kept), blocks - left)})
+
+
+def _in_blocks(planned: PlannedFile, filter: Filter) -> PlannedFile:
+    return planned if planned.blocks is not None else replace(planned, blocks=block_matches(filter, planned.file))
+
+
+def _located(sources: Sources, files: Iterable[PlannedFile]) -> Iterator[tuple[Sources, list[PlannedFile]]]:
+    """Each file with where its rows are; inline ones are fetched, and given, as many at once as fit in memory."""
+    waiting: list[PlannedFile] = []
+    size = 0
+    for planned in files:
+        waiting.append(planned)
+        size += planned.file.file_size if is_inline(planned.file) else 0
+        if size >= WINDOW_BYTES or len(waiting) == WINDOW_FILES:
+            yield from _fetched(sources, waiting)
+            waiting, size = [], 0
+    yield from _fetched(sources, waiting)
+
+
+def _fetched(sources: Sources, files: Sequence[PlannedFile]) -> Iterator[tuple[Sources, list[PlannedFile]]]:
+    inline = [one.file for one in files if is_inline(one.file)]
+    if inline:
+        bodies = dict(zip(map(inline_id, inline), sources.inline_rows(inline), strict=True))
+        sources = replace(sources, pending=bodies)
+    for (together, _), run in groupby(files, _kind):
+        for some in [list(run)] if together else ([one] for one in run):
+            yield sources, some
+
+
+def _kind(planned: PlannedFile) -> tuple[bool, Filter | None]:
+    """What files have in common that are read together: they are inline, and tested alike."""
+    return is_inline(planned.file) and planned.blocks is None, planned.residual
+
+
+def _selected(schema: Schema, columns: Iterable[str]) -> Schema:
+    """The schema's columns of these names, or those that every table has; its own are found first."""
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        return schema.select(columns)  # which says what is wrong
+    names = list(columns)
+    own = {folded_column(one) for one in schema.names}
+    added = [one for one in METADATA_COLUMNS if one.name not in own and one.name in names]
+    return Schema([*schema.fields, *added], schema.id).select(names)
 
 
 def _checked_limit(limit: int | None) -> int | None:
@@ -112,12 +208,10 @@ def _checked_limit(limit: int | None) -> int | None:
     raise Invalid("the limit is no number of rows", expected="0 or more, or None", found=repr(limit))
 
 
-def _checked_file(file: DataFileRef) -> DataFileRef:
-    if file.HasField("dv_path"):
+def _check_plain(count: int, what: str) -> None:
+    if count:
         raise Invalid(
-            "the data file has deleted rows, which this version of Lakebed can't leave out",
-            subject=file.path,
-            found=f"a deletion vector in {file.dv_path}",
-            advice="Read it with a later version.",
+            f"there are {what}: other engines would not see the same rows",
+            found=f"{count} such entries",
+            advice="compact() folds them into plain files.",
         )
-    return file

@@ -11,18 +11,26 @@ from typing import Any
 import pyarrow
 import pyarrow.compute
 
-from lakebed.arrow.types import PRIMITIVES, is_decimal, is_list
+from lakebed.arrow.types import PRIMITIVES, is_decimal, is_list, is_uuid, kernel_type
 from lakebed.errors import Invalid
+from lakebed.table.calendar import TIMES_OF_DAY
 from lakebed.table.column_names import folded_column
 from lakebed.table.types import (
+    BINARY,
     DOUBLE,
     FLOAT,
     INT,
     LONG,
+    STRING,
+    TIME,
     TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
+    TIMESTAMPTZ_NS,
+    UUID,
     Decimal,
     Field,
+    Fixed,
     List,
     Map,
     Struct,
@@ -96,13 +104,21 @@ def _type_misfits(found: pyarrow.DataType, type: Type, naming: Naming, path: str
 
 
 def _holds(type: Type, found: pyarrow.DataType) -> bool:
-    """Whether every value of an Arrow type is one of ours; of times finer than a microsecond, those that are whole."""
+    """Whether every value of an Arrow type is one of ours: of finer times the whole ones, of bytes those that fit."""
     if isinstance(type, Decimal):
         whole_digits = type.precision - type.scale
         return is_decimal(found) and 0 <= found.scale <= type.scale and found.precision - found.scale <= whole_digits
     if pyarrow.types.is_timestamp(found):
-        return type == (TIMESTAMP if found.tz is None else TIMESTAMPTZ)
+        return type in ((TIMESTAMP, TIMESTAMP_NS) if found.tz is None else (TIMESTAMPTZ, TIMESTAMPTZ_NS))
+    if pyarrow.types.is_time(found):
+        return type == TIME
+    if is_uuid(found):
+        return type == UUID
+    if pyarrow.types.is_fixed_size_binary(found):
+        return type == BINARY or found == kernel_type(type)
     known = PRIMITIVES.get(found.id)
+    if known == BINARY and (type == UUID or isinstance(type, Fixed)):
+        return True  # those of another length are found by the cast
     return known is not None and (known == type or (known, type) in _WIDER)
 
 
@@ -133,7 +149,9 @@ def _column(
     column: pyarrow.Array | None, field: Field, form: pyarrow.DataType, naming: Naming, rows: int, path: str, nulls: int
 ) -> pyarrow.Array:
     if column is None:
-        return pyarrow.repeat(pyarrow.scalar(naming.default_of(field), form), rows)
+        default = naming.default_of(field)
+        # No scalar has a type with UUIDs inside (pyarrow 26), not even a null.
+        return pyarrow.nulls(rows, form) if default is None else pyarrow.repeat(pyarrow.scalar(default, form), rows)
     brought = _brought(column, field.type, form, naming, path)
     if field.required and brought.null_count:
         if brought.null_count > nulls:
@@ -155,7 +173,12 @@ def _brought(column: pyarrow.Array, type: Type, form: pyarrow.DataType, naming: 
         case Map():
             return _map(column, type, form, naming, path)
         case _:
-            return column if column.type == form else _cast(column, form, path)
+            brought = column if column.type == form else _cast(column, form, path)
+            if type == TIME:
+                _check_times(brought, path)
+            elif type == STRING and naming is AS_GIVEN:
+                _check_text(brought, path)
+            return brought
 
 
 def _struct(
@@ -169,7 +192,7 @@ def _struct(
 
 def _list(column: pyarrow.Array, type: List, form: pyarrow.DataType, naming: Naming, path: str) -> pyarrow.Array:
     offsets, mask = _offsets(column)
-    elements = _brought(column.flatten(), type.element, form.value_type, naming, f"{path}.element")
+    elements = _brought(_elements(column, offsets), type.element, form.value_type, naming, f"{path}.element")
     if type.element_required and elements.null_count:
         raise _null(f"{path}.element")
     return pyarrow.ListArray.from_arrays(offsets, elements, form, mask=mask)
@@ -178,13 +201,18 @@ def _list(column: pyarrow.Array, type: List, form: pyarrow.DataType, naming: Nam
 def _map(column: pyarrow.Array, type: Map, form: pyarrow.DataType, naming: Naming, path: str) -> pyarrow.Array:
     entries = column.cast(pyarrow.list_(pyarrow.struct([column.type.key_field, column.type.item_field])))
     offsets, mask = _offsets(entries)
-    keys, values = entries.flatten().flatten()
+    keys, values = _elements(entries, offsets).flatten()
     keys = _brought(keys, type.key, form.key_type, naming, f"{path}.key")
     values = _brought(values, type.value, form.item_type, naming, f"{path}.value")
     for part, required, name in ((keys, True, "key"), (values, type.value_required, "value")):
         if required and part.null_count:
             raise _null(f"{path}.{name}")
     return pyarrow.MapArray.from_arrays(offsets, keys, values, form, mask=mask)
+
+
+def _elements(lists: pyarrow.Array, offsets: pyarrow.Array) -> pyarrow.Array:
+    """The elements of all lists; those of no list too, for which `flatten` knows no UUIDs (pyarrow 26)."""
+    return lists.flatten() if offsets[-1].as_py() else lists.values.slice(0, 0)
 
 
 def _offsets(lists: pyarrow.Array) -> tuple[pyarrow.Array, pyarrow.Array | None]:
@@ -207,6 +235,33 @@ def _cast(column: pyarrow.Array, form: pyarrow.DataType, path: str) -> pyarrow.A
             expected=str(form),
             found=str(error),
             advice="Round or split what is given first: nothing is lost silently.",
+        ) from error
+
+
+def _check_times(column: pyarrow.Array, path: str) -> None:
+    """Refuse times of another day: Arrow holds them, and Parquet and most readers do not."""
+    extremes = pyarrow.compute.min_max(column.cast(pyarrow.int64())).as_py()
+    for value in extremes.values():
+        if value is not None and value not in TIMES_OF_DAY:
+            raise Invalid(
+                "a value is no time of day",
+                subject=path,
+                expected=f"0 to {TIMES_OF_DAY[-1]} microseconds since midnight",
+                found=value,
+            )
+
+
+def _check_text(column: pyarrow.Array, path: str) -> None:
+    """Refuse text that is no UTF-8, which only what reads it would find: Arrow trusts whoever made it."""
+    try:
+        column.validate(full=True)
+    except pyarrow.ArrowInvalid as error:
+        raise Invalid(
+            "a value is no text",
+            subject=path,
+            expected="UTF-8",
+            found=str(error),
+            advice="Decode it first, or keep bytes in a column of type binary.",
         ) from error
 
 

@@ -3,14 +3,34 @@
 import pyarrow
 import pyarrow.compute
 
+from lakebed.arrow.types import UUID_BYTES
 from lakebed.errors import Invalid
-from lakebed.table.calendar import HOUR_MICROS
+from lakebed.table.calendar import HOUR_MICROS, HOUR_NANOS
 from lakebed.table.filter import Value
 from lakebed.table.transforms import Function, Transform
-from lakebed.table.types import BINARY, DATE, STRING, TIMESTAMP, TIMESTAMPTZ, Decimal, Field, Type
+from lakebed.table.types import (
+    BINARY,
+    DATE,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMP_NS,
+    TIMESTAMPTZ,
+    TIMESTAMPTZ_NS,
+    UUID,
+    Decimal,
+    Field,
+    Type,
+)
 
 _INT = pyarrow.int32()
-_PLAIN: dict[Type, pyarrow.DataType] = {DATE: pyarrow.int32(), TIMESTAMP: pyarrow.int64(), TIMESTAMPTZ: pyarrow.int64()}
+_NANOS = (TIMESTAMP_NS, TIMESTAMPTZ_NS)
+_PLAIN: dict[Type, pyarrow.DataType] = {
+    DATE: pyarrow.int32(),
+    **dict.fromkeys((TIME, TIMESTAMP, TIMESTAMPTZ, *_NANOS), pyarrow.int64()),
+    UUID: UUID_BYTES,
+}
+"""What columns are cast to where Python's values of them are no plain ones, or not exact."""
 
 
 def column_at(table: pyarrow.Table, path: tuple[Field, ...]) -> pyarrow.ChunkedArray:
@@ -21,9 +41,12 @@ def column_at(table: pyarrow.Table, path: tuple[Field, ...]) -> pyarrow.ChunkedA
 
 
 def transformed(column: pyarrow.ChunkedArray, transform: Transform, type: Type) -> pyarrow.ChunkedArray:
-    """The partition values of a column of this type; `Invalid` for a value whose partition its type can't hold."""
+    """The partition values of a column of this type; `Invalid` for a value whose partition its type can't hold.
+
+    Those that are UUIDs are bytes: Arrow can neither sort UUIDs nor tell which are equal.
+    """
     try:
-        return _transformed(column, transform, type)
+        return _transformed(column.cast(UUID_BYTES) if type == UUID else column, transform, type)
     except pyarrow.ArrowInvalid as error:
         problem = "a value is too near the end of its type to be transformed"
         raise Invalid(problem, subject=str(transform), expected=type, found=str(error)) from error
@@ -39,13 +62,14 @@ def plain_value(scalar: pyarrow.Scalar, type: Type) -> Value | None:
 def _transformed(column: pyarrow.ChunkedArray, transform: Transform, type: Type) -> pyarrow.ChunkedArray:
     match transform.name:
         case "identity":
-            return column
+            return _one_nan(column) if pyarrow.types.is_floating(column.type) else column
         case "void":
             return pyarrow.chunked_array([pyarrow.nulls(len(column), column.type)])
         case "day":
             return column if type == DATE else column.cast(pyarrow.date32())
         case "hour":
-            return _floor_divided(column.cast(pyarrow.int64()), HOUR_MICROS).cast(_INT)
+            hour = HOUR_NANOS if type in _NANOS else HOUR_MICROS
+            return _floor_divided(column.cast(pyarrow.int64()), hour).cast(_INT)
         case "truncate" if not isinstance(type, Decimal):
             return _truncated(column, transform.parameter or 0, type)
         case "year" | "month":
@@ -57,6 +81,11 @@ def _transformed(column: pyarrow.ChunkedArray, transform: Transform, type: Type)
             return _by_value(column.cast(plain), transform.function(type), _INT)
         case _:
             return _by_value(column, transform.function(type), column.type)
+
+
+def _one_nan(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+    """The column with one NaN for all: they have a sign, which processors set as they like, and would be partitions."""
+    return pyarrow.compute.if_else(pyarrow.compute.is_nan(column), pyarrow.scalar(float("nan"), column.type), column)
 
 
 def _by_value(column: pyarrow.ChunkedArray, function: Function, form: pyarrow.DataType) -> pyarrow.ChunkedArray:

@@ -17,10 +17,15 @@ from lakebed.table.types import (
     INT,
     LONG,
     STRING,
+    TIME,
     TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
+    TIMESTAMPTZ_NS,
+    UUID,
     Decimal,
     Field,
+    Fixed,
     List,
     Map,
     Primitive,
@@ -38,11 +43,17 @@ _ARROW = {
     FLOAT: pyarrow.float32(),
     DOUBLE: pyarrow.float64(),
     DATE: pyarrow.date32(),
+    TIME: pyarrow.time64("us"),
     TIMESTAMP: pyarrow.timestamp("us"),
     TIMESTAMPTZ: pyarrow.timestamp("us", tz="UTC"),
+    TIMESTAMP_NS: pyarrow.timestamp("ns"),
+    TIMESTAMPTZ_NS: pyarrow.timestamp("ns", tz="UTC"),
     STRING: pyarrow.string(),
+    UUID: pyarrow.uuid(),
     BINARY: pyarrow.binary(),
 }
+
+UUID_BYTES = pyarrow.binary(16)
 
 # By the type's id: which of ours holds all of its values.
 PRIMITIVES = {
@@ -59,6 +70,7 @@ PRIMITIVES = {
     pyarrow.lib.Type_DOUBLE: DOUBLE,
     pyarrow.lib.Type_DATE32: DATE,
     pyarrow.lib.Type_DATE64: DATE,
+    pyarrow.lib.Type_TIME32: TIME,
     pyarrow.lib.Type_STRING: STRING,
     pyarrow.lib.Type_LARGE_STRING: STRING,
     pyarrow.lib.Type_STRING_VIEW: STRING,
@@ -69,16 +81,14 @@ PRIMITIVES = {
 
 _ADVICE = {
     pyarrow.lib.Type_UINT64: "Cast it to int64, or to decimal128(20, 0) for numbers beyond it.",
-    pyarrow.lib.Type_TIMESTAMP: "Cast it to microseconds, timestamp('us').",
-    pyarrow.lib.Type_TIME32: "Cast it to a string or a number.",
-    pyarrow.lib.Type_TIME64: "Cast it to a string or a number.",
+    pyarrow.lib.Type_TIME64: "Cast it to microseconds, time64('us').",
     pyarrow.lib.Type_DURATION: "Cast it to a number, such as its microseconds.",
-    pyarrow.lib.Type_FIXED_SIZE_BINARY: "Cast it to binary.",
     pyarrow.lib.Type_STRUCT: "Give it a field: Parquet can't hold a struct without any.",
     pyarrow.lib.Type_NA: "Give the column a type: nulls alone have none.",
 }
 
 
+@lru_cache(maxsize=256)  # a scan asks by the batch
 def arrow_schema(schema: Schema) -> pyarrow.Schema:
     """The schema of what a scan gives: the columns by their own names."""
     return pyarrow.schema([_field(one, _shown_field) for one in schema.fields])
@@ -113,6 +123,8 @@ def _arrow(type: Type, make: _Maker) -> pyarrow.DataType:
             return _ARROW[type]
         case Decimal(precision, scale):
             return pyarrow.decimal128(precision, scale)
+        case Fixed(length):
+            return pyarrow.binary(length)
         case List():
             return pyarrow.list_(*(_field(one, make) for one in parts_of(type)))
         case Map():
@@ -135,14 +147,22 @@ def _type_of(arrow: pyarrow.DataType, path: str) -> Type:
     known = PRIMITIVES.get(arrow.id)
     if known is not None:
         return known
+    if is_uuid(arrow):
+        return UUID
     if is_list(arrow):
         element = arrow.value_field
         return List(_type_of(element.type, f"{path}.element"), not element.nullable)
     match arrow.id:
         case pyarrow.lib.Type_DICTIONARY:
             return _type_of(arrow.value_type, path)
-        case pyarrow.lib.Type_TIMESTAMP if arrow.unit != "ns":
+        case pyarrow.lib.Type_TIMESTAMP if arrow.unit == "ns":
+            return TIMESTAMP_NS if arrow.tz is None else TIMESTAMPTZ_NS
+        case pyarrow.lib.Type_TIMESTAMP:
             return TIMESTAMP if arrow.tz is None else TIMESTAMPTZ
+        case pyarrow.lib.Type_TIME64 if arrow.unit == "us":
+            return TIME
+        case pyarrow.lib.Type_FIXED_SIZE_BINARY if arrow.byte_width:
+            return Fixed(arrow.byte_width)
         case pyarrow.lib.Type_STRUCT if arrow.num_fields:
             return Struct(tuple(_field_of(one, f"{path}.{one.name}") for one in arrow))
         case pyarrow.lib.Type_MAP:
@@ -156,6 +176,16 @@ def _type_of(arrow: pyarrow.DataType, path: str) -> Type:
 def is_decimal(arrow: pyarrow.DataType) -> bool:
     """Whether it is a decimal of any width."""
     return bool(pyarrow.types.is_decimal(arrow))
+
+
+def is_uuid(arrow: pyarrow.DataType) -> bool:
+    """Whether it is Arrow's UUID: an extension of 16 bytes, which few of its kernels take as it is."""
+    return isinstance(arrow, pyarrow.UuidType)
+
+
+def kernel_type(type: Type) -> pyarrow.DataType:
+    """What columns of a type are cast to before kernels sort, compare or look up their values: bytes for UUIDs."""
+    return UUID_BYTES if type == UUID else _arrow(type, _shown_field)
 
 
 def is_list(arrow: pyarrow.DataType) -> bool:
@@ -172,11 +202,19 @@ _LISTS = {
 }
 
 
+def shown_value(scalar: pyarrow.Scalar) -> str:
+    """A value as errors show it; only pandas has nanoseconds for Python, and it need not be installed."""
+    try:
+        return repr(scalar.as_py())
+    except ValueError:
+        return f"{scalar.cast(pyarrow.string())}"
+
+
 def _refused(arrow: pyarrow.DataType, path: str) -> Invalid:
     return Invalid(
         "no table can have a column of this type",
         subject=path,
-        expected="one that Iceberg, Spark and Arrow all have",
+        expected="one that Iceberg and Arrow both have",
         found=str(arrow),
         advice=_ADVICE.get(arrow.id, "Cast it to another type."),
     )

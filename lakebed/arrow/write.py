@@ -1,7 +1,8 @@
 """Writing rows as data files: ordinary Parquet, durable before anybody can refer to it."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 from uuid import uuid4
@@ -12,7 +13,9 @@ from pyarrow.parquet import FileMetaData, ParquetWriter
 
 from lakebed.arrow.fit import fit
 from lakebed.arrow.partition import parts_of
+from lakebed.arrow.write_options import DEFAULTS, WriteOptions, bloom_options
 from lakebed.files import Files
+from lakebed.table.blooms import seal_blooms
 from lakebed.table.filter import Value
 from lakebed.table.footers import data_file
 from lakebed.table.manifest_pb2 import DataFileRef
@@ -22,9 +25,6 @@ from lakebed.table.schema import Schema
 from lakebed.table.sort_order import UNSORTED, SortOrder
 from lakebed.table.types import DOUBLE, FLOAT, leaves
 
-FILE_BYTES = 128 << 20
-GROUP_ROWS = 1 << 17  # a point read in a file of 1M rows takes 15 ms, with groups of 1M rows 100; a scan takes the same
-GROUP_BYTES = 64 << 20  # in memory
 TINY_BYTES = 16 << 10  # in memory
 HELD_BYTES = 256 << 20  # in memory, of rows that are cut by partitions or sorted; twice that at the peak
 
@@ -51,6 +51,7 @@ def write(
     data: Any,
     spec: PartitionSpec = UNPARTITIONED,
     order: SortOrder = UNSORTED,
+    options: WriteOptions = DEFAULTS,
 ) -> list[DataFileRef]:
     """Write the rows to new files in the folder, each durable and whole, and answer their entries; none for no rows.
 
@@ -58,33 +59,67 @@ def write(
     them. After an error nothing is left behind.
     """
     batches = fit(data, schema)
-    paths: list[str] = []
+    form = _Form(schema, options, bloom_options(options, schema))
     written: list[DataFileRef] = []
-    try:
-        for values, groups in _partitions(batches, schema, spec, order):
-            for first in groups:
-                paths.append(f"{folder}/{uuid4()}.parquet")
-                file = _write_file(files, paths[-1], schema, first, groups)
+    with _taken_back(files) as paths:
+        for values, groups in _partitions(batches, schema, spec, order, options):
+            for file in _files(files, folder, form, groups, paths):
                 if spec != UNPARTITIONED:
                     set_partition(file, spec, schema, values)
                 written.append(file)
+    return written
+
+
+def write_groups(
+    files: Files, folder: str, schema: Schema, groups: Iterator[pyarrow.Table], options: WriteOptions = DEFAULTS
+) -> list[DataFileRef]:
+    """Write tables in the form of files, each as a row group of its own, in their order; none of them is empty.
+
+    A file ends behind the row group that fills it. After an error nothing is left behind.
+    """
+    with _taken_back(files) as paths:
+        return list(_files(files, folder, _Form(schema, options, bloom_options(options, schema)), groups, paths))
+
+
+@contextmanager
+def _taken_back(files: Files) -> Iterator[list[str]]:
+    """Paths to be noted, whose files are deleted after an error."""
+    paths: list[str] = []
+    try:
+        yield paths
     except BaseException as error:
         for failure in files.delete_many(paths):
             error.add_note(f"{failure.path} could not be deleted and stays behind: {failure.error}")
         raise
-    return written
+
+
+def _files(
+    files: Files, folder: str, form: "_Form", groups: Iterator[pyarrow.Table], paths: list[str]
+) -> Iterator[DataFileRef]:
+    for first in groups:
+        paths.append(f"{folder}/{uuid4()}.parquet")
+        yield _write_file(files, paths[-1], form, first, groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What all files of a write have in common; `blooms` are Arrow's options of columns."""
+
+    schema: Schema
+    options: WriteOptions
+    blooms: dict[str, Any]
 
 
 def _partitions(
-    batches: Iterable[pyarrow.RecordBatch], schema: Schema, spec: PartitionSpec, order: SortOrder
+    batches: Iterable[pyarrow.RecordBatch], schema: Schema, spec: PartitionSpec, order: SortOrder, options: WriteOptions
 ) -> Iterator[tuple[tuple[Value | None, ...], Iterator[pyarrow.Table]]]:
     """Partition values, each with its row groups. A partition comes again if its rows lie too far apart to be held."""
     if not spec.fields and not order.fields:
-        yield (), _groups(batches)
+        yield (), _groups(batches, options)
         return
     for held in _held(batches):
         for part in parts_of(held, schema, spec, order):
-            yield part.values, _cut(part.rows, part.rows.nbytes)
+            yield part.values, _cut(part.rows, part.rows.nbytes, options)
 
 
 def _held(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
@@ -101,29 +136,29 @@ def _held(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
         yield pyarrow.Table.from_batches(waiting)
 
 
-def _groups(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
+def _groups(batches: Iterable[pyarrow.RecordBatch], options: WriteOptions) -> Iterator[pyarrow.Table]:
     """The rows in tables of which each is to be a row group."""
     waiting: list[pyarrow.RecordBatch] = []
     rows = size = 0
     for batch in batches:
         waiting.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= GROUP_ROWS or size >= GROUP_BYTES:
-            yield from _cut(pyarrow.Table.from_batches(waiting), size)
+        if rows >= options.group_rows or size >= options.group_bytes:
+            yield from _cut(pyarrow.Table.from_batches(waiting), size, options)
             waiting, rows, size = [], 0, 0
     if rows:
         yield pyarrow.Table.from_batches(waiting)
 
 
-def _cut(table: pyarrow.Table, size: int) -> Iterator[pyarrow.Table]:
+def _cut(table: pyarrow.Table, size: int, options: WriteOptions) -> Iterator[pyarrow.Table]:
     """A table of this size in memory, cut where it has more rows or bytes than a row group."""
-    step = max(1, min(GROUP_ROWS, table.num_rows * GROUP_BYTES // max(1, size)))
+    step = max(1, min(options.group_rows, table.num_rows * options.group_bytes // max(1, size)))
     for start in range(0, table.num_rows, step):
         yield table.slice(start, step)
 
 
 def _write_file(
-    files: Files, path: str, schema: Schema, first: pyarrow.Table, others: Iterator[pyarrow.Table]
+    files: Files, path: str, form: _Form, first: pyarrow.Table, others: Iterator[pyarrow.Table]
 ) -> DataFileRef:
     """Write a file of the first table and as many others as it takes to fill it."""
     tables = chain([first], others)
@@ -131,24 +166,30 @@ def _write_file(
         if first.nbytes < TINY_BYTES:
             # Arrow calls one of Python's files some thirty times for what little there is: 0.2 ms more than one write.
             buffer = pyarrow.BufferOutputStream()
-            metadata, nans = _write_parquet(buffer, schema, first.schema, tables, _TINY)
+            metadata, nans = _write_parquet(buffer, form, first.schema, tables, _TINY)
             file.write(buffer.getvalue())
         else:
-            metadata, nans = _write_parquet(file, schema, first.schema, tables, _LARGE)
+            metadata, nans = _write_parquet(file, form, first.schema, tables, _LARGE)
         size = file.tell()
-    return data_file(metadata, schema, path=path, size=size, nan_counts=nans)
+    entry = data_file(metadata, form.schema, path=path, size=size, nan_counts=nans)
+    if form.blooms:
+        seal_blooms(entry, files.read)
+    return entry
 
 
 def _write_parquet(
-    sink: Any, schema: Schema, stored: pyarrow.Schema, tables: Iterable[pyarrow.Table], options: dict[str, Any]
-) -> tuple[FileMetaData, Counter[int]]:
-    """Write tables until there are no more or the file is full, and answer its footer and the NaNs by field id."""
-    nans: Counter[int] = Counter()
-    with ParquetWriter(sink, stored, **options) as writer:
+    sink: Any, form: _Form, stored: pyarrow.Schema, tables: Iterable[pyarrow.Table], settings: dict[str, Any]
+) -> tuple[FileMetaData, list[dict[int, int]]]:
+    """Write tables until there are no more or the file is full; answers the footer, and each table's NaNs by field id.
+
+    Each table is a row group.
+    """
+    nans = []
+    with ParquetWriter(sink, stored, bloom_filter_options=form.blooms or None, **settings) as writer:
         for table in tables:
-            writer.write_table(table)
-            nans.update(_nan_counts(table, schema))
-            if sink.tell() >= FILE_BYTES:
+            writer.write_table(table, row_group_size=table.num_rows)
+            nans.append(_nan_counts(table, form.schema))
+            if sink.tell() >= form.options.file_bytes:
                 break
     return writer.writer.metadata, nans
 

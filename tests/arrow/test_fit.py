@@ -1,6 +1,7 @@
 """Rows that somebody gives, brought to the form of a table's files, or refused with every reason."""
 
 import decimal
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -87,6 +88,42 @@ def test_types_that_lose_nothing_are_cast(given: pyarrow.Array, type: str, value
     assert one_column(given, type).to_pylist() == values
 
 
+TOKENS = [bytes(16), b"\xff" * 16, None]
+
+
+@pytest.mark.parametrize(
+    ("given", "type", "values"),
+    [
+        (pyarrow.array(TOKENS, pyarrow.binary(16)), "uuid", TOKENS),
+        (pyarrow.array(TOKENS), "uuid", TOKENS),
+        (pyarrow.array(TOKENS, pyarrow.large_binary()), "uuid", TOKENS),
+        (pyarrow.array(TOKENS).dictionary_encode(), "uuid", TOKENS),
+        (pyarrow.array([uuid.UUID(int=5)]), "uuid", [uuid.UUID(int=5).bytes]),
+        (pyarrow.nulls(2), "uuid", [None, None]),
+        (pyarrow.array([b"ab", None], pyarrow.binary_view()), "fixed(2)", [b"ab", None]),
+        (pyarrow.array([b"ab", None], pyarrow.binary(2)), "binary", [b"ab", None]),
+    ],
+)
+def test_bytes_of_the_length_are_uuids_and_fixed_ones(given: pyarrow.Array, type: str, values: list[Any]) -> None:
+    found = one_column(given, type)
+    assert (found.cast(pyarrow.binary(16)) if type == "uuid" else found).to_pylist() == values
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize(("type", "zone"), [("timestamp_ns", None), ("timestamptz_ns", "Asia/Tokyo")])
+def test_times_of_every_unit_are_nanoseconds_too(unit: str, type: str, zone: str | None) -> None:
+    given = pyarrow.array([1, -1], pyarrow.timestamp("s", zone)).cast(pyarrow.timestamp(unit, zone))
+    assert one_column(given, type).cast(pyarrow.int64()).to_pylist() == [1_000_000_000, -1_000_000_000]
+
+
+@pytest.mark.parametrize(
+    "form", [pyarrow.time32("s"), pyarrow.time32("ms"), pyarrow.time64("us"), pyarrow.time64("ns")], ids=str
+)
+def test_times_of_day_of_every_unit_fit_when_they_are_whole_microseconds(form: pyarrow.DataType) -> None:
+    given = pyarrow.array([1, 86_399], pyarrow.time32("s")).cast(form)
+    assert one_column(given, "time").cast(pyarrow.int64()).to_pylist() == [1_000_000, 86_399_000_000]
+
+
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize(("type", "zone"), [("timestamp", None), ("timestamptz", "Asia/Tokyo")])
 def test_times_of_every_unit_fit_when_they_are_whole_microseconds(unit: str, type: str, zone: str | None) -> None:
@@ -100,6 +137,11 @@ def test_times_of_every_unit_fit_when_they_are_whole_microseconds(unit: str, typ
         (pyarrow.array([1_001], pyarrow.timestamp("ns")), "timestamp"),
         (pyarrow.array([2**60], pyarrow.timestamp("s")), "timestamp"),
         (pyarrow.Array.from_buffers(pyarrow.date64(), 1, [None, pyarrow.py_buffer(b"\1" + bytes(7))]), "date"),
+        (pyarrow.array([1], pyarrow.time64("ns")), "time"),
+        (pyarrow.array([2**60], pyarrow.timestamp("us")), "timestamp_ns"),
+        (pyarrow.array([b"ab", b"abc"]), "fixed(2)"),
+        (pyarrow.array([b"ab", b"abcd"], pyarrow.large_binary()), "fixed(3)"),
+        (pyarrow.array([b"a" * 15, b"a" * 17], pyarrow.binary_view()), "uuid"),
     ],
 )
 def test_a_value_that_would_be_lost_is_refused_with_its_column(given: pyarrow.Array, type: str) -> None:
@@ -119,7 +161,16 @@ def test_a_value_that_would_be_lost_is_refused_with_its_column(given: pyarrow.Ar
         (pyarrow.array(["1"]), "long"),
         (pyarrow.array([1]), "string"),
         (pyarrow.array([b"x"]), "string"),
-        (pyarrow.array([b"x"], pyarrow.binary(1)), "binary"),
+        (pyarrow.array([b"x"], pyarrow.binary(1)), "fixed(2)"),
+        (pyarrow.array([b"x" * 15], pyarrow.binary(15)), "uuid"),
+        (pyarrow.array([b"x" * 16], pyarrow.uuid()), "fixed(16)"),
+        (pyarrow.array([b"x" * 16], pyarrow.uuid()), "binary"),
+        (pyarrow.array(["00000000-0000-0000-0000-000000000005"]), "uuid"),
+        (pyarrow.array([0], pyarrow.time64("us")), "timestamp"),
+        (pyarrow.array([0], pyarrow.timestamp("us")), "time"),
+        (pyarrow.array([0]), "time"),
+        (pyarrow.array([0], pyarrow.timestamp("ns")), "timestamptz_ns"),
+        (pyarrow.array([0], pyarrow.timestamp("ns", "UTC")), "timestamp_ns"),
         (pyarrow.array([0], pyarrow.date32()), "timestamp"),
         (pyarrow.array([0], pyarrow.timestamp("us")), "timestamptz"),
         (pyarrow.array([0], pyarrow.timestamp("us", "UTC")), "timestamp"),
@@ -135,6 +186,16 @@ def test_nothing_else_is_cast(given: pyarrow.Array, type: str) -> None:
         one_column(given, type)
     assert caught.value.subject == "a"
     assert str(given.type) in caught.value.found
+
+
+@pytest.mark.parametrize("value", [-1, 86_400_000_000, 2**63 - 1])
+def test_a_time_of_another_day_is_refused(value: int) -> None:
+    with pytest.raises(Invalid, match="no time of day") as caught:
+        one_column(pyarrow.array([0, None, value], pyarrow.time64("us")), "time")
+    assert (caught.value.subject, caught.value.found) == ("a", value)
+    nested = pyarrow.ListArray.from_arrays([0, 1], pyarrow.array([value], pyarrow.time64("us")))
+    with pytest.raises(Invalid, match=r"a\.element: a value is no time of day"):
+        one_column(nested, "list<time>")
 
 
 NULLS: list[tuple[Field, list[Any], str]] = [

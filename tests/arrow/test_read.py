@@ -15,13 +15,16 @@ from hypothesis import strategies as st
 
 from lakebed.arrow import arrow_schema, write
 from lakebed.arrow.read import read
+from lakebed.arrow.scan import Scan
 from lakebed.errors import Corrupt, Unavailable
 from lakebed.files import LocalFiles
 from lakebed.table.filter_text import parse_filter
 from lakebed.table.footers import data_file
 from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.plan import PlannedFile
 from lakebed.table.schema import Schema, with_ids
 from lakebed.table.types import Decimal, Field
+from lakebed.testing.sources import sources_of
 
 SCHEMA = with_ids(Schema({"id": "long", "name": "string"}), 0, 1)
 ROWS = pyarrow.table({"id": range(3000), "name": [f"n{one % 7}" for one in range(3000)]})
@@ -42,7 +45,7 @@ def put(files: LocalFiles, table: pyarrow.Table, path: str = "f.parquet", **opti
 
 def rows(files: LocalFiles, file: DataFileRef, schema: Schema, where: str | None = None) -> pyarrow.Table:
     filter = None if where is None else parse_filter(where, schema)
-    return pyarrow.Table.from_batches(read(files, file, schema, filter), arrow_schema(schema))
+    return pyarrow.Table.from_batches(read(sources_of(files), PlannedFile(file), schema, filter), arrow_schema(schema))
 
 
 def stored(**types: str) -> Schema:
@@ -157,8 +160,12 @@ def test_row_groups_are_skipped_by_their_statistics(files: LocalFiles) -> None:
     data = bytearray(files.read(file.path))
     first = pyarrow.parquet.read_metadata(files.location(file.path)).row_group(0).column(0)
     data[first.data_page_offset : first.data_page_offset + 20] = bytes(20)
+    metadata = pyarrow.parquet.read_metadata(files.location(file.path))
     files.put(file.path, data)
-    assert rows(files, file, SCHEMA, "id = 2500").to_pylist() == [{"id": 2500, "name": "n1"}]
+    entry = data_file(metadata, SCHEMA, path=file.path, size=file.file_size)
+    wanted = parse_filter("id = 2500", SCHEMA)
+    scan = Scan(sources_of(files), SCHEMA, [PlannedFile(entry)], wanted)
+    assert scan.to_arrow().to_pylist() == [{"id": 2500, "name": "n1"}]
     with pytest.raises(Corrupt):
         rows(files, file, SCHEMA)
 

@@ -15,6 +15,7 @@ from pyarrow.parquet import ParquetFile, read_schema
 from pyiceberg.io.pyarrow import pyarrow_to_schema
 
 from lakebed.arrow import arrow_schema, write
+from lakebed.arrow.write_options import WriteOptions
 from lakebed.errors import Invalid, LakebedError, Unavailable
 from lakebed.files import LocalFiles
 from lakebed.table.manifest_pb2 import DataFileRef
@@ -26,6 +27,8 @@ from lakebed.table.sort_order import make_sort_order
 from lakebed.table.types import Field, List, Struct
 
 MODULE = sys.modules["lakebed.arrow.write"]  # its function has its name
+
+SMALLEST = WriteOptions(group_rows=10, file_bytes=1)
 
 SCHEMA = with_ids(Schema({"id": "long", "name": "string", "x": "double"}), 0, 1)
 
@@ -145,20 +148,17 @@ def test_small_batches_become_one_row_group(files: LocalFiles) -> None:
     assert parquet.read().column("id").to_pylist() == list(range(1000))
 
 
-def test_row_groups_are_bounded_by_rows_and_by_bytes(files: LocalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODULE, "GROUP_ROWS", 100)
-    [file] = write(files, "d", SCHEMA, stream(rows(250), rows(30, 250)))
+def test_row_groups_are_bounded_by_rows_and_by_bytes(files: LocalFiles) -> None:
+    [file] = write(files, "d", SCHEMA, stream(rows(250), rows(30, 250)), options=WriteOptions(group_rows=100))
     metadata = ParquetFile(files.location(file.path)).metadata
     assert [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)] == [100, 100, 50, 30]
-    monkeypatch.setattr(MODULE, "GROUP_BYTES", 1000)
-    [file] = write(files, "d", SCHEMA, rows(100))
+    [file] = write(files, "d", SCHEMA, rows(100), options=WriteOptions(group_bytes=1000))
     assert ParquetFile(files.location(file.path)).num_row_groups > 2
 
 
-def test_a_full_file_is_followed_by_another_in_order(files: LocalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODULE, "GROUP_ROWS", 1000)
-    monkeypatch.setattr(MODULE, "FILE_BYTES", 15000)
-    written = write(files, "d", SCHEMA, stream(*[rows(1000, 1000 * n) for n in range(10)]))
+def test_a_full_file_is_followed_by_another_in_order(files: LocalFiles) -> None:
+    options = WriteOptions(group_rows=1000, file_bytes=15000)
+    written = write(files, "d", SCHEMA, stream(*[rows(1000, 1000 * n) for n in range(10)]), options=options)
     assert len(written) > 2
     assert len({one.path for one in written}) == len(written)
     ids = [ParquetFile(files.location(one.path)).read().column("id") for one in written]
@@ -168,9 +168,7 @@ def test_a_full_file_is_followed_by_another_in_order(files: LocalFiles, monkeypa
     assert sum(one.num_rows for one in written) == 10000
 
 
-def test_rows_stream_through(files: LocalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODULE, "GROUP_ROWS", 10)
-    monkeypatch.setattr(MODULE, "FILE_BYTES", 1)
+def test_rows_stream_through(files: LocalFiles) -> None:
     seen = []
 
     def given() -> Iterator[pyarrow.RecordBatch]:
@@ -178,35 +176,29 @@ def test_rows_stream_through(files: LocalFiles, monkeypatch: pytest.MonkeyPatch)
             seen.append(len(paths(files)))
             yield rows(10, number)
 
-    write(files, "d", SCHEMA, pyarrow.RecordBatchReader.from_batches(rows(0).schema, given()))
+    reader = pyarrow.RecordBatchReader.from_batches(rows(0).schema, given())
+    write(files, "d", SCHEMA, reader, options=SMALLEST)
     assert seen == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("error", [ValueError("mine"), KeyboardInterrupt()], ids=repr)
-def test_an_error_half_way_leaves_nothing(
-    files: LocalFiles, monkeypatch: pytest.MonkeyPatch, error: BaseException
-) -> None:
-    monkeypatch.setattr(MODULE, "GROUP_ROWS", 10)
-    monkeypatch.setattr(MODULE, "FILE_BYTES", 1)
+def test_an_error_half_way_leaves_nothing(files: LocalFiles, error: BaseException) -> None:
     with pytest.raises(type(error)):
-        write(files, "d", SCHEMA, stream(rows(10), rows(10), rows(3), error))
+        write(files, "d", SCHEMA, stream(rows(10), rows(10), rows(3), error), options=SMALLEST)
     assert paths(files) == []
 
 
-def test_a_row_that_does_not_fit_leaves_nothing(files: LocalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODULE, "GROUP_ROWS", 1)
+def test_a_row_that_does_not_fit_leaves_nothing(files: LocalFiles) -> None:
     schema = with_ids(Schema([Field("id", "long", True), Field("name", "string"), Field("x", "double")]), 0, 1)
     bad = rows(1).set_column(0, "id", pyarrow.nulls(1, pyarrow.int64()))
     with pytest.raises(Invalid, match="required has a null"):
-        write(files, "d", schema, stream(rows(5), bad))
+        write(files, "d", schema, stream(rows(5), bad), options=WriteOptions(group_rows=1))
     assert paths(files) == []
 
 
 @pytest.mark.parametrize("call", [1, 2, 3, 4], ids="fsync {}".format)
 def test_a_disk_that_fails_leaves_nothing(files: LocalFiles, monkeypatch: pytest.MonkeyPatch, call: int) -> None:
     files.put("d/other", b"")
-    monkeypatch.setattr(MODULE, "GROUP_ROWS", 10)
-    monkeypatch.setattr(MODULE, "FILE_BYTES", 1)
     real, calls = os.fsync, iter(range(1, 100))
 
     def failing(descriptor: int) -> None:
@@ -216,7 +208,7 @@ def test_a_disk_that_fails_leaves_nothing(files: LocalFiles, monkeypatch: pytest
 
     monkeypatch.setattr(os, "fsync", failing)
     with pytest.raises(LakebedError):
-        write(files, "d", SCHEMA, stream(rows(10), rows(10)))
+        write(files, "d", SCHEMA, stream(rows(10), rows(10)), options=SMALLEST)
     assert paths(files) == ["d/other"]
 
 
@@ -270,11 +262,10 @@ def test_files_are_sorted(files: LocalFiles) -> None:
     assert written_numbers(files, file) == [*range(200, 300), *range(100, 200), *range(100)]
 
 
-def test_a_large_partition_has_several_files(files: LocalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODULE, "GROUP_ROWS", 1000)
-    monkeypatch.setattr(MODULE, "FILE_BYTES", 15000)
+def test_a_large_partition_has_several_files(files: LocalFiles) -> None:
+    options = WriteOptions(group_rows=1000, file_bytes=15000)
     spec, order = make_spec(SCHEMA, ["truncate(1, name)"], spec_id=1), make_sort_order(SCHEMA, ["id desc"], order_id=1)
-    written = write(files, "d", SCHEMA, rows(10_000), spec, order)
+    written = write(files, "d", SCHEMA, rows(10_000), spec, order, options)
     assert len(written) > 2
     assert [number for one in written for number in written_numbers(files, one)] == list(range(9999, -1, -1))
     assert {str(one.partition) for one in written} == {str(written[0].partition)}

@@ -1,0 +1,19 @@
+"""Rows that take the place of those with the same key, or are new."""
+
+from lakebed.arrow.deletes import replaced
+from lakebed.arrow.key_rows import KeyedRows, matches
+from lakebed.arrow.write_rows import with_columns, write_rows
+from lakebed.catalog.row_change import RowChange
+from lakebed.catalog.tables import TableState
+from lakebed.catalog.work import Work
+from lakebed.table.metadata_columns import ROW_ID
+
+
+def upsert_rows(work: Work, state: TableState, keyed: KeyedRows) -> RowChange:
+    """Put rows in the place of those with the same keys, whose ids they take over; the others are added."""
+    if not keyed.rows.num_rows:
+        return RowChange()
+    found = matches(work, state, keyed)
+    rows = keyed.rows.append_column(ROW_ID.name, found.row_ids(keyed.rows.num_rows))
+    written = write_rows(work, with_columns(state, ROW_ID), rows)
+    return replaced(work, state, written, found.doomed())

@@ -15,9 +15,10 @@ from pyspark.sql import functions as F
 from lakebed.files import Files
 from lakebed.spark.footer import read_footer
 from lakebed.spark.literals import literal
+from lakebed.table.held_fields import held_ids
 from lakebed.table.manifest_pb2 import DataFileRef
 from lakebed.table.parts import ELEMENT, KEY, VALUE, Parts, parts_of, walk
-from lakebed.table.types import BINARY, Field, List, Map, Struct, Type
+from lakebed.table.types import BINARY, Field, Fixed, List, Map, Struct, Type
 
 FOOTER_THREADS = 8
 
@@ -39,10 +40,14 @@ def by_absent(files: Files, columns: Parts, data_files: Sequence[DataFileRef]) -
 
 def _needs_help(way: Parts) -> bool:
     """Whether the field at the end of the way has a default that Spark does not give by itself."""
-    return way[-1].initial_default is not None and (len(way) > 1 or way[-1].type == BINARY)
+    helpless = len(way) > 1 or way[-1].type == BINARY or isinstance(way[-1].type, Fixed)
+    return way[-1].initial_default is not None and helpless
 
 
 def _absent(files: Files, file: DataFileRef, wanted: Sequence[Parts]) -> Absent:
+    held = held_ids(file)
+    if held is not None:
+        return frozenset(way[-1].id for way in wanted) - held
     recorded = {one.field_id for one in file.statistics}
     unsure = [way for way in wanted if way[-1].id not in recorded]
     if not unsure:

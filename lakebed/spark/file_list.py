@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
@@ -45,13 +46,13 @@ def listed(locations: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
     """The address of a folder that lists these files, with their sizes, for as long as a DataFrame is made of it.
 
     Spark reads it then, on the driver, and never again. So it lies in this machine's temporary folder, and a lake that
-    can only be read can be read.
+    can only be read can be read. The time of change that it shows of each is its ordinal among them, in milliseconds.
     """
     folder = Path(tempfile.mkdtemp(prefix="lakebed-"))
     try:
         log = folder / "_spark_metadata"
         log.mkdir()
-        (log / "0").write_text("\n".join(["v1", *map(_line, locations, sizes)]), encoding="utf-8")
+        (log / "0").write_text("\n".join(["v1", *map(_line, locations, sizes, count())]), encoding="utf-8")
         yield f"file://{folder}"
     finally:
         shutil.rmtree(folder)
@@ -70,13 +71,13 @@ def check_names(data_files: Sequence[DataFileRef]) -> None:
             )
 
 
-def _line(location: str, size: int) -> str:
+def _line(location: str, size: int, ordinal: int) -> str:
     scheme, _, rest = location.partition("://")
     entry = {
         "path": f"{scheme}://{quote(rest)}",
         "size": size,
         "isDir": False,
-        "modificationTime": 0,
+        "modificationTime": ordinal,
         "blockReplication": 1,
         "blockSize": size,
         "action": "add",

@@ -1,7 +1,8 @@
-"""A table's filter as a condition of Spark, over the columns as the files name them."""
+"""A table's filter as a condition of Spark, over the columns by whatever names they have where it is used."""
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -14,7 +15,9 @@ from lakebed.table.filter import (
     IsNan,
     IsNull,
     Leaf,
+    Like,
     NoneOf,
+    NotLike,
     NotNan,
     NotNull,
     OneOf,
@@ -22,6 +25,7 @@ from lakebed.table.filter import (
     Or,
     Value,
 )
+from lakebed.table.like_pattern import Pattern
 from lakebed.table.types import DOUBLE, FLOAT, Field
 
 NameOf = Callable[[Field], str]
@@ -50,11 +54,13 @@ def to_spark(filter: Filter, name_of: NameOf) -> Column:
         case Or(parts):
             return _joined(operator.or_, [to_spark(part, name_of) for part in parts], empty=False)
         case _:
-            return _leaf(filter, _column(name_of(filter.field)))
+            return _leaf(filter, _column([*map(name_of, filter.way)]))
 
 
-def _column(name: str) -> Column:
-    return F.col(f"`{name.replace('`', '``')}`")
+def _column(names: Sequence[str]) -> Column:
+    """The column of the first name, or the field that the others lead to in it, which is null wherever one above is."""
+    outer, *inner = names
+    return reduce(Column.getField, inner, F.col(f"`{outer.replace('`', '``')}`"))
 
 
 def _joined(join: _Join, parts: list[Column], empty: bool) -> Column:
@@ -74,6 +80,10 @@ def _leaf(leaf: Leaf, column: Column) -> Column:
             return _equal_to_one(field, values, column)
         case NoneOf(field, values):
             return ~_equal_to_one(field, values, column)
+        case Like(_, pattern):
+            return _like(pattern, column)
+        case NotLike(_, pattern):
+            return ~_like(pattern, column)
         case IsNull():
             return column.isNull()
         case NotNull():
@@ -84,10 +94,14 @@ def _leaf(leaf: Leaf, column: Column) -> Column:
             return column.isNotNull() & ~F.isnan(column)  # `isnan` is false of a null, where SQL has null
 
 
+def _like(pattern: Pattern, column: Column) -> Column:
+    return column.startswith(pattern.prefix) if pattern.is_prefix else column.like(pattern.text)
+
+
 def _equal_to_one(field: Field, values: tuple[Value, ...], column: Column) -> Column:
-    # Sets and Parquet's dictionaries are looked up by Java's equality, which tells the two zeros apart, while IN takes
-    # them for one and forgets the other: only two comparisons of their own find both.
+    # Sets and Parquet's dictionaries are looked up by Java's equality, which tells the two zeros apart, while IN, and
+    # for columns inside structs OR too, take them for one and forget the other (Spark 4.3): only a range has both.
     zeros = [value for value in values if field.type in (FLOAT, DOUBLE) and value == 0.0]
     others = [literal(field.type, value) for value in values if value not in zeros]
-    found = [column == literal(field.type, zero) for zero in (0.0, -0.0)] if zeros else []
+    found = [(column <= literal(field.type, 0.0)) & (column >= literal(field.type, -0.0))] if zeros else []
     return _joined(operator.or_, [*found, *([column.isin(others)] if others else [])], empty=False)

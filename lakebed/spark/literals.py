@@ -18,6 +18,7 @@ from lakebed.table.types import (
     TIMESTAMP,
     TIMESTAMPTZ,
     Decimal,
+    Fixed,
     Type,
 )
 
@@ -28,7 +29,7 @@ def literal(type: Type, value: Any) -> Column:
     """A constant column of exactly the type."""
     if isinstance(type, Decimal):
         return F.lit(format(value, "f")).cast(f"decimal({type.precision}, {type.scale})")
-    return _LITERALS[type](value)
+    return F.lit(value) if isinstance(type, Fixed) else _LITERALS[type](value)
 
 
 def literal_sql(type: Type, value: Any) -> str:

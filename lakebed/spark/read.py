@@ -1,22 +1,29 @@
 """Reading data files as a DataFrame, with Spark's own Parquet reader."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
+from itertools import groupby
 
+import pyarrow
+from pyroaring import FrozenBitMap64
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.catalog.data_files import check_whole
+from lakebed.catalog.vectors import read_vector
 from lakebed.errors import Invalid
 from lakebed.files import Files
 from lakebed.spark.absent import Absent, by_absent, filled
+from lakebed.spark.deletes import listed_ordinal, with_places, without_deleted
 from lakebed.spark.file_list import check_names, listed, takes_lists
 from lakebed.spark.filter import to_spark
 from lakebed.spark.fit import quoted
 from lakebed.spark.locations import spark_location
-from lakebed.spark.types import result_schema, scan_schema
+from lakebed.spark.types import check_types, readable, result_schema, scan_schema
 from lakebed.table.filter import Filter, fields_of
+from lakebed.table.held_fields import as_held
 from lakebed.table.manifest_pb2 import DataFileRef
 from lakebed.table.parts import walk
 from lakebed.table.pruning import may_match
@@ -43,33 +50,108 @@ def read(
     *,
     filter: Filter | None = None,
     columns: Iterable[str] | None = None,
+    held: pyarrow.Table | None = None,
 ) -> DataFrame:
     """The rows of these files that the filter keeps, in the columns asked for, or all; lazy, no job runs.
 
     Files that the filter can't match are left out by their statistics. `Corrupt` if one of the others is missing or of
     another size than it was. Names and types are the table's; all columns are nullable, as in all that Spark reads.
+    `held` are rows in memory, already filtered and with the columns asked for: the inline ones.
     """
     asked = schema if columns is None else schema.select(columns)
     _check_session(spark, schema)
+    check_types(asked.fields if filter is None else (*asked.fields, *fields_of(filter)))
     kept = [one for one in data_files if filter is None or may_match(filter, one)]
-    if not kept:
-        return _empty(spark, asked)
-    _check_deletes(kept)
+    frames = [_from_files(spark, files, schema, asked, kept, filter)] if kept else []
+    if held is not None and held.num_rows:
+        frames.append(spark.createDataFrame(held.combine_chunks(), result_schema(asked)))
+    return reduce(DataFrame.union, frames) if frames else _empty(spark, asked)
+
+
+def _from_files(
+    spark: SparkSession,
+    files: Files,
+    schema: Schema,
+    asked: Schema,
+    kept: Sequence[DataFileRef],
+    filter: Filter | None,
+) -> DataFrame:
     check_names(kept)
     check_whole(files, kept)
     needed = asked.fields if filter is None else (*asked.fields, *fields_of(filter))
-    groups = by_absent(files, needed, kept)
-    rows = [_rows(_scan(spark, files, schema, alike), schema, absent, filter) for absent, alike in groups.items()]
+    known = readable(schema)
+    groups = (group for told in _told_alike(kept) for group in by_absent(files, needed, told).items())
+    rows = []
+    for absent, alike in groups:
+        form = _Form(known, Schema(as_held(alike[0], known.fields)), absent, filter)
+        plain = [one for one in alike if not one.HasField("dv_path")]
+        if plain:
+            rows.append(_rows(_scan(spark, files, form.found, plain), form))
+        # Apart, so that only files with deleted rows pay for them.
+        if len(plain) < len(alike):
+            deleted = [one for one in alike if one.HasField("dv_path")]
+            rows.append(_live_rows(spark, files, deleted, form))
     return reduce(DataFrame.union, rows).select(*_columns(asked))
 
 
-def _rows(rows: DataFrame, schema: Schema, absent: Absent, filter: Filter | None) -> DataFrame:
-    """The rows that the filter keeps, with the defaults of what their files lack, under the physical names."""
-    if absent or any(map(_is_widened_decimal, schema.fields)):
-        names = [one.physical_name for one in schema.fields]
-        columns = [_hidden(filled(F.col(quoted(one.physical_name)), one, absent), one) for one in schema.fields]
-        rows = rows.select(*(column.alias(name) for column, name in zip(columns, names, strict=True)))
-    return rows if filter is None else rows.where(to_spark(filter, lambda one: one.physical_name))
+def _told_alike(data_files: Sequence[DataFileRef]) -> Iterator[list[DataFileRef]]:
+    """The files, together those whose entries say the same of the fields that they have; most say nothing."""
+    for _, alike in groupby(sorted(data_files, key=lambda one: one.field_ids), lambda one: one.field_ids):
+        yield list(alike)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """Of files that are alike: the columns, the same as they are to be looked for there, and which fields they lack."""
+
+    schema: Schema
+    found: Schema
+    absent: Absent
+    filter: Filter | None
+
+
+def _live_rows(
+    spark: SparkSession,
+    files: Files,
+    data_files: Sequence[DataFileRef],
+    form: _Form,
+) -> DataFrame:
+    """The same as `_rows` for files with vectors of deletes."""
+    vectors = [read_vector(files, one) or FrozenBitMap64() for one in data_files]
+    names = [one.physical_name for one in form.schema.fields]
+    key, bit = (f"{name}{'_' * max(map(len, names), default=0)}" for name in ("key", "bit"))  # that no column has
+    if takes_lists(spark):
+        scans = [with_places(_scan(spark, files, form.found, data_files), listed_ordinal(), key, bit)]
+    else:
+        scans = [
+            with_places(_scan(spark, files, form.found, [one]), F.lit(ordinal), key, bit)
+            for ordinal, one in enumerate(data_files)
+        ]
+    rows = _rows(reduce(DataFrame.union, scans), form, (key, bit))
+    return without_deleted(spark, rows, vectors, key, bit).select(*map(quoted, names))
+
+
+def _rows(rows: DataFrame, form: _Form, others: Sequence[str] = ()) -> DataFrame:
+    """The rows that the filter keeps, with the defaults of what their files lack, under the physical names.
+
+    `others` are columns of the scan that stay with them.
+    """
+    fields = form.schema.fields
+    if form.absent or form.found != form.schema or any(map(_is_widened_decimal, fields)):
+        columns = [
+            _hidden(_named(filled(F.col(quoted(there.physical_name)), there, form.absent), there, one), one)
+            for there, one in zip(form.found.fields, fields, strict=True)
+        ]
+        rows = rows.select(
+            *(column.alias(one.physical_name) for column, one in zip(columns, fields, strict=True)),
+            *map(quoted, others),
+        )
+    return rows if form.filter is None else rows.where(to_spark(form.filter, lambda one: one.physical_name))
+
+
+def _named(column: Column, found: Field, field: Field) -> Column:
+    """A column with the names inside it that it has elsewhere, which a cast gives by their places."""
+    return column if found.type == field.type else column.cast(scan_schema(Schema([field])).fields[0].dataType)
 
 
 def _is_widened_decimal(field: Field) -> bool:
@@ -143,9 +225,3 @@ def _check_session(spark: SparkSession, schema: Schema) -> None:
             found="true",
             advice=f'Run `spark.conf.set("{NULL_STRUCTS}", "false")`.',
         )
-
-
-def _check_deletes(data_files: Sequence[DataFileRef]) -> None:
-    for one in data_files:
-        if one.HasField("dv_path"):
-            raise Invalid("this version of Lakebed can't read files with deleted rows in Spark", subject=one.path)

@@ -1,12 +1,13 @@
 """Spark's types for a table's, and back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid
 from lakebed.spark.literals import literal_sql
+from lakebed.table.parts import Parts, walk
 from lakebed.table.schema import Schema
 from lakebed.table.types import (
     BINARY,
@@ -21,6 +22,7 @@ from lakebed.table.types import (
     TIMESTAMPTZ,
     Decimal,
     Field,
+    Fixed,
     List,
     Map,
     Primitive,
@@ -55,16 +57,24 @@ _Label = Callable[[Field], tuple[str, dict[str, Any]]]
 
 def spark_schema(schema: Schema) -> spark.StructType:
     """The schema as one would declare it in Spark: required columns are not nullable, comments are kept."""
+    check_types(schema.fields)
     return _struct(schema.fields, lambda one: (one.name, {"comment": one.comment} if one.comment else {}))
 
 
 def result_schema(schema: Schema) -> spark.StructType:
     """What a read has: the columns' names and types, all nullable, as Spark takes whatever it reads from files."""
+    check_types(schema.fields)
     return _struct(schema.fields, lambda one: (one.name, {})).toNullable()
 
 
 def file_schema(schema: Schema) -> spark.StructType:
-    """What files have: physical names and ids. Spark has no place for the ids of list elements, map keys and values."""
+    """What files have: physical names and ids. Spark has no place for the ids of list elements, map keys and values.
+
+    `Invalid` for a column that Spark would write as another type.
+    """
+    for way in walk(schema.fields):
+        if _is_unknown(way[-1].type) or isinstance(way[-1].type, Fixed):
+            raise _foreign(way, "Append the rows by Arrow: `table.append(frame.toArrow())`.")
     return _struct(schema.fields, lambda one: (one.physical_name, {FIELD_ID: one.id})).toNullable()
 
 
@@ -77,9 +87,30 @@ def scan_schema(schema: Schema) -> spark.StructType:
     return _struct(schema.fields, lambda one: (one.physical_name, _default(one))).toNullable()
 
 
+def check_types(columns: Iterable[Field]) -> None:
+    """Refuse columns that are, or have inside them, what no type of Spark holds: `Invalid` with the path."""
+    for way in walk(tuple(columns)):
+        if _is_unknown(way[-1].type):
+            raise _foreign(way, "Read it by `scan(…)`, or name the other columns: `columns=[…]`.")
+
+
+def readable(schema: Schema) -> Schema:
+    """The columns that Spark can read."""
+    return Schema([one for one in schema.fields if not any(_is_unknown(way[-1].type) for way in walk((one,)))])
+
+
+def _is_unknown(type: Type) -> bool:
+    return isinstance(type, Primitive) and type not in _SPARK
+
+
+def _foreign(way: Parts, advice: str) -> Invalid:
+    path = ".".join(one.name for one in way)
+    return Invalid("Spark has no type for a column", subject=path, found=str(way[-1].type), advice=advice)
+
+
 def _default(one: Field) -> dict[str, Any]:
     # The vectorised reader of Spark 4.3 fails at a default of type binary.
-    if one.initial_default is None or one.type == BINARY:
+    if one.initial_default is None or one.type == BINARY or isinstance(one.type, Fixed):
         return {}
     return {DEFAULT: literal_sql(one.type, one.initial_default)}
 
@@ -104,6 +135,8 @@ def _spark_type(type: Type, label: _Label) -> spark.DataType:
             return _SPARK[type]
         case Decimal(precision, scale):
             return spark.DecimalType(precision, scale)
+        case Fixed():
+            return spark.BinaryType()
         case Struct(fields):
             return _struct(fields, label)
         case List():

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from lakebed.arrow import write as write_arrow
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
 from lakebed.spark.file_list import IGNORED
@@ -271,10 +272,10 @@ def test_a_file_that_vanishes_later_is_an_error_whatever_the_session_ignores(
             back.collect()
 
 
-def test_deleted_rows_are_never_shown(spark: SparkSession, files: LocalFiles) -> None:
+def test_a_file_whose_deletes_are_nowhere_is_never_shown(spark: SparkSession, files: LocalFiles) -> None:
     (one,) = write(files, "data/1", IDS, names(spark, 100, 1))
     one.dv_path = "data/1/deletes.puffin"
-    with pytest.raises(Invalid, match="deleted rows"):
+    with pytest.raises(Corrupt, match="deletion vector"):
         read(spark, files, IDS, [one])
 
 
@@ -294,3 +295,41 @@ def test_a_table_of_arrow_data_is_read(spark: SparkSession, files: LocalFiles) -
     frame = spark.createDataFrame(pa.table({"id": [1, None], "name": ["a", None]}))
     back = read(spark, files, IDS, write(files, "data/1", IDS, frame))
     assert sorted(map(tuple, back.collect()), key=str) == [(1, "a"), (None, None)]
+
+
+MORE = with_ids(
+    Schema({"id": "long", "f": "fixed(3)", "l": "list<fixed(2)>", "u": "uuid", "n": "list<timestamp_ns>"}), 1, 1
+)
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+def test_columns_that_spark_has_types_for_are_read_beside_others(
+    spark: SparkSession, files: LocalFiles, setting: Setting, vectorized: str
+) -> None:
+    rows = pa.table({"id": [1, 2], "f": [b"abc", None], "l": [[b"\x00\xff", None], None], "u": [bytes(16), None]})
+    written = write_arrow(files, "data", MORE, rows)
+    with setting({"spark.sql.parquet.enableVectorizedReader": vectorized}):
+        found = read(spark, files, MORE, written, columns=["id", "f", "l"])
+        assert [tuple(row) for row in found.collect()] == [(1, b"abc", [b"\x00\xff", None]), (2, None, None)]
+        where = parse_filter("f = X'616263'", MORE)
+        assert [row.id for row in read(spark, files, MORE, written, columns=["id"], filter=where).collect()] == [1]
+    for columns, filter, path in (
+        (None, None, "u"),
+        (["id", "n"], None, "n.element"),
+        (["id"], "u is null", "u"),
+    ):
+        with pytest.raises(Invalid, match="Spark has no type for a column") as caught:
+            read(spark, files, MORE, written, columns=columns, filter=filter and parse_filter(filter, MORE))
+        assert caught.value.subject == path
+
+
+def test_a_default_of_fixed_bytes_is_shown(spark: SparkSession, files: LocalFiles) -> None:
+    written = write(files, "data/1", IDS, names(spark, 2, 1))
+    grown = Schema([*IDS.fields, Field("f", "fixed(2)", id=9, physical_name="f", initial_default=b"\x00\xff")])
+    assert [row.f for row in read(spark, files, grown, written).collect()] == [b"\x00\xff"] * 2
+
+
+def test_inline_rows_with_fixed_bytes_are_read(spark: SparkSession, files: LocalFiles) -> None:
+    schema = with_ids(Schema({"f": "fixed(3)"}), 1, 1)
+    held = pa.table({"f": pa.array([b"abc", None], pa.binary(3))})
+    assert [row.f for row in read(spark, files, schema, [], held=held).collect()] == [b"abc", None]

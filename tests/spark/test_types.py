@@ -1,8 +1,19 @@
+from collections.abc import Callable
+
 import pytest
 from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid
-from lakebed.spark.types import FIELD_ID, file_schema, result_schema, scan_schema, schema_of, spark_schema
+from lakebed.spark.types import (
+    FIELD_ID,
+    check_types,
+    file_schema,
+    readable,
+    result_schema,
+    scan_schema,
+    schema_of,
+    spark_schema,
+)
 from lakebed.table.schema import Schema, with_ids
 from lakebed.table.types import INT, LONG, STRING, TIMESTAMP, TIMESTAMPTZ, Field, List, Map, Struct, parse_type
 
@@ -86,3 +97,31 @@ def test_what_is_read_is_nullable_everywhere() -> None:
     assert schema_of(result_schema(with_ids(EVERY_TYPE, 1, 1))) == schema_of(result_schema(EVERY_TYPE))
     text = result_schema(EVERY_TYPE).json()
     assert "false" not in text and "parquet.field.id" not in text
+
+
+UNKNOWN = ["time", "uuid", "timestamp_ns", "timestamptz_ns"]
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+@pytest.mark.parametrize("make", [spark_schema, result_schema, file_schema])
+def test_what_spark_has_no_type_for_is_refused_by_its_path(
+    name: str, make: Callable[[Schema], spark.StructType]
+) -> None:
+    for type, path in ((name, "a"), (f"list<{name}>", "a.element"), (f"map<int, struct<b: {name}>>", "a.value.b")):
+        with pytest.raises(Invalid, match="Spark has no type for a column") as caught:
+            make(with_ids(Schema({"id": "long", "a": type}), 1, 1))
+        assert (caught.value.subject, caught.value.found) == (path, name)
+        assert "scan(…)" in caught.value.advice or "frame.toArrow()" in caught.value.advice
+
+
+def test_fixed_bytes_are_read_as_binary_and_not_written() -> None:
+    schema = with_ids(Schema({"a": "fixed(3)", "l": "list<fixed(2)>"}), 1, 1)
+    assert [one.dataType for one in result_schema(schema)] == [spark.BinaryType(), spark.ArrayType(spark.BinaryType())]
+    with pytest.raises(Invalid, match=r"a: Spark has no type for a column .found fixed.3.*frame\.toArrow"):
+        file_schema(schema)
+
+
+def test_the_other_columns_are_readable() -> None:
+    schema = with_ids(Schema({"id": "long", "u": "uuid", "l": "list<time>", "f": "fixed(2)"}), 1, 1)
+    assert [one.name for one in readable(schema).fields] == ["id", "f"]
+    check_types(readable(schema).fields)

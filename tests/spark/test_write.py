@@ -8,6 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from lakebed.arrow import write as write_arrow
 from lakebed.errors import AlreadyExists, Invalid
 from lakebed.files import LocalFiles
 from lakebed.spark.write import REBASE, write
@@ -188,3 +189,21 @@ def test_files_are_sorted_by_the_fields_before_the_first_transform(
     parquet = pq.ParquetFile(files.location(written.path))
     assert parquet.read()["n"].to_pylist() == expected
     assert "field_id=3 old.name" in str(parquet.metadata.schema)
+
+
+@pytest.mark.parametrize("type", ["fixed(2)", "uuid", "time", "timestamp_ns", "list<uuid>"])
+def test_columns_that_spark_would_write_as_others_are_refused(
+    spark: SparkSession, files: LocalFiles, type: str
+) -> None:
+    schema = with_ids(Schema({"id": "long", "a": type}), 1, 1)
+    with pytest.raises(Invalid, match=r"a.*Spark has no type for a column .*frame\.toArrow"):
+        write(files, "data/1", schema, spark.range(1))
+    assert paths(files) == []
+
+
+def test_a_frame_goes_by_arrow_into_columns_that_spark_does_not_have(spark: SparkSession, files: LocalFiles) -> None:
+    schema = with_ids(Schema({"f": "fixed(2)", "u": "uuid", "n": "timestamp_ns"}), 1, 1)
+    frame = spark.sql("select X'00ff' f, X'000102030405060708090a0b0c0d0e0f' u, timestamp_ntz '1969-12-31 23:59:59' n")
+    [file] = write_arrow(files, "data", schema, frame.toArrow())
+    [row] = pq.ParquetFile(files.location(file.path)).read().to_pylist()
+    assert (row["f"], row["u"].bytes, row["n"].value) == (b"\x00\xff", bytes(range(16)), -(10**9))

@@ -1,0 +1,103 @@
+"""Spark leaves deleted rows out, as the local engine does."""
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+import pyarrow
+import pytest
+from pyspark.sql import SparkSession
+
+from lakebed import arrow
+from lakebed.arrow.write_options import WriteOptions
+from lakebed.catalog.vectors import write_vectors
+from lakebed.files import LocalFiles
+from lakebed.spark.file_list import IGNORED
+from lakebed.spark.read import read
+from lakebed.table.filter_text import parse_filter
+from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.schema import Schema, with_ids
+from lakebed.table.types import Field
+
+SCHEMA = with_ids(Schema({"id": "long", "name": "string", "inner": "struct<a: int>"}), 0, 1)
+Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
+
+
+def written(files: LocalFiles, start: int, count: int) -> DataFileRef:
+    ids = pyarrow.array(range(start, start + count), pyarrow.int64())
+    table = pyarrow.table({"id": ids, "name": pyarrow.compute.cast(ids, pyarrow.string())})
+    [file] = arrow.write(files, "data", SCHEMA, table, options=WriteOptions(group_rows=50_000))
+    return file
+
+
+def deleted(files: LocalFiles, file: DataFileRef, positions: Sequence[int]) -> DataFileRef:
+    [changed] = write_vectors(files, "data", [(file, positions)])
+    return changed
+
+
+def ids(spark: SparkSession, files: LocalFiles, entries: Sequence[DataFileRef], where: str | None = None) -> list[int]:
+    filter = None if where is None else parse_filter(where, SCHEMA)
+    return sorted(row.id for row in read(spark, files, SCHEMA, entries, filter=filter, columns=["id"]).collect())
+
+
+def test_rows_are_left_out_by_their_places_in_each_file(spark: SparkSession, files: LocalFiles) -> None:
+    random.seed(6)
+    gone: set[int] = set()
+    entries = []
+    for start in range(0, 1_000_000, 200_000):
+        file = written(files, start, 200_000)
+        positions = {0, 63, 64, 65_535, 65_536, 199_999, *random.sample(range(200_000), 2_000), *range(70_000, 71_000)}
+        if start != 400_000:
+            file = deleted(files, file, sorted(positions))
+            gone |= {start + one for one in positions}
+        entries.append(file)
+    left = [one for one in range(1_000_000) if one not in gone]
+    assert ids(spark, files, entries) == left
+    assert read(spark, files, SCHEMA, entries).count() == len(left)
+    assert read(spark, files, SCHEMA, entries, columns=[]).count() == len(left)
+    where = "id between 199000 and 275000 and name <> '199500'"
+    expected = [one for one in left if 199_000 <= one <= 275_000 and one != 199_500]
+    assert ids(spark, files, entries, where) == expected
+    assert read(spark, files, SCHEMA, entries).where("id >= 999990").count() == sum(one >= 999_990 for one in left)
+
+
+def test_all_rows_of_a_file_may_be_deleted(spark: SparkSession, files: LocalFiles) -> None:
+    file = deleted(files, written(files, 0, 1000), range(1000))
+    assert ids(spark, files, [file]) == []
+    assert ids(spark, files, [file, written(files, 1000, 2)]) == [1000, 1001]
+
+
+def test_a_session_that_takes_no_lists_leaves_them_out_too(
+    spark: SparkSession, tmp_path: object, setting: Setting
+) -> None:
+    files = LocalFiles(f"{tmp_path}/plain")
+    entries = [deleted(files, written(files, start, 100), [start // 100, 99]) for start in (0, 100, 200)]
+    left = [one for one in range(300) if one not in (0, 99, 101, 199, 202, 299)]
+    with setting({IGNORED: "true"}):
+        assert ids(spark, files, entries) == left
+    assert ids(spark, files, entries) == left
+
+
+def test_defaults_of_later_columns_go_with_them(spark: SparkSession, files: LocalFiles) -> None:
+    file = deleted(files, written(files, 0, 5), [1, 3])
+    inner = SCHEMA.field("inner")
+    added = Field("b", "int", id=9, physical_name="b", initial_default=7)
+    binary = Field("key____", "binary", id=10, physical_name="key____", initial_default=b"x")
+    later = Schema(
+        [SCHEMA.field("id"), replace(inner, type=replace(inner.type, fields=(*inner.type.fields, added))), binary]
+    )
+    found = read(spark, files, later, [file]).orderBy("id").collect()
+    assert [(row.id, row.inner, bytes(row["key____"])) for row in found] == [(one, None, b"x") for one in (0, 2, 4)]
+
+
+@pytest.mark.parametrize("vectorised", ["true", "false"])
+def test_both_of_sparks_readers_tell_the_same_places(
+    spark: SparkSession, files: LocalFiles, setting: Setting, vectorised: str
+) -> None:
+    file = deleted(files, written(files, 0, 120_000), [5, 49_999, 50_000, 119_999])
+    with setting({"spark.sql.parquet.enableVectorizedReader": vectorised}):
+        assert ids(spark, files, [file], "id >= 49990 and id < 50010") == [
+            one for one in range(49_990, 50_010) if one not in (49_999, 50_000)
+        ]
+        assert ids(spark, files, [file], "id >= 119998") == [119_998]

@@ -1,0 +1,129 @@
+"""Avro as Iceberg writes it: every field with its id, maps whose keys are no text as lists of pairs."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from io import BytesIO
+from typing import Any
+
+import fastavro
+
+from lakebed.table.bounds import encode_bound
+from lakebed.table.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMP_NS,
+    TIMESTAMPTZ,
+    TIMESTAMPTZ_NS,
+    UUID,
+    Decimal,
+    Fixed,
+    Type,
+)
+
+AvroType = str | dict[str, Any] | list[Any]
+AvroField = dict[str, Any]
+AvroRow = dict[str, Any]
+
+_NO_NAME = re.compile("[^A-Za-z0-9_]")
+
+
+def encode(schema: AvroType, rows: Iterable[AvroRow], header: Mapping[str, object]) -> bytes:
+    """A whole Avro file; values of the header that are no text are written as JSON."""
+    texts = {key: one if isinstance(one, str) else json.dumps(one) for key, one in header.items()}
+    made = BytesIO()
+    fastavro.writer(made, schema, rows, codec="deflate", metadata=texts)
+    return made.getvalue()
+
+
+def required(id: int, name: str, type: AvroType) -> AvroField:
+    """A field of a record."""
+    return {"name": name, "type": type, "field-id": id}
+
+
+def optional(id: int, name: str, type: AvroType) -> AvroField:
+    """A field of a record that may be null."""
+    return {"name": name, "type": ["null", type], "default": None, "field-id": id}
+
+
+def record(name: str, fields: Iterable[AvroField]) -> AvroType:
+    return {"type": "record", "name": name, "fields": list(fields)}
+
+
+def list_of(id: int, element: AvroType) -> AvroType:
+    return {"type": "array", "items": element, "element-id": id}
+
+
+def map_of(key_id: int, value_id: int, value: AvroType) -> AvroType:
+    """A map from ints; its value is written as `pairs` gives it."""
+    pair = record(f"k{key_id}_v{value_id}", [required(key_id, "key", "int"), required(value_id, "value", value)])
+    return {"type": "array", "items": pair, "logicalType": "map"}
+
+
+def pairs(values: Mapping[int, Any]) -> list[AvroRow]:
+    """The value of a `map_of`."""
+    return [{"key": key, "value": value} for key, value in values.items()]
+
+
+def field_name(name: str) -> str:
+    """A name as Avro lets one be: what it does not is written as its code, as Iceberg does. Readers go by ids."""
+    safe = _NO_NAME.sub(lambda found: f"_x{ord(found[0]):X}", name)
+    return f"_{safe}" if safe[:1].isdigit() else safe
+
+
+def type_of(type: Type, name: str) -> AvroType:
+    """A type without parts; `name` is for those that Avro wants to have one, which may come once in a file."""
+    match type:
+        case Decimal(precision, scale):
+            whole = {"type": "fixed", "name": name, "size": _decimal_size(precision)}
+            return {**whole, "logicalType": "decimal", "precision": precision, "scale": scale}
+        case Fixed(length):
+            return {"type": "fixed", "name": name, "size": length}
+        case _ if type == UUID:
+            return {"type": "fixed", "name": name, "size": 16, "logicalType": "uuid"}
+        case _:
+            return _TYPES[type]
+
+
+def value_of(type: Type, value: Any) -> Any:
+    """A plain value as `encode` takes it. Numbers of days and microseconds are what Avro keeps, too."""
+    if isinstance(type, Decimal):
+        # The library's own way rounds by the context's precision, and checks digits that were checked.
+        digits = int.from_bytes(encode_bound(type, value), "big", signed=True)
+        return digits.to_bytes(_decimal_size(type.precision), "big", signed=True)
+    return value
+
+
+def _decimal_size(precision: int) -> int:
+    """The bytes that hold any such decimal and its sign."""
+    largest: int = 10**precision - 1
+    return (largest.bit_length() + 8) // 8
+
+
+def _timestamp(unit: str, is_instant: bool) -> AvroType:
+    return {"type": "long", "logicalType": f"timestamp-{unit}", "adjust-to-utc": is_instant}
+
+
+_TYPES: dict[Type, AvroType] = {
+    BOOLEAN: "boolean",
+    INT: "int",
+    LONG: "long",
+    FLOAT: "float",
+    DOUBLE: "double",
+    DATE: {"type": "int", "logicalType": "date"},
+    TIME: {"type": "long", "logicalType": "time-micros"},
+    TIMESTAMP: _timestamp("micros", False),
+    TIMESTAMPTZ: _timestamp("micros", True),
+    TIMESTAMP_NS: _timestamp("nanos", False),
+    TIMESTAMPTZ_NS: _timestamp("nanos", True),
+    STRING: "string",
+    BINARY: "bytes",
+}

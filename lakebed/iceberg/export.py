@@ -1,0 +1,65 @@
+"""Writing a table's Iceberg metadata. The data files stay where they are, and all vectors that mislead nobody."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from uuid import uuid4
+
+from lakebed.catalog.tables import TableState
+from lakebed.catalog.work import Work
+from lakebed.files import Files
+from lakebed.iceberg.exported import ExportedTable, exported
+from lakebed.iceberg.manifest import encode_manifest, manifests
+from lakebed.iceberg.manifest_list import StoredManifest, encode_manifest_list
+from lakebed.iceberg.metadata import encode_metadata
+from lakebed.iceberg.vectors import encode_rewritten, with_rewritten
+
+
+def export_table(work: Work, state: TableState, folder: str | None = None) -> str:
+    """Write a table's metadata as Iceberg has them, and answer where its metadata document is.
+
+    It shows the table at the work's version, for ever: a later commit needs another export. `folder` is a path in the
+    lake, without one the table's own. The document is written last; of an export that fails nothing is left. `Invalid`
+    if the table has rows that Iceberg's readers can't reach, such as inline ones: `compact()` writes them to files.
+    """
+    table = exported(work, state)
+    writer = _Writer(work.home.files, folder or f"{state.location}/metadata")
+    try:
+        return writer.write(table)
+    except BaseException:
+        writer.files.delete_many(writer.written)
+        raise
+
+
+class _Writer:
+    """Writes the files of one export, under names that no other has."""
+
+    def __init__(self, files: Files, folder: str) -> None:
+        self.files = files
+        self.written: list[str] = []
+        self._folder = folder
+        self._id = uuid4()
+
+    def write(self, table: ExportedTable) -> str:
+        if table.vectors.rewritten:
+            table = self._with_own_vectors(table)
+        stored = list(self._manifests(table))
+        listed = self._put(f"snap-{table.snapshot.id}-{self._id}.avro", encode_manifest_list(table, stored))
+        return self._put(
+            f"{table.snapshot.record.sequence_number:05}-{self._id}.metadata.json", encode_metadata(table, listed)
+        )
+
+    def _with_own_vectors(self, table: ExportedTable) -> ExportedTable:
+        data, blobs = encode_rewritten(self.files, table.vectors)
+        location = self._put(f"{self._id}-deletes.puffin", data)
+        return replace(table, vectors=with_rewritten(table.vectors, location, len(data), blobs))
+
+    def _manifests(self, table: ExportedTable) -> Iterator[StoredManifest]:
+        for number, manifest in enumerate(manifests(table)):
+            data = encode_manifest(table, manifest)
+            yield StoredManifest(manifest, self._put(f"{self._id}-m{number}.avro", data), len(data))
+
+    def _put(self, name: str, data: bytes) -> str:
+        path = f"{self._folder}/{name}"
+        self.files.put_if_absent(path, data)
+        self.written.append(path)
+        return self.files.location(path)

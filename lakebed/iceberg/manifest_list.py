@@ -1,0 +1,111 @@
+"""Iceberg's manifest list: the manifests of a snapshot, each with the ranges of its partition values."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from lakebed.iceberg.avro import AvroRow, encode, list_of, optional, record, required
+from lakebed.iceberg.exported import ExportedTable
+from lakebed.iceberg.manifest import Content, Manifest, Partition, Status
+from lakebed.table.bounds import lower_bound, upper_bound
+from lakebed.table.filter import Value
+from lakebed.table.types import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class StoredManifest:
+    """A manifest, and where its bytes are."""
+
+    manifest: Manifest
+    location: str
+    length: int
+
+
+def encode_manifest_list(table: ExportedTable, stored: Iterable[StoredManifest]) -> bytes:
+    """The bytes of the list of a table's newest snapshot."""
+    snapshot, version = table.snapshot, table.format_version
+    header = {
+        "snapshot-id": str(snapshot.id),
+        "parent-snapshot-id": "null" if snapshot.previous_id is None else str(snapshot.previous_id),
+        "sequence-number": str(snapshot.record.sequence_number),
+        "format-version": str(version),
+    }
+    schema = record("manifest_file", [*_FIELDS, *(_V3_FIELDS if version >= 3 else ())])
+    return encode(schema, (_row(table, one) for one in stored), header)
+
+
+def _row(table: ExportedTable, stored: StoredManifest) -> AvroRow:
+    manifest = stored.manifest
+    row = {
+        "manifest_path": stored.location,
+        "manifest_length": stored.length,
+        "partition_spec_id": manifest.spec.id,
+        "content": manifest.content,
+        "sequence_number": table.last_sequence_number,
+        "min_sequence_number": min(one["sequence_number"] for one in manifest.entries),
+        "added_snapshot_id": table.snapshot.id,
+        **_counts("added", manifest, Status.ADDED),
+        **_counts("existing", manifest, Status.EXISTING),
+        "deleted_files_count": 0,
+        "deleted_rows_count": 0,
+        "partitions": list(_summaries(manifest)),
+    }
+    if manifest.content is Content.DATA:
+        # Its files all have their own; but a reader gives ids to the rows of a manifest only if it has one too.
+        row["first_row_id"] = min(one["data_file"]["first_row_id"] for one in manifest.entries)
+    return row
+
+
+def _counts(word: str, manifest: Manifest, status: Status) -> dict[str, int]:
+    files = [one["data_file"] for one in manifest.entries if one["status"] is status]
+    return {f"{word}_files_count": len(files), f"{word}_rows_count": sum(one["record_count"] for one in files)}
+
+
+def _summaries(manifest: Manifest) -> Iterator[AvroRow]:
+    for place, partition in enumerate(manifest.partitions):
+        yield _summary(partition, [row[place] for row in manifest.values])
+
+
+def _summary(partition: Partition, values: list[Value | None]) -> AvroRow:
+    known: list[Any] = [one for one in values if one is not None]
+    ordered = [one for one in known if not _is_nan(one)]
+    bounded = bool(ordered) and partition.type != UUID  # whose order differs among readers
+    return {
+        "contains_null": len(known) < len(values),
+        "contains_nan": len(ordered) < len(known),
+        "lower_bound": lower_bound(partition.type, min(ordered)) if bounded else None,
+        "upper_bound": upper_bound(partition.type, max(ordered)) if bounded else None,
+    }
+
+
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+_SUMMARY = record(
+    "r508",
+    [
+        required(509, "contains_null", "boolean"),
+        optional(518, "contains_nan", "boolean"),
+        optional(510, "lower_bound", "bytes"),
+        optional(511, "upper_bound", "bytes"),
+    ],
+)
+_FIELDS = (
+    required(500, "manifest_path", "string"),
+    required(501, "manifest_length", "long"),
+    required(502, "partition_spec_id", "int"),
+    required(517, "content", "int"),
+    required(515, "sequence_number", "long"),
+    required(516, "min_sequence_number", "long"),
+    required(503, "added_snapshot_id", "long"),
+    required(504, "added_files_count", "int"),
+    required(505, "existing_files_count", "int"),
+    required(506, "deleted_files_count", "int"),
+    required(512, "added_rows_count", "long"),
+    required(513, "existing_rows_count", "long"),
+    required(514, "deleted_rows_count", "long"),
+    optional(507, "partitions", list_of(508, _SUMMARY)),
+)
+_V3_FIELDS = (optional(520, "first_row_id", "long"),)

@@ -25,12 +25,21 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from lakebed.lake.catalog import Catalog
+    from lakebed.lake.clauses import (
+        when_matched_delete,
+        when_matched_update,
+        when_not_matched_by_source_delete,
+        when_not_matched_by_source_update,
+        when_not_matched_insert,
+    )
     from lakebed.lake.lake import Lake, connect
     from lakebed.lake.namespace import Namespace
     from lakebed.lake.table import Table
     from lakebed.lake.transaction import Transaction
     from lakebed.lake.view import View
     from lakebed.store.version import Version
+    from lakebed.table.column import col
+    from lakebed.table.lit import lit
     from lakebed.table.schema import Schema
     from lakebed.table.types import Field
 
@@ -64,8 +73,15 @@ __all__ = [
     "Version",
     "View",
     "__version__",
+    "col",
     "connect",
     "event_id",
+    "lit",
+    "when_matched_delete",
+    "when_matched_update",
+    "when_not_matched_by_source_delete",
+    "when_not_matched_by_source_update",
+    "when_not_matched_insert",
 ]
 
 _HOMES = {
@@ -82,8 +98,20 @@ _HOMES = {
     "Transaction": "lakebed.lake.transaction",
     "Version": "lakebed.store.version",
     "View": "lakebed.lake.view",
+    "col": "lakebed.table.column",
     "connect": "lakebed.lake.lake",
     "event_id": "lakebed.catalog.commits",
+    "lit": "lakebed.table.lit",
+    **dict.fromkeys(
+        (
+            "when_matched_delete",
+            "when_matched_update",
+            "when_not_matched_by_source_delete",
+            "when_not_matched_by_source_update",
+            "when_not_matched_insert",
+        ),
+        "lakebed.lake.clauses",
+    ),
 }
 _ERRORS = "lakebed.errors"
 

@@ -9,7 +9,8 @@ from lakebed.catalog.scopes import Scope
 from lakebed.catalog.system_table import keep_by
 from lakebed.catalog.system_tables import find_system_table
 from lakebed.lake.engine import load_engine
-from lakebed.table.filter_text import parse_filter
+from lakebed.table.condition import Condition
+from lakebed.table.filter_binding import bind
 
 if TYPE_CHECKING:
     import pyarrow
@@ -32,10 +33,12 @@ class Inspecting(ABC):
     def ref(self) -> str:
         """The name of its branch or share."""
 
-    def inspect(self, name: str, where: str | None = None, columns: Sequence[str] | None = None) -> "pyarrow.Table":
+    def inspect(
+        self, name: str, where: str | Condition | None = None, columns: Sequence[str] | None = None
+    ) -> "pyarrow.Table":
         """The rows of a system table, such as `__tables`; `where` is an SQL condition, as in `scan`."""
         table = find_system_table(name)
-        filter = None if where is None else parse_filter(where, table.schema)
+        filter = None if where is None else bind(where, table.schema)
         shown = None if columns is None else table.schema.select(columns).names
         rows = table.rows(self._scope.read(), keep_by(filter))
         return cast("pyarrow.Table", load_engine("arrow").table_of_rows(table.schema, rows, filter, shown))

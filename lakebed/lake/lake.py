@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 from lakebed.catalog import catalogs
+from lakebed.catalog.checkpointing import Checkpointing
 from lakebed.catalog.commits import Argument, Commit, Request
 from lakebed.catalog.dropped import check_id
 from lakebed.catalog.home import Home
@@ -45,10 +46,12 @@ def connect(url: str | os.PathLike[str], *, project: str = catalogs.DEFAULT, aut
 class Lake:
     """A metastore and the storage under it; the root of all handles. Close it, or use it in a `with`."""
 
-    __slots__ = ("_home",)
+    __slots__ = ("_checkpointing", "_home")
 
     def __init__(self, home: Home) -> None:
         self._home = home
+        self._checkpointing = Checkpointing()
+        home.watchers.append(self._checkpointing.consider)
 
     @property
     def url(self) -> str:
@@ -183,7 +186,8 @@ class Lake:
         return Request(operation, (self._home.project, *arguments), message, author, event_id)
 
     def close(self) -> None:
-        """Let go of the lake's files. Handles of a closed lake are of no use."""
+        """Let go of the lake's files, after the checkpoints in the making. Handles of a closed lake are of no use."""
+        self._checkpointing.wait()
         self._home.metastore.close()
 
     def __enter__(self) -> Self:

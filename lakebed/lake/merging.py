@@ -13,6 +13,7 @@ from lakebed.catalog.merge import MergeResult, parse_strategy
 from lakebed.catalog.moments import Moment, find_version
 from lakebed.catalog.names import Name, parse_name
 from lakebed.catalog.scopes import Scope
+from lakebed.catalog.sources import Sources
 from lakebed.catalog.tables import TableState
 from lakebed.errors import Invalid
 from lakebed.lake.engine import load_engine
@@ -132,7 +133,8 @@ class Merging(LineHandle):
         """Whether files of two sides have a primary key in common; those whose bounds can't tell are read."""
         if not may_share_keys(table.schema, ours, theirs):
             return False
-        return bool(load_engine("arrow").share_keys(self._home.files, table.schema, ours, theirs))
+        sources = Sources(self._home.files, table.id, self._home.metastore)
+        return bool(load_engine("arrow").share_keys(sources, table.schema, ours, theirs))
 
 
 def _line(given: object) -> Merging:

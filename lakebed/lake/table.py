@@ -6,29 +6,35 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
-from lakebed.catalog import snapshots
+from lakebed.catalog import checkpointing, file_changes, snapshots
 from lakebed.catalog.commits import Commit, Request
 from lakebed.catalog.log import Asked, log, newest_commit, read_all
 from lakebed.catalog.moments import Moment, find_version
 from lakebed.catalog.names import Name, parse_name, shown_name
 from lakebed.catalog.objects import name_of, rename
+from lakebed.catalog.planning import plan
 from lakebed.catalog.scopes import Scope
 from lakebed.catalog.snapshots import SnapshotInfo
+from lakebed.catalog.sources import Sources, sources
 from lakebed.catalog.table_past import table_past
 from lakebed.catalog.tables import TableState, table_state
 from lakebed.catalog.work import Work
 from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
+from lakebed.lake.adding import Adding
+from lakebed.lake.compacting import Compacting
 from lakebed.lake.description import Description
-from lakebed.lake.engine import can_be_read_again, load_engine, write_files
+from lakebed.lake.engine import can_be_read_again, load_engine, read_with_spark, write_rows
 from lakebed.lake.evolve import Evolve
 from lakebed.lake.moments import at_tag
 from lakebed.lake.propertied import Propertied
 from lakebed.lake.terms import Terms, order_terms, spec_terms
 from lakebed.store import Version
+from lakebed.table.condition import Condition
 from lakebed.table.filter import Filter
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.filter_binding import bind
+from lakebed.table.inline import file_paths
 from lakebed.table.partition_spec import PartitionField
+from lakebed.table.plan import Plan
 from lakebed.table.schema import Schema
 from lakebed.table.sort_order import SortField
 
@@ -42,7 +48,7 @@ WRITES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Propertied):
+class Table(Adding, Compacting, Propertied):
     """A table by its id: the handle stays good when it is renamed. Every call is one transaction.
 
     Of a transaction, it works inside that; of a catalog at a version, it shows the table as it was then.
@@ -107,8 +113,9 @@ class Table(Propertied):
         """Add rows: a Spark DataFrame, an Arrow table, batch or reader, a pandas DataFrame.
 
         Columns are matched by name, without case; those that lack get their default. Files are written first, then one
-        commit shows them all. If anything fails, nothing of it can be seen. If somebody changes the table's schema or
-        partition spec meanwhile, rows that are in memory are written again; for others it is a `Conflict`.
+        commit shows them all; rows of few bytes (property `write.inline-bytes`) are in the commit itself. If anything
+        fails, nothing of it can be seen. If somebody changes the table's schema or partition spec meanwhile, rows that
+        are in memory are written again; for others it is a `Conflict`.
         """
         request = Request("append", (self.id,), message, author, event_id)
         if self._scope.replayed(request) is not None:
@@ -119,44 +126,44 @@ class Table(Propertied):
             try:
                 return self._append(data, request, seen, written)
             except Conflict:
-                if not can_be_read_again(data) or snapshots.fits(self._state, written):
+                if not can_be_read_again(data) or file_changes.fits(self._state, written):
                     raise
         seen = self._scope.read()
         return self._append(data, request, seen, table_state(seen, self.id))
 
     def _append(self, data: Any, request: Request, seen: Work, state: TableState) -> Commit | None:
-        files = write_files(self._scope.home.files, state, data)
+        rows = write_rows(seen, state, data)
         try:
-            return self._scope.change(lambda work: snapshots.append(work, state, files), request, seen)
+            return self._scope.change(
+                lambda work: file_changes.append(work, state, rows.files, rows.bodies), request, seen
+            )
         except OutcomeUnknown:
             raise
         except LakebedError:
             # Nobody can see them; what can't be deleted now is left for garbage collection.
-            self._scope.home.files.delete_many(one.path for one in files)
+            self._scope.home.files.delete_many(file_paths(rows.files))
             raise
 
-    def scan(self, where: str | None = None, columns: Sequence[str] | None = None, limit: int | None = None) -> "Scan":
+    def scan(
+        self, where: str | Condition | None = None, columns: Sequence[str] | None = None, limit: int | None = None
+    ) -> "Scan":
         """Rows by the local engine: `.to_arrow()`, `.to_batches()`, `.to_pandas()`, `.count()`, `.files()`.
 
-        `where` is an SQL condition on single columns. The scan shows the table as it is at this call, whatever is
-        committed before its rows are read.
+        `where` is an SQL condition, or one that is built from `lakebed.col`. The scan shows the table as it is at this
+        call, whatever is committed before its rows are read.
         """
-        state, files, filter = self._planned(where)
-        return cast(
-            "Scan",
-            load_engine("arrow").Scan(
-                self._scope.home.files, state.schema, files, filter=filter, columns=columns, limit=limit
-            ),
+        sources, state, plan, filter = self._planned(where)
+        scan = load_engine("arrow").Scan(
+            sources, state.schema, plan.files, filter=filter, columns=columns, limit=limit, plan=plan
         )
+        return cast("Scan", scan)
 
     def read(
-        self, spark: "SparkSession", where: str | None = None, columns: Sequence[str] | None = None
+        self, spark: "SparkSession", where: str | Condition | None = None, columns: Sequence[str] | None = None
     ) -> "DataFrame":
         """Rows as a Spark DataFrame, read by Spark's own Parquet reader; `where` is the same as in `scan`."""
-        state, files, filter = self._planned(where)
-        home = self._scope.home
-        frame = load_engine("spark").read(spark, home.files, state.schema, files, filter=filter, columns=columns)
-        return cast("DataFrame", frame)
+        sources, state, plan, filter = self._planned(where)
+        return read_with_spark(spark, sources, state.schema, [one.file for one in plan.files], filter, columns)
 
     def at(
         self,
@@ -204,6 +211,15 @@ class Table(Propertied):
         work = self._scope.read()
         return snapshots.snapshots(work, table_state(work, self.id))
 
+    def checkpoint(self) -> Version | None:
+        """Write down all live files of the table, so that opening it costs the deltas since; None if there is none.
+
+        It changes no read, and is no commit. Commits have it done by themselves when enough of them have come.
+        """
+        work = self._scope.read()
+        written = checkpointing.checkpoint(work, self.id)
+        return None if written is None else written.version
+
     def describe(self) -> Description:
         """What the table is now: printed, as text; by its methods, as the documents of source document 001."""
         return Description(table_past(self._scope.read(), self.id))
@@ -225,11 +241,11 @@ class Table(Propertied):
         read_all(work, self.id, table_state(work, self.id).partition)
         return work
 
-    def _planned(self, where: str | None) -> tuple[TableState, list[DataFileRef], Filter | None]:
+    def _planned(self, where: str | Condition | None) -> tuple[Sources, TableState, Plan, Filter | None]:
         work = self._scope.read()
         state = table_state(work, self.id)
-        filter = None if where is None else parse_filter(where, state.schema)
-        return state, snapshots.live_files(work, state, filter), filter
+        filter = None if where is None else bind(where, state.schema)
+        return sources(work, self.id), state, plan(work, state, filter), filter
 
 
 def _nothing(_: Work) -> None:

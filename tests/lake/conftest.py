@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lakebed import Catalog, Lake
+from lakebed.arrow import stored_rows
+from lakebed.catalog import settings
 from lakebed.catalog.catalogs import DEFAULT, open_project
 from lakebed.catalog.home import Home
 from lakebed.catalog.schemas import Schemas
@@ -52,6 +56,26 @@ def lake(store: Store, open_lake: Open) -> Lake:
 @pytest.fixture
 def main(lake: Lake) -> Catalog:
     return lake.catalog()
+
+
+@pytest.fixture
+def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Appends write files however few their rows are: for tests of what becomes of files."""
+    monkeypatch.setattr(settings, "INLINE_BYTES", replace(settings.INLINE_BYTES, default=0))
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The Parquet files that the local engine has opened."""
+    found = list[Any]()
+    own = stored_rows.ParquetFile
+
+    def noted(source: Any, **options: Any) -> Any:
+        found.append(source)
+        return own(source, **options)
+
+    monkeypatch.setattr(stored_rows, "ParquetFile", noted)
+    return found
 
 
 @pytest.fixture

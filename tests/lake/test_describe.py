@@ -9,6 +9,8 @@ import pytest
 from lakebed import Field, NotFound, Schema
 from lakebed.catalog import documents
 
+pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
+
 # The source document's examples, as far as their keys and kinds of values go.
 METADATA = {
     "format-version": 2,

@@ -6,6 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
+
 
 @pytest.fixture
 def events(main, monkeypatch):
@@ -66,5 +68,10 @@ def test_a_large_manifest_is_on_the_disk_before_the_commit(main, events, monkeyp
     events.clear()
     table.append(pa.table({"id": [1]}))
     done = assert_durable(table, events)
-    [manifest] = [path for path in done if "/metadata/" in path and not path.endswith("/metadata")]
-    assert os.path.dirname(manifest) in done[done.index(manifest) :]
+    synced = [path for path in done if "/metadata/" in path]
+    # The entries column by column, and the rest of the manifest, which is large here too.
+    metadata = Path(table._scope.home.files.root, table._state.location, "metadata")
+    assert sorted(one.suffix for one in metadata.iterdir()) == [".entries", ".manifest"]
+    assert len(set(synced)) == 2
+    for path in synced:
+        assert os.path.dirname(path) in done[done.index(path) :]

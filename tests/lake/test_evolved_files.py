@@ -18,9 +18,11 @@ from lakebed.table.evolution import add_column, drop_column, rename_column, set_
 from lakebed.table.filter import Comparison, IsNull, NotNull, OneOf, Operator
 from lakebed.table.filter_text import parse_filter
 from lakebed.table.parts import parts_of, with_parts
+from lakebed.table.plan import PlannedFile
 from lakebed.table.schema import Schema, physical_names, with_ids
 from lakebed.table.types import Decimal, Field, Primitive
 from lakebed.testing.evolutions import DEFAULTS, FIRST_SCHEMA, evolutions, rows, shown
+from lakebed.testing.sources import sources_of
 
 READERS = {
     "by batches": {},
@@ -52,7 +54,7 @@ def write(files, number, schema, given):
 
 
 def by_arrow(files, schema, written, filter=None):
-    return Scan(files, schema, written, filter).to_arrow()
+    return Scan(sources_of(files), schema, [PlannedFile(one) for one in written], filter).to_arrow()
 
 
 def by_spark(session, files, schema, written, filter=None):

@@ -93,6 +93,7 @@ def unsettled():
         assert check(store.store) == []
 
 
+@pytest.mark.usefixtures("in_files")
 @pytest.mark.parametrize("fault", Fault)
 def test_an_append_whose_outcome_is_unknown_keeps_its_files(unsettled, open_lake, files, fault):
     """The commit may have taken effect, and then they are the table's; the event id tells later."""
@@ -107,6 +108,7 @@ def test_an_append_whose_outcome_is_unknown_keeps_its_files(unsettled, open_lake
     assert len(table.snapshots()) == 3
 
 
+@pytest.mark.usefixtures("in_files")
 @pytest.mark.parametrize("fault", Fault)
 def test_an_unknown_outcome_names_the_event_id_that_settles_it(unsettled, open_lake, files, fault):
     table = grown(open_lake(unsettled)).main.table("sales.orders")
@@ -153,6 +155,7 @@ def test_a_commit_that_took_effect_never_loses_its_files_to_a_later_error(open_l
         assert table.scan().to_arrow()["id"].to_pylist() == [1, 2]
 
 
+@pytest.mark.usefixtures("in_files")
 @pytest.mark.parametrize("fault", Fault)
 def test_a_transaction_whose_outcome_is_unknown_keeps_its_files(unsettled, open_lake, files, fault):
     main = grown(open_lake(unsettled)).main

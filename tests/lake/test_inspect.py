@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 
 from lakebed import Expired, Field, Forbidden, Invalid, NotFound, Schema
 from lakebed.arrow import arrow_schema
-from lakebed.catalog import documents, snapshots
+from lakebed.catalog import documents
 from lakebed.catalog.commits import Request
 from lakebed.catalog.deltas import Delta
+from lakebed.catalog.file_changes import change_files
+from lakebed.catalog.planning import files_to_read
 from lakebed.catalog.system_tables import SYSTEM_TABLES
 from lakebed.catalog.tables import table_state
 from lakebed.table.schema_json import schema_from_json
+
+pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
 
 PAGE = Path(__file__).parents[2] / "docs/inspect.md"
 
@@ -80,9 +84,9 @@ def remove(table, path):
 
     def do(work):
         state = table_state(work, table.id)
-        [gone] = [one for one in snapshots.live_files(work, state) if path.endswith(one.path)]
+        [gone] = [one for one in files_to_read(work, state) if path.endswith(one.path)]
         delta = Delta(table.id, state.partition, state.location, state.schema, "delete", removed=(gone,))
-        snapshots.change_files(work, state, delta)
+        change_files(work, state, delta)
 
     return table._scope.change(do, Request("delete"))
 
@@ -95,6 +99,7 @@ def busy(main):
     orders.append(pyarrow.table({"id": [1, 2], "region": ["eu", None]}))
     orders.append(pyarrow.table({"id": [3], "region": ["eu"]}))
     remove(orders, orders.scan().files()[0])
+    orders.checkpoint()
     with orders.evolve() as change:
         change.add_column("price", "double")
     main.create_view("sales.cheap", {"spark": "SELECT 1", "trino": "SELECT 2"}, schema={"a": "int"})
@@ -508,9 +513,9 @@ def test_a_condition_on_the_name_spares_the_other_tables(main, orders):
     """Damage elsewhere is not met, since nothing of it is read."""
     broken = main.create_table("broken", {f"column_{number:04}": "string" for number in range(1000)})
     broken.append(pyarrow.table({f"column_{number:04}": ["x" * 40] for number in range(1000)}))
-    [manifest] = Path(broken.location).glob("metadata/*.manifest")
+    [manifest] = Path(broken.location).glob("metadata/*.entries")
     manifest.unlink()
-    with pytest.raises(Exception, match="a manifest is not there"):
+    with pytest.raises(Exception, match="an entry can't be read"):
         main.inspect("__files")
     for where in ("table_name = 'sales.orders'", "namespace > ''", "table_name IN ('a', 'sales.orders')"):
         assert len(rows(main, "__files", where=where)) == 1

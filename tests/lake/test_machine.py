@@ -242,9 +242,12 @@ class HandlesMachine(RuleBasedStateMachine):
         main, model = self.lines["main"], self.models["main"]
         for name, ids in ((("a",), None), (("a", "B"), None), (("a", "c"), [1]), (("a", "B", "t"), [2, 3])):
             made = main.create_namespace(name) if ids is None else main.create_table(name, {"id": "long"})
+            model.create(name, ids)
+            if name[-1] == "t":  # its rows are in files, those of all other tables inline
+                made.set_properties({"write.inline-bytes": "0"})
+                model.put(name, True, "write.inline-bytes", "0")
             if ids is not None:
                 made.append(numbers(ids))
-            model.create(name, ids)
         self.remember("main")
 
     def newest(self):

@@ -7,7 +7,7 @@ import pytest
 
 import lakebed
 from lakebed import Catalog, Conflict, Forbidden, Invalid, NotFound
-from lakebed.catalog.snapshots import live_files_unread
+from lakebed.catalog.table_files import live_files
 from lakebed.catalog.tables import table_state
 
 
@@ -64,7 +64,7 @@ def test_what_came_over_can_be_written_on(grown):
 def files(line: Catalog, name: str):
     table = line.table(name)
     work = table._scope.read()
-    return live_files_unread(work, table_state(work, table.id))
+    return list(live_files(work, table_state(work, table.id)).values())
 
 
 def test_files_keep_their_row_ids_when_they_come_over(grown):

@@ -9,9 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed import Conflict, Field, Invalid, Schema, event_id
-from lakebed.catalog.snapshots import live_files_unread
+from lakebed.catalog.table_files import live_files
 from lakebed.catalog.tables import spec_of, table_state
 from lakebed.table.partition_values import partition_texts
+
+pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
 
 SCHEMA = Schema(
     [
@@ -51,7 +53,7 @@ def partitions(table):
     state = table_state(work, table.id)
     return [
         (one.spec_id, partition_texts(one, spec_of(work, table.id, one.spec_id), state.schema), one.num_rows)
-        for one in live_files_unread(work, state)
+        for one in live_files(work, state).values()
     ]
 
 

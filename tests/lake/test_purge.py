@@ -20,6 +20,8 @@ from lakebed.records.layout import PREFIX, Space, id_element, prefix_range
 from lakebed.store import MemoryStore, SQLiteStore
 from lakebed.testing.faults import Fault, FaultyStore, WrappedStore, WrappedTransaction
 
+pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
+
 NOT_THE_LOG = [Space.CURRENT, Space.HISTORY, Space.ALLOCATOR, Space.BODY]
 
 

@@ -8,6 +8,8 @@ import pytest
 import lakebed
 from lakebed import Corrupt, Field, Invalid, NotFound, Schema, TooLarge
 
+pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
+
 
 def numbers(*ids):
     return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})
@@ -30,6 +32,7 @@ BAD_SCHEMAS = {
     "unknown type": {"id": "varchar(3"},
     "a name twice": [Field("id", "long"), Field("ID", "string")],
     "no name": {"": "long"},
+    "a reserved name": {"id": "long", "_Row_Id": "long"},
     "names alone": ["id", "name"],
     "rows": numbers(1),
     "a batch": numbers(1).to_batches()[0],

@@ -10,6 +10,8 @@ import pytest
 import lakebed
 from lakebed import AlreadyExists, Field, Invalid, NotFound, Schema
 
+pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
+
 
 def numbers(*ids):
     return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})

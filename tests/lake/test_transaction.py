@@ -5,6 +5,8 @@ import pytest
 
 from lakebed import AlreadyExists, Conflict, Invalid, NotFound, event_id
 
+pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
+
 
 def numbers(*ids):
     return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})

@@ -1,0 +1,230 @@
+"""Evolutions beside what others do at the same time: KV-8, lost answers, event ids, appends that are under way."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pyarrow
+import pytest
+
+from lakebed import Conflict, Invalid, Lake, event_id
+from lakebed.files import LocalFiles
+from lakebed.records.check import check
+from lakebed.store import MemoryStore
+from lakebed.testing.faults import Fault, FaultyStore
+from lakebed.testing.orders import create_orders, rows
+
+pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
+
+
+@pytest.fixture
+def orders(main):
+    return create_orders(main)
+
+
+def test_a_transaction_that_saw_another_schema_is_a_conflict(main, orders):
+    with pytest.raises(Conflict), main.transaction("t") as tx:
+        with tx.table("orders").evolve() as change:
+            change.add_column("a", "int")
+        with orders.evolve() as other:
+            other.add_column("b", "int")
+    assert orders.schema.names[-1] == "b"
+
+
+def test_two_who_add_different_columns_at_once_both_succeed(orders):
+    """KV-8: the second is made on top of the first."""
+    with orders.evolve() as change:
+        change.add_column("a", "int")
+        with orders.evolve() as other:
+            other.add_column("b", "int")
+            other.rename_column("price", "cost")
+    assert orders.schema.names == ("id", "cost", "address", "tags", "b", "a")
+    assert [orders.schema.field(one).physical_name for one in ("a", "b", "cost")] == ["a", "b", "price"]
+    assert change.committed.version > other.committed.version
+    assert len({one.id for one in orders.schema.fields}) == 6
+
+
+def test_two_who_add_one_name_are_told(orders):
+    with pytest.raises(Invalid, match="a: a column of this name is there"), orders.evolve() as change:
+        change.add_column("a", "int")
+        with orders.evolve() as other:
+            other.add_column("A", "string")
+    assert orders.schema.names[-1] == "A"
+
+
+LOST = {
+    "comment": (lambda one: one.set_comment("price", "mine"), lambda other: other.set_comment("price", "theirs")),
+    "default": (lambda one: one.set_default("price", 1), lambda other: other.set_default("price", 2)),
+    "renamed": (lambda one: one.rename_column("price", "cost"), lambda other: other.rename_column("price", "amount")),
+    "renamed and dropped": (
+        lambda one: one.rename_column("price", "cost"),
+        lambda other: other.drop_column("price"),
+    ),
+    "another of this name": (
+        lambda one: one.drop_column("price"),
+        lambda other: (other.rename_column("price", "cost"), other.add_column("price", "string")),
+    ),
+    "dropped with what is new inside": (
+        lambda one: one.drop_column("address"),
+        lambda other: other.add_column("address.street", "string"),
+    ),
+    "inside what was renamed": (
+        lambda one: one.add_column("address.street", "string"),
+        lambda other: (other.rename_column("address", "home"), other.add_column("address", "struct<a: int>")),
+    ),
+    "spec": (lambda one: one.partition_by(["id"]), lambda other: other.partition_by(["price"])),
+    "order": (lambda one: one.sort_by(["id"]), lambda other: other.sort_by(["price"])),
+    "key": (lambda one: one.primary_key(["id"]), lambda other: other.primary_key(["tenant"])),
+}
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_what_somebody_else_did_to_the_same_thing_is_never_undone_unseen(orders, case):
+    """KV-8: no silent lost update; the conflict says who."""
+    with orders.evolve() as change:
+        change.add_column("tenant", "int", required=True, default=0)
+    mine, theirs = LOST[case]
+    with pytest.raises(Conflict) as caught, orders.evolve() as change:
+        mine(change)
+        with orders.evolve(author="bob", message="was here") as other:
+            theirs(other)
+        seen = (orders.schema, orders.spec, orders.sort_order)
+    assert (orders.schema, orders.spec, orders.sort_order) == seen
+    assert orders.history()[0] == other.committed
+    assert "bob" in str(caught.value)
+    assert [one.commit.id for one in caught.value.conflicts] == [other.committed.id]
+
+
+def test_an_evolution_does_not_mind_what_is_appended_meanwhile(orders):
+    with orders.evolve() as change:
+        change.add_column("a", "int", default=1)
+        orders.append(pyarrow.table({"id": [3]}))
+    assert [one["a"] for one in rows(orders)] == [1, 1, 1]
+
+
+def test_many_threads_add_columns_and_none_is_lost(orders):
+    def add(name):
+        with orders.evolve() as change:
+            change.add_column(name, "int")
+
+    names = [f"c{place}" for place in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, names))
+    assert sorted(orders.schema.names[4:]) == sorted(names)
+    new = orders.schema.fields[4:]
+    assert len({one.id for one in new}) == len({one.physical_name for one in new}) == 12
+
+
+def test_the_same_evolution_again_is_one_commit(main, orders):
+    """Law 4, though its columns are there already, and even if they are gone again."""
+
+    def grow(**asked):
+        with orders.evolve(event_id=event_id("grow"), **asked) as change:
+            change.add_column("note", "string", default="-")
+            change.rename_column("price", "cost")
+        return change.committed
+
+    first = grow(message="once")
+    assert grow() == first
+    with orders.evolve() as change:
+        change.drop_column("note")
+    assert grow() == first
+    assert orders.schema.names == ("id", "cost", "address", "tags")
+    assert [one.id for one in orders.history()].count(first.id) == 1
+
+
+def test_an_event_id_stands_for_all_steps(main, orders, unchanged):
+    once = event_id("grow")
+    with orders.evolve(event_id=once) as change:
+        change.add_column("note", "string", default="-")
+    for default, type in (("+", "string"), (None, "string"), ("-", "binary")):
+        with unchanged(), pytest.raises(Invalid), orders.evolve(event_id=once) as change:
+            change.add_column("note", type, default=default)
+    with unchanged(), pytest.raises(Invalid, match="another change"), orders.evolve(event_id=once):
+        pass
+    with unchanged(), pytest.raises(Invalid, match="another change"):
+        orders.append(pyarrow.table({"id": [3]}), event_id=once)
+    dev = main.create_branch("dev").table("orders")
+    with pytest.raises(Invalid), dev.evolve(event_id=once) as change:
+        change.add_column("note", "string", default="-")
+
+
+@pytest.mark.parametrize("fault", Fault)
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
+def test_lost_answers_make_one_evolution(open_lake, fault, count):
+    """P7. The writes are those of the allocators, and the commit."""
+    with FaultyStore(MemoryStore()) as store:
+        table = open_lake(store).catalog().create_table("t", {"id": "long"})
+        store.arm(*[fault] * count)
+        with table.evolve() as change:
+            change.add_column("a", "int")
+            change.partition_by(["id"])
+        assert store.armed == ()
+        assert table.schema.names == ("id", "a")
+        assert table.history()[0] == change.committed
+        assert len(table.history()) == 2
+        assert check(store.store) == []
+
+
+class MeddledFiles(LocalFiles):
+    """Files of which one, once it is written, lets something else happen first."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.next = []
+
+    @contextmanager
+    def create(self, path):
+        with super().create(path) as file:
+            yield file
+        if self.next:
+            self.next.pop()()
+
+
+@pytest.fixture
+def meddle(lake, folder):
+    """Tables of the lake, and somebody who evolves one just when an append to it has written its first file."""
+    files = MeddledFiles(folder)
+    slow = Lake(replace(lake._home, files=files)).catalog()
+
+    def meddle(table, step):
+        def evolve():
+            with table.evolve() as change:
+                step(change)
+
+        files.next.append(evolve)
+        return slow.table(table.name)
+
+    return meddle
+
+
+def test_rows_in_memory_are_written_again_when_the_table_changes_meanwhile(orders, folder, meddle):
+    before = set(folder.rglob("*.parquet"))
+    given = pyarrow.table({"id": [3], "price": pyarrow.array([5], pyarrow.int32())})
+    meddle(orders, lambda change: change.rename_column("address", "home")).append(given)
+    assert [one["id"] for one in rows(orders)] == [1, 2, 3]
+    assert orders.snapshots()[0].schema_id == orders.schema.id == 2
+    assert len(set(folder.rglob("*.parquet")) - before) == 1
+    meddle(orders, lambda change: change.partition_by(["id"])).append(given.to_pandas())
+    assert orders.snapshots()[0].spec_id == orders.spec.id == 1
+    assert [one["id"] for one in rows(orders)] == [1, 2, 3, 3]
+    assert len(set(folder.rglob("*.parquet")) - before) == 2
+
+
+def test_rows_that_no_longer_fit_are_refused_when_they_are_written_again(orders, folder, meddle):
+    before = set(folder.rglob("*"))
+    with pytest.raises(Invalid, match="price"):
+        meddle(orders, lambda change: change.drop_column("price")).append(
+            pyarrow.table({"id": [3], "price": pyarrow.array([5], pyarrow.int32())})
+        )
+    assert set(folder.rglob("*")) == before
+    assert [one["id"] for one in rows(orders)] == [1, 2]
+
+
+def test_rows_that_can_be_read_once_are_a_conflict_and_leave_no_file(orders, folder, meddle):
+    before = set(folder.rglob("*"))
+    reader = pyarrow.table({"id": [3]}).to_reader()
+    with pytest.raises(Conflict, match="changed while its files were written"):
+        meddle(orders, lambda change: change.add_column("a", "int")).append(reader)
+    assert set(folder.rglob("*")) == before
+    assert [one["id"] for one in rows(orders)] == [1, 2]

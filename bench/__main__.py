@@ -2,28 +2,33 @@
 
 import argparse
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from bench import (
     ancestors,
-    append,
-    append_growth,
+    border,
     branch,
     catalog,
     catalog_processes,
     commit,
+    commits,
     create,
     depth,
     growth,
     listing,
     merge,
+    metadata,
+    opening,
+    plan,
+    point,
     processes,
     spark_append,
     spark_scan,
     table,
     undrop,
 )
-from bench.figure import Figure, Measured
+from bench.figure import Figure, Measured, Row
 from bench.machine import calm_sync_seconds, machine, sync_seconds
 
 ROOT = Path(__file__).parent.parent
@@ -36,8 +41,12 @@ FIGURES = (
     listing.FIGURE,
     ancestors.FIGURE,
     *processes.FIGURES,
-    append.FIGURE,
-    append_growth.FIGURE,
+    commits.FIGURE,
+    plan.FIGURE,
+    point.FIGURE,
+    metadata.FIGURE,
+    opening.FIGURE,
+    border.FIGURE,
     catalog.FIGURE,
     branch.FIGURE,
     depth.FIGURE,
@@ -53,23 +62,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("figures", nargs="*", metavar="figure", help=", ".join(figure.name for figure in FIGURES))
     parser.add_argument("--write", action="store_true", help="put all figures into docs/performance.md")
+    parser.add_argument("--quick", action="store_true", help="small sizes, where a figure has them: only to see it run")
     asked = parser.parse_args()
     unknown = set(asked.figures) - {figure.name for figure in FIGURES}
     if unknown:
         parser.error(f"no such figure: {', '.join(sorted(unknown))}")
-    if asked.write and asked.figures:
-        parser.error("the page holds one whole run: --write takes no names")
+    if asked.write and (asked.figures or asked.quick):
+        parser.error("the page holds one whole run: --write takes no names and no --quick")
     where = machine()
     print(where, end="\n\n")
-    measured = [_measured(figure) for figure in FIGURES if not asked.figures or figure.name in asked.figures]
+    chosen = [one for one in FIGURES if not asked.figures or one.name in asked.figures]
+    measured = [_measured(one, one.quick if asked.quick and one.quick else one.measure) for one in chosen]
     if asked.write:
         table.write(PAGE, table.markdown(measured, where))
 
 
-def _measured(figure: Figure) -> Measured:
+def _measured(figure: Figure, measure: Callable[[Path], list[Row]]) -> Measured:
     with tempfile.TemporaryDirectory(prefix="bench-", dir=_place()) as data:
         before = calm_sync_seconds(Path(data))
-        rows = figure.measure(Path(data))
+        rows = measure(Path(data))
         measured = Measured(figure, rows, (before, sync_seconds(Path(data))))
     print(table.text(measured), flush=True)
     return measured

@@ -21,11 +21,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A question, by the name that the command line takes. `measure` gets an empty folder of its own."""
+    """A question, by the name that the command line takes. `measure` gets an empty folder of its own.
+
+    `quick` is the same with sizes that only show that it runs; None where that is not needed.
+    """
 
     name: str
     title: str
     measure: Callable[[Path], list[Row]]
+    quick: Callable[[Path], list[Row]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """One row of eight columns, and appends of it through Lakebed's own surface."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -10,6 +10,9 @@ import lakebed
 from bench.timing import seconds
 
 WARM_UP = 400  # commits: past the first wrap of the WAL
+
+FILES_ONLY = {"write.inline-bytes": "0"}
+"""Properties of a table that keeps no rows inline: each append writes a Parquet file."""
 
 ROW = pyarrow.table(
     {
@@ -35,8 +38,8 @@ def open_warm(folder: Path) -> lakebed.Lake:
     return lake
 
 
-def new_table(lake: lakebed.Lake, name: str) -> lakebed.Table:
-    return lake.catalog().create_table(f"sales.{name}", ROW.schema)
+def new_table(lake: lakebed.Lake, name: str, properties: Mapping[str, str] | None = None) -> lakebed.Table:
+    return lake.catalog().create_table(f"sales.{name}", ROW.schema, properties=properties)
 
 
 def append_to(table: lakebed.Table) -> Callable[[], float]:

@@ -1,0 +1,56 @@
+"""Files of ours as PyIceberg keeps them: the same statistics, in one manifest."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.table import Table
+from pyiceberg.typedef import Record
+
+from lakebed.table.manifest_pb2 import DataFileRef
+
+NAME = "sales.orders"
+
+
+def create(folder: Path, schema: pyarrow.Schema, files: Iterable[DataFileRef], root: Path) -> Table:
+    """One append of entries as they are, which is all that PyIceberg's `add_files` would make of the files.
+
+    Their paths are below `root`. Both sides number a schema's columns from 1 on, so the ids are the same.
+    """
+    folder.mkdir()
+    catalog = open_catalog(folder)
+    catalog.create_namespace(NAME.partition(".")[0])
+    table = catalog.create_table(NAME, schema)
+    with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
+        for file in files:
+            append.append_data_file(_entry(file, root))
+    return catalog.load_table(NAME)
+
+
+def open_catalog(folder: Path) -> SqlCatalog:
+    return SqlCatalog("bench", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
+
+
+def _entry(file: DataFileRef, root: Path) -> DataFile:
+    known = {one.field_id: one for one in file.statistics}
+    return DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=f"{root.as_uri()}/{file.path}",
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=file.num_rows,
+        file_size_in_bytes=file.file_size,
+        column_sizes={id: one.size for id, one in known.items()},
+        value_counts={id: one.value_count for id, one in known.items()},
+        null_value_counts={id: one.null_count for id, one in known.items()},
+        nan_value_counts={},
+        lower_bounds={id: one.lower for id, one in known.items()},
+        upper_bounds={id: one.upper for id, one in known.items()},
+        key_metadata=None,
+        split_offsets=[4],
+        equality_ids=None,
+        sort_order_id=None,
+        spec_id=0,
+    )

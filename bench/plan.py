@@ -1,0 +1,90 @@
+"""Planning a scan of a table with many files: which of them may have rows that are asked for."""
+
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import lakebed
+from bench import child, fabricated, iceberg_files
+from bench.figure import Figure, Row, duration, ratio, shown
+from bench.timing import Pairs, in_turn, seconds
+
+FILES, MANY = 2_000, 1_000_000
+ROUNDS, EACH = 5, 7
+PROCESSES = 3
+PEER = f"pyiceberg {version('pyiceberg')}"
+
+
+def measure(folder: Path, files: int = FILES, many: int = MANY) -> list[Row]:
+    return [*_few(folder, files), *_many(folder / "many", many)]
+
+
+def _few(folder: Path, files: int) -> list[Row]:
+    """Against PyIceberg; the files came in one commit, and are in no checkpoint."""
+    fabricated.create(folder / "few", files)
+    theirs = iceberg_files.create(folder / "iceberg", fabricated.SCHEMA, map(fabricated.entry, range(files)), folder)
+    lake = lakebed.connect(folder / "few")
+    ours = lake.catalog().table(fabricated.NAME)
+    rows = []
+    for where, what, goal in ((fabricated.ID, "one is left", 0.005), (None, "no filter", 0.005)):
+        pairs = _against(ours, theirs, where)
+        rows += [
+            duration(f"plan {files:,} files, {what}, warm", pairs.theirs(), "the median of rounds", at_most=goal),
+            ratio(f"plan {files:,} files, {what}, {PEER} / Lakebed", pairs),
+        ]
+    lake.close()
+    return [*rows, _cold_pair(folder, files)]
+
+
+def _against(ours: lakebed.Table, theirs: Any, where: str | None) -> Pairs:
+    chosen = {} if where is None else {"row_filter": where}
+    _check_same(len(ours.scan(where)._plan.files), len(list(theirs.scan(**chosen).plan_files())))
+    return in_turn(
+        _timed(lambda: list(theirs.scan(**chosen).plan_files())),
+        _timed(lambda: ours.scan(where)),
+        rounds=ROUNDS,
+        each=EACH,
+    )
+
+
+def _cold_pair(folder: Path, files: int) -> Row:
+    """Each in new processes, the table's opening included and the loading of Python's modules not."""
+    pairs = in_turn(
+        lambda: child.run("bench.open_iceberg", folder / "iceberg", fabricated.ID)["cold"],
+        lambda: child.run("bench.open_plan", folder / "few", fabricated.ID)["cold"],
+        rounds=PROCESSES,
+        each=1,
+    )
+    return ratio(f"open and plan {files:,} files in a new process, {PEER} / Lakebed", pairs)
+
+
+def _many(folder: Path, files: int) -> list[Row]:
+    """Filters of two kinds: one that whole parts of the checkpoint are left out by, one for which each is looked at."""
+    fabricated.create_checkpointed(folder, files)
+    rows = []
+    for where, what in ((fabricated.ID, "by a clustered column"), (fabricated.CUSTOMER, "by a scattered column")):
+        found = [child.run("bench.open_plan", folder, where) for _ in range(PROCESSES)]
+        cold, warm, memory = (median(one[name] for one in found) for name in ("cold", "warm", "memory"))
+        left = f"{found[0]['files']:,} left"
+        name = f"plan {files:,} files {what}"
+        opened = median(one["opened"] for one in found)
+        rows += [
+            duration(f"{name}, warm", warm, left, at_most=0.1),
+            duration(f"{name}, new process", cold, f"{left}; opening the table {shown(opened)}", at_most=1.0),
+            Row(f"{name}, memory", f"{memory / 1e6:,.0f} MB", "what the process has more afterwards"),
+        ]
+    return rows
+
+
+def _check_same(ours: int, theirs: int) -> None:
+    assert ours == theirs, f"{ours} files are left of ours, {theirs} of theirs"
+
+
+def _timed(work: Callable[[], object]) -> Callable[[], float]:
+    return lambda: seconds(work)
+
+
+FIGURE = Figure("plan", "Planning a scan of many files", measure, quick=partial(measure, files=800, many=20_000))

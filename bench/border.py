@@ -1,4 +1,4 @@
-"""Where inline rows stop to pay: an append, and a scan after some of them, inline against Parquet, by size."""
+"""Where it stops to pay that rows and manifests are inline: against Parquet, and against files of entries, by size."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,6 +8,7 @@ import numpy
 import pyarrow
 
 import lakebed
+from bench import manifest_border
 from bench.figure import Figure, Row, ratio
 from bench.machine import is_calm
 from bench.timing import Pairs, in_turn, seconds
@@ -19,7 +20,14 @@ ROW_BYTES = 100
 COMMENT_BYTES = 70
 
 
-def measure(folder: Path, sizes: Sequence[int] = SIZES, each: int = EACH) -> list[Row]:
+def measure(
+    folder: Path, sizes: Sequence[int] = SIZES, manifests: Sequence[int] = manifest_border.SIZES, each: int = EACH
+) -> list[Row]:
+    """An append, and a scan after some of them, and then the same of manifests: a commit, and a read."""
+    return _of_rows(folder, sizes, each) + manifest_border.measure(folder, manifests, each)
+
+
+def _of_rows(folder: Path, sizes: Sequence[int], each: int) -> list[Row]:
     lake = lakebed.connect(folder / "lake")
     lake.catalog().create_namespace("sales")
     rows = [row for size in sizes for row in _compared(folder, lake, size, each)]
@@ -76,7 +84,7 @@ def _rows(count: int) -> pyarrow.Table:
 
 FIGURE = Figure(
     "border",
-    "Inline rows against Parquet, by size",
+    "Inline against files, by size: rows and manifests",
     measure,
-    quick=partial(measure, sizes=(1_000, 64_000), each=2),
+    quick=partial(measure, sizes=(1_000, 64_000), manifests=(64_000,), each=2),
 )

@@ -44,7 +44,7 @@ def _against(ours: lakebed.Table, theirs: Any, where: str | None) -> Pairs:
     _check_same(len(ours.scan(where)._plan.files), len(list(theirs.scan(**chosen).plan_files())))
     return in_turn(
         _timed(lambda: list(theirs.scan(**chosen).plan_files())),
-        _timed(lambda: ours.scan(where)),
+        _timed(lambda: list(ours.scan(where)._plan.files)),
         rounds=ROUNDS,
         each=EACH,
     )

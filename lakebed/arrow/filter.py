@@ -8,7 +8,6 @@ import pyarrow.compute as compute
 
 from lakebed.arrow.types import UUID_BYTES, kernel_type
 from lakebed.table.filter import (
-    ALWAYS,
     And,
     Comparison,
     Filter,
@@ -24,8 +23,6 @@ from lakebed.table.filter import (
     Operator,
     Or,
     Value,
-    all_of,
-    any_of,
 )
 from lakebed.table.like_pattern import Pattern, Wildcard
 from lakebed.table.types import DOUBLE, FLOAT, UUID, Field
@@ -46,7 +43,8 @@ _COMPARED: dict[Operator, _Join] = {
 def to_arrow(filter: Filter, name_of: NameOf) -> compute.Expression:
     """The expression that is true of the rows that the filter keeps, for rows in memory.
 
-    A scanner of Parquet would test it against statistics that leave NaN out, and lose rows: see `to_arrow_scan`.
+    A scanner of Parquet must not have it. Equal bounds make Arrow take a column for that one value, so that `is_nan(x)`
+    is false of [1.0, NaN] (pyarrow 26; a kin of apache/arrow#34162): row groups are skipped by `table.blocks` instead.
     """
     match filter:
         case And(parts):
@@ -55,28 +53,6 @@ def to_arrow(filter: Filter, name_of: NameOf) -> compute.Expression:
             return _joined(operator.or_, [to_arrow(part, name_of) for part in parts], empty=False)
         case _:
             return _leaf(filter, compute.field(*map(name_of, filter.way)))
-
-
-def to_arrow_scan(filter: Filter, name_of: NameOf) -> compute.Expression:
-    """An expression that a scanner of Parquet may skip row groups by: filter what it gives by `to_arrow` again.
-
-    Equal bounds make Arrow take a column for that one value, so that `is_nan(x)` is false of [1.0, NaN] (pyarrow 26; a
-    kin of apache/arrow#34162). Here whatever may be NaN is kept. So is every UUID, whose bounds
-    a scanner can't compare.
-    """
-    return to_arrow(_provable(filter), name_of)
-
-
-def _provable(filter: Filter) -> Filter:
-    match filter:
-        case And(parts):
-            return all_of([_provable(part) for part in parts])
-        case Or(parts):
-            return any_of([_provable(part) for part in parts])
-        case IsNan() | NotNan():
-            return ALWAYS
-        case _:
-            return ALWAYS if filter.field.type == UUID else filter
 
 
 def _joined(join: _Join, parts: list[compute.Expression], empty: bool) -> compute.Expression:

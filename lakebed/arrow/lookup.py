@@ -72,7 +72,7 @@ class _Found:
 
 def _read(work: Work, state: TableState, planned: PlannedFile, filter: Filter) -> Iterator[_Found]:
     """The rows of a file that pass, the last one first."""
-    names, whole = state.schema.names, Plan((planned,), 1, 1)
+    names, whole = state.schema.names, Plan((planned,), 1)
     own = {folded_column(one) for one in names}
     lineage = [one for one in (LAST_UPDATED.name, ROW_ID.name) if one not in own]
     scan = Scan(sources(work, state.id), state.schema, [planned], filter, [*names, *lineage], plan=whole)

@@ -10,18 +10,20 @@ import pyarrow
 
 from lakebed.arrow.read import read, read_inline
 from lakebed.arrow.types import arrow_schema
+from lakebed.catalog.every_file import EveryFile
 from lakebed.catalog.sources import Sources
 from lakebed.catalog.vectors import live_rows
 from lakebed.errors import Invalid
 from lakebed.table.blocks import block_matches
-from lakebed.table.column_names import folded_column
 from lakebed.table.filter import Filter, fields_of
 from lakebed.table.inline import inline_id, is_inline
-from lakebed.table.metadata_columns import METADATA_COLUMNS, METADATA_IDS
+from lakebed.table.metadata_columns import METADATA_IDS
 from lakebed.table.plan import Cut, Plan, PlannedFile
 from lakebed.table.plan_text import plan_text
 from lakebed.table.pruning import may_match
 from lakebed.table.schema import Schema
+from lakebed.table.selection import selected
+from lakebed.table.splits import TARGET_BYTES, Split, splits
 
 if TYPE_CHECKING:
     import pandas
@@ -48,7 +50,7 @@ class Scan:
         limit: int | None = None,
         plan: Plan | None = None,
     ) -> None:
-        self.schema = schema if columns is None else _selected(schema, columns)
+        self.schema = schema if columns is None else selected(schema, columns)
         self._sources = sources
         self._filter = filter
         self._limit = _checked_limit(limit)
@@ -67,7 +69,16 @@ class Scan:
         return self.to_arrow().to_pandas()
 
     def count(self) -> int:
-        """How many rows there are; a file is opened only if its rows have to be tested."""
+        """How many rows there are; a file is opened only if its rows have to be tested.
+
+        Without a filter the files of a checkpoint are counted by their columns: a million of them take 6 to 30 ms.
+        """
+        files = self._plan.files
+        rows = files.live_rows() if isinstance(files, EveryFile) and self._filter is None else self._counted()
+        return rows if self._limit is None else min(rows, self._limit)
+
+    def _counted(self) -> int:
+        """How many rows there are, or as many as the limit asks for and maybe more."""
         known = [(planned, self._known_rows(planned)) for planned in self._opened()]
         rows = sum(count or 0 for _, count in known)
         tested = [planned for planned, count in known if count is None]
@@ -75,7 +86,7 @@ class Scan:
             if self._limit is not None and rows >= self._limit:
                 break
             rows += batch.num_rows
-        return rows if self._limit is None else min(rows, self._limit)
+        return rows
 
     def files(self) -> list[str]:
         """The files that a read opens, as other engines open them; with a filter and a limit, at most these.
@@ -86,6 +97,19 @@ class Scan:
         _check_plain(sum(map(is_inline, opened)), "inline rows, which are in no file")
         _check_plain(sum(one.HasField("dv_path") for one in opened), "files with rows that are deleted")
         return [self._sources.files.location(one.path) for one in opened]
+
+    def splits(self, target_bytes: int = TARGET_BYTES) -> list[Split]:
+        """The scan as tasks of about so many bytes of files: the same for the same snapshot and filter, wherever it is
+        asked. `of` reads one. `Invalid` with a limit, which is of all rows together.
+        """
+        if self._limit is not None:
+            raise Invalid("a scan with a limit has no splits", found=f"limit {self._limit}")
+        return splits(self._plan.files, target_bytes)
+
+    def of(self, split: Split) -> "Scan":
+        """The rows of one of its splits. Those of all, one after the other, are the scan's, in its order."""
+        plan = Plan(split.files, len(split.files), filter=self._filter)
+        return Scan(self._sources, self.schema, split.files, self._filter, limit=self._limit, plan=plan)
 
     def explain(self) -> str:
         """How the files were chosen: what each step left out, and why not more."""
@@ -108,12 +132,14 @@ class Scan:
     def _opened(self) -> Iterator[PlannedFile]:
         """The files that have to be looked at until the limit is surely reached."""
         left = self._limit
+        if left == 0:
+            return
         for planned in self._plan.files:
-            if left is not None and left <= 0:
-                return
             yield planned
             if left is not None:
                 left -= self._known_rows(planned) or 0
+                if left <= 0:
+                    return
 
     def _known_rows(self, planned: PlannedFile) -> int | None:
         """How many rows a file gives, None if only reading it tells."""
@@ -154,8 +180,8 @@ def _pruned(files: Sequence[PlannedFile], filter: Filter | None) -> Plan:
     else:
         kept = tuple(_in_blocks(one, filter) for one in files if may_match(filter, one.file))
     blocks = sum(max(1, len(one.file.blocks)) for one in files)
-    left = sum(max(1, len(one.file.blocks)) if one.blocks is None else len(one.blocks) for one in kept)
-    return Plan(kept, len(files), blocks, {"statistics": Cut(len(files) - len(kept), blocks - left)})
+    left = sum(one.num_blocks for one in kept)
+    return Plan(kept, len(files), {"statistics": Cut(len(files) - len(kept), blocks - left)})
 
 
 def _in_blocks(planned: PlannedFile, filter: Filter) -> PlannedFile:
@@ -188,16 +214,6 @@ def _fetched(sources: Sources, files: Sequence[PlannedFile]) -> Iterator[tuple[S
 def _kind(planned: PlannedFile) -> tuple[bool, Filter | None]:
     """What files have in common that are read together: they are inline, and tested alike."""
     return is_inline(planned.file) and planned.blocks is None, planned.residual
-
-
-def _selected(schema: Schema, columns: Iterable[str]) -> Schema:
-    """The schema's columns of these names, or those that every table has; its own are found first."""
-    if isinstance(columns, str) or not isinstance(columns, Iterable):
-        return schema.select(columns)  # which says what is wrong
-    names = list(columns)
-    own = {folded_column(one) for one in schema.names}
-    added = [one for one in METADATA_COLUMNS if one.name not in own and one.name in names]
-    return Schema([*schema.fields, *added], schema.id).select(names)
 
 
 def _checked_limit(limit: int | None) -> int | None:

@@ -1,7 +1,8 @@
 """Planning a read: which of a table's files, and of their row groups, may have rows that are asked for.
 
 Step by step, each on what the last one left: the ranges of a checkpoint's parts, partitions, zone maps, row groups,
-bloom filters. Files of a checkpoint are looked at column by column, and become objects only if they are left.
+bloom filters. Files of a checkpoint are looked at column by column, and become objects only if they are left; without
+a filter, when they are asked for.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +13,7 @@ import pyarrow.compute
 
 from lakebed.catalog.checkpoints import load_part
 from lakebed.catalog.data_reads import rows_read
+from lakebed.catalog.every_file import EveryFile
 from lakebed.catalog.home import Home
 from lakebed.catalog.table_files import TableFiles, table_files
 from lakebed.catalog.tables import TableState, spec_of
@@ -47,15 +49,13 @@ def plan(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
 
 def plan_unread(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
     """The same, without making it part of what the work has read."""
-    pending = work.deltas.get(state.id)
-    gone = set[str]() if pending is None else {one.path for one in (*pending.removed, *pending.changed)}
-    committed = table_files(work, state)
-    planner = _Planner(work, state, filter, committed.count() + (0 if pending is None else pending.more_files))
-    kept = [one for one in planner.committed(committed) if one.file.path not in gone]
+    every = EveryFile(work.home, table_files(work, state), work.deltas.get(state.id))
+    if filter is None:
+        return Plan(every, len(every))
+    planner = _Planner(work, state, filter, len(every))
+    kept = [one for one in planner.committed(every.committed) if one.file.path not in every.altered]
     kept.sort(key=lambda one: (one.file.first_row_id, one.file.path))
-    if pending is not None:
-        own = (LiveFile(one, 0, state.schema.id) for one in (*pending.changed, *pending.added))
-        kept += planner.one_by_one(own)
+    kept += planner.one_by_one(LiveFile(one, 0, state.schema.id) for one in every.own)
     return planner.planned(kept)
 
 
@@ -65,15 +65,14 @@ class _Planner:
 
     work: Work
     state: TableState
-    filter: Filter | None
+    filter: Filter
     total: int
     cuts: dict[str, Cut] = field(default_factory=dict)
     residuals: dict[PartitionKey, Filter] = field(default_factory=dict)
     equal_ids: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
-        if self.filter is not None:
-            self.equal_ids = frozenset(one.field.id for one in leaves_of(self.filter) if _is_equality(one))
+        self.equal_ids = frozenset(one.field.id for one in leaves_of(self.filter) if _is_equality(one))
 
     @property
     def home(self) -> Home:
@@ -86,22 +85,19 @@ class _Planner:
             if path not in overlay.removed:
                 changed = overlay.changed.get(path)
                 yield one if changed is None else replace(one, file=changed)
-        if self.filter is not None and len(overlay.added) > COLUMNAR_FILES:
+        if len(overlay.added) > COLUMNAR_FILES:
             yield from self._of_columns(_columns_of(self.home, files))
         else:
             yield from self.one_by_one(overlay.added.values())
 
     def _of_checkpoint(self, files: TableFiles) -> Iterator[LiveFile]:
         for part, ranges in () if files.checkpoint is None else files.checkpoint.with_ranges():
-            if self.filter is not None and not may_match(self.filter, ranges):
+            if not may_match(self.filter, ranges):
                 self._cut(RANGES, part.files)
             else:
                 yield from self._of_columns(load_part(self.home, part))
 
     def _of_columns(self, columns: FileColumns) -> Iterator[LiveFile]:
-        if self.filter is None:
-            yield from columns.files(range(columns.num_rows))
-            return
         pruned = prune(self.filter, columns, self.state.schema, self._specs(columns), self._schemas(columns))
         left = int(numpy.count_nonzero(pruned.by_partition))
         rows = numpy.flatnonzero(pruned.kept).tolist()
@@ -111,9 +107,7 @@ class _Planner:
 
     def one_by_one(self, files: Iterable[LiveFile]) -> Iterator[LiveFile]:
         for one in files:
-            if self.filter is None:
-                yield one
-            elif not may_match_partition(self.filter, self._spec(one.file.spec_id), self.state.schema, one.file):
+            if not may_match_partition(self.filter, self._spec(one.file.spec_id), self.state.schema, one.file):
                 self._cut(PARTITIONS, 1)
             elif not may_match(self.filter, one.file, self._schema(one.schema_id)):
                 self._cut(ZONE_MAPS, 1)
@@ -122,9 +116,8 @@ class _Planner:
 
     def planned(self, kept: Sequence[LiveFile]) -> Plan:
         files = tuple(one for live in kept for one in self._in_blocks(live))
-        blocks = sum(max(1, len(one.file.blocks)) for one in kept)
         self._forgive(len(files))
-        return Plan(files, self.total, blocks, self._told(), self.filter)
+        return Plan(files, self.total, self._told(), self.filter)
 
     def _forgive(self, kept: int) -> None:
         """Count no file as cut that was gone before: those of a checkpoint are looked at, whatever came after it."""
@@ -138,8 +131,6 @@ class _Planner:
 
     def _told(self) -> dict[str, Cut]:
         """What the steps cut, in their order, and why those that have nothing to go by cut nothing."""
-        if self.filter is None:
-            return {}
         asked = {one.field.id for one in leaves_of(self.filter)}
         reasons = {}
         if not asked & self.state.spec.source_ids:
@@ -156,7 +147,7 @@ class _Planner:
     def _in_blocks(self, live: LiveFile) -> Iterator[PlannedFile]:
         """The file with the row groups that may have rows, if there are any."""
         file, filter = live.file, self.filter
-        if filter is None or not (file.blocks or (self.equal_ids and _has_bloom(file, self.equal_ids))):
+        if not (file.blocks or (self.equal_ids and _has_bloom(file, self.equal_ids))):
             yield PlannedFile(file, residual=self._residual(file))
             return
         written = self._schema(live.schema_id)
@@ -180,7 +171,7 @@ class _Planner:
 
     def _residual(self, file: DataFileRef) -> Filter | None:
         """What the file's partition leaves of the filter: the same for all files of a partition."""
-        if self.filter is None or not file.spec_id:
+        if not file.spec_id:
             return None
         key = partition_key(file)
         if key not in self.residuals:
@@ -231,8 +222,3 @@ def _columns_of(home: Home, files: TableFiles) -> FileColumns:
         known = (files.overlay, FileColumns.of(list(files.overlay.added.values())))
         home.columns.put(place, known)
     return known[1]
-
-
-def files_to_read(work: Work, state: TableState, filter: Filter | None = None) -> list[DataFileRef]:
-    """The files of `plan`."""
-    return [one.file for one in plan(work, state, filter).files]

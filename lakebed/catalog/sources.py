@@ -13,11 +13,14 @@ from lakebed.table.manifest_pb2 import DataFileRef
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What an engine reads a table's rows from. `pending` are inline rows by id that no commit has written yet."""
+    """What an engine reads a table's rows from. `pending` are inline rows by id that no commit has written yet.
+
+    Without a metastore, in a task elsewhere, they are all the inline rows that there are.
+    """
 
     files: Files
     table: str
-    metastore: Metastore
+    metastore: Metastore | None
     pending: Mapping[int, bytes] = field(default_factory=dict)
 
     def inline_rows(self, wanted: Sequence[DataFileRef]) -> list[bytes]:
@@ -29,6 +32,8 @@ class Sources:
         return [self._checked(one, found[number]) for one, number in zip(wanted, ids, strict=True)]
 
     def _stored(self, ids: Sequence[int]) -> list[bytes | None]:
+        if self.metastore is None:
+            return [None] * len(ids)
         try:
             return self.metastore.bodies([(self.table, BODY_KIND, one) for one in ids])
         except Corrupt as error:

@@ -20,8 +20,8 @@ from lakebed.store import Version
 from lakebed.table.live_file import LiveFile
 from lakebed.table.manifest_pb2 import DataFileRef, Manifest
 from lakebed.table.overlay import EMPTY, over
-from lakebed.table.partition_spec import PartitionSpec, bound_fields
-from lakebed.table.partition_values import partition_values, value_text
+from lakebed.table.partition_spec import PartitionSpec
+from lakebed.table.partition_values import partition_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +101,7 @@ class TablePast:
         """A file's partition by the names of its fields, as people read it; `schema_id` is that it came with."""
         schemas = self.home.schemas
         spec, schema = schemas.spec(self.state.id, file.spec_id), schemas.get(self.state.id, schema_id)
-        values = partition_values(file, spec, schema)
-        return {
-            one.field.name: None if value is None else value_text(one.field.transform, one.source.type, value)
-            for one in bound_fields(spec, schema)
-            if one.field.field_id in values
-            for value in (values[one.field.field_id],)
-        }
+        return partition_texts(file, spec, schema)
 
 
 def table_past(work: Work, table: str) -> TablePast:

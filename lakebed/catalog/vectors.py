@@ -50,11 +50,6 @@ def live_rows(files: Files, file: DataFileRef) -> int:
     return file.num_rows - len(read_vector(files, file) or ())
 
 
-def is_emptied(file: DataFileRef) -> bool:
-    """Whether `write_vectors` left no row of the file: then a commit removes it, rather than change its entry."""
-    return file.HasField("deleted_rows") and file.deleted_rows == file.num_rows
-
-
 def write_vectors(files: Files, folder: str, deletes: Sequence[tuple[DataFileRef, Positions]]) -> list[DataFileRef]:
     """Delete rows of files by their positions: copies of the entries that change, with vectors that are durable.
 

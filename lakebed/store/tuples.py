@@ -77,12 +77,6 @@ def pack_stamped(items: tuple[Any, ...]) -> tuple[bytes, int]:
     return key, offsets[0]
 
 
-def range_of(items: tuple[Any, ...]) -> tuple[bytes, bytes]:
-    """Begin and end of the keys of all longer tuples that begin with these items."""
-    prefix = pack(items)
-    return prefix + b"\x00", prefix + b"\xff"
-
-
 def unpack(data: bytes, start: int = 0) -> tuple[Any, ...]:
     """The tuple of a key, of which the first `start` bytes are something else; `Corrupt` if it has no tuple's bytes."""
     outer: list[list[Any]] = []

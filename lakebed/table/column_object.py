@@ -19,7 +19,7 @@ import pyarrow.ipc
 
 from lakebed.errors import Corrupt, Invalid, TooLarge
 from lakebed.table.file_assembly import assemble
-from lakebed.table.file_column_types import column_type
+from lakebed.table.file_column_types import SURE_COLUMNS, column_type
 from lakebed.table.file_columns import FileColumns
 from lakebed.table.io_entry import encode_entry
 from lakebed.table.live_file import LiveFile
@@ -141,6 +141,9 @@ def _stored(directory: bytes, location: Location, load: Load) -> _Stored:
         places[name] = read_location(location.key, offset, length, raw_length, location.shared)
     if piece.left or len(places) != count:
         raise piece.corrupt("a directory has bytes or names too many", count, len(places))
+    lost = [one for one in SURE_COLUMNS if num_rows and one not in places]
+    if lost:
+        raise piece.corrupt("a directory lacks columns that every file has", ", ".join(lost), f"{count} others")
     return _Stored(num_rows, places, load)
 
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lakebed.table import manifest_pb2 as pb
-from lakebed.table.delta import ADDED, DELETED, EXISTING
+from lakebed.table.delta import ADDED, DELETED, EXISTING, with_status
 from lakebed.table.file_sides import Files, Side, SideDelta, has_fewer_deletes, paths_of, state
-from lakebed.table.snapshot import with_status
 
 
 @dataclass(frozen=True, slots=True, eq=False)

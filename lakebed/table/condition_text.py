@@ -44,6 +44,11 @@ def parse_condition(text: str) -> Condition:
         raise TooLarge("a filter is nested too deeply", subject=short(text)) from error
 
 
+def tree_condition(tree: "Node") -> Condition:
+    """The condition that a tree of sqlglot's means; `Invalid` for what it can't say."""
+    return _condition(tree)
+
+
 _OPERATORS = {
     "eq": Operator.EQUAL,
     "neq": Operator.NOT_EQUAL,
@@ -123,7 +128,8 @@ def _comparison(node: "Node") -> Condition:
     operator = _OPERATORS[node.key]
     if bare(node.this).key in ("column", "dot"):
         return Compares(_names(node.this), operator, _literal(node.expression))
-    return Compares(_names(node.expression), operator.mirrored, _literal(node.this))
+    value = _literal(node.this)  # first: of `a % 2 = 1` it is the left side that can't be
+    return Compares(_names(node.expression), operator.mirrored, value)
 
 
 def _names(node: "Node") -> Names:

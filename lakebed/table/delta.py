@@ -88,6 +88,16 @@ def file_format(file: pb.DataFileRef) -> int:
     return DUAL if file.level == 0 else COLUMNAR
 
 
+def with_status(file: pb.DataFileRef, status: int) -> pb.DataFileRef:
+    """The entry with another status: a copy, unless it is the same."""
+    if file.status == status:
+        return file
+    copy = pb.DataFileRef()
+    copy.CopyFrom(file)
+    copy.status = status
+    return copy
+
+
 def _is_new(file: pb.DataFileRef) -> bool:
     # Files that come by merge, cherry-pick, revert or restore have their rows' ids and sequences already.
     return file.status == ADDED and not file.HasField("first_row_id")

@@ -44,6 +44,9 @@ LAYOUT_COLUMNS: Final = {"statistics": LAYOUT_TYPE, "partition": LAYOUT_TYPE}
 OPEN_COLUMNS: Final = {"blocks": _BYTES, "rest": _BYTES}
 """Columns of serialized `DataFileRef`: the row groups, and whatever no other column has."""
 
+SURE_COLUMNS: Final = ("path", "file_size", "num_rows", *LIVE_COLUMNS, *LAYOUT_COLUMNS)
+"""Columns that hold something of every file: without one of them, files are not what they were."""
+
 STATISTIC_FIELDS: Final = {
     "lower": "lower",
     "upper": "upper",

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from lakebed.table import manifest_pb2 as pb
 from lakebed.table.compactions import Uncompacted, compact_again, net_rewrites, turned_round, uncompacted
-from lakebed.table.delta import ADDED, DELETED, EXISTING
+from lakebed.table.delta import ADDED, DELETED, EXISTING, with_status
 from lakebed.table.file_conflicts import Clash, FallsIn, FileConflict, MayShareKeys, clashes, links, reached
 from lakebed.table.file_sides import Files, Side, SideDelta, common_base, state
 from lakebed.table.settle import Settle
-from lakebed.table.snapshot import with_status
 
 __all__ = ["FileConflict", "FileMerge", "Side", "SideDelta", "merge_files"]
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from lakebed.table import manifest_pb2 as pb
-from lakebed.table.delta import ADDED, DELETED, EXISTING
-from lakebed.table.snapshot import with_status
+from lakebed.table.delta import ADDED, DELETED, EXISTING, with_status
 
 Files: TypeAlias = Mapping[str, pb.DataFileRef]
 State: TypeAlias = tuple[str, int, int] | None  # of an absent file: None

@@ -66,17 +66,11 @@ class BoundClauses:
     @property
     def decides_once(self) -> bool:
         """Whether a row of the table may meet only one of the source: else it would not be clear what becomes of it."""
-        return bool(self.matched) and not (
-            len(self.matched) == 1 and self.matched[0].then is Then.DELETE and self.matched[0].where is None
-        )
+        return decides_once(self.matched)
 
 
-def bind_clauses(clauses: Sequence[Clause], target: Schema, source: Schema, now: int) -> BoundClauses:
-    """Clauses for a table and for what is merged into it.
-
-    Where rows match, `target.x` and `source.x` are their columns; those of a row that has no other are the only ones.
-    `Invalid` names the column that is not there or does not fit, and a clause that no row could reach.
-    """
+def check_clauses(clauses: Sequence[Clause]) -> None:
+    """Refuse what is no clause, none at all, and a clause that no row could reach."""
     for one in clauses:
         if not isinstance(one, Clause):
             raise Invalid(
@@ -87,6 +81,20 @@ def bind_clauses(clauses: Sequence[Clause], target: Schema, source: Schema, now:
     if not clauses:
         raise Invalid("a merge has no clause", expected="one or more, such as lakebed.when_matched_update()")
     _check_reached(clauses)
+
+
+def decides_once(matched: Sequence[Clause | BoundClause]) -> bool:
+    """Whether clauses for rows that match need a row to match only one; not if it is deleted anyway."""
+    return bool(matched) and not (len(matched) == 1 and matched[0].then is Then.DELETE and matched[0].where is None)
+
+
+def bind_clauses(clauses: Sequence[Clause], target: Schema, source: Schema, now: int) -> BoundClauses:
+    """Clauses for a table and for what is merged into it.
+
+    Where rows match, `target.x` and `source.x` are their columns; those of a row that has no other are the only ones.
+    `Invalid` names the column that is not there or does not fit, and a clause that no row could reach.
+    """
+    check_clauses(clauses)
     schemas = {TARGET: target, SOURCE: source}
     scopes = {
         When.MATCHED: Scope(schemas, now),
@@ -127,11 +135,12 @@ def _bound(clause: Clause, target: Schema, source: Schema, scope: Scope) -> Boun
 def _assignments(clause: Clause, target: Schema, source: Schema, scope: Scope) -> tuple[Assignment, ...]:
     if clause.values is not None:
         return bind_assignments(dict(clause.values), target, scope)
-    _check_all_in(target, source)
+    check_all_in(target, source)
     return tuple(Assignment(one, stored(scope.column((SOURCE, one.name)), one)) for one in target.fields)
 
 
-def _check_all_in(target: Schema, source: Schema) -> None:
+def check_all_in(target: Schema, source: Schema) -> None:
+    """Refuse a source that lacks columns where all are taken by name."""
     there = {folded_column(one) for one in source.names}
     missing = [one.name for one in target.fields if folded_column(one.name) not in there]
     if missing:

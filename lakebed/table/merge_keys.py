@@ -11,7 +11,7 @@ from lakebed.table.expression_scope import SOURCE, TARGET, Scope
 from lakebed.table.expression_types import compared_type, decimal_of
 from lakebed.table.schema import Schema
 from lakebed.table.sql_tree import bare, chained, names_of, short, sql_tree
-from lakebed.table.types import Decimal, Simple, Type
+from lakebed.table.types import DOUBLE, FLOAT, Decimal, Field, Simple, Type
 
 _EXPECTED = "a column, a list of columns, or target.a = source.b, joined by AND"
 
@@ -84,3 +84,30 @@ def _common(target: Type, source: Type) -> Type | None:
         return type
     scales = [one.scale for one in (decimal_of(target), decimal_of(source)) if one is not None]
     return type if type.scale == max(scales) else None  # else different values would become equal
+
+
+def key_fields(schema: Schema, on: Sequence[str]) -> tuple[Field, ...]:
+    """The columns that rows are matched by; `Invalid` for one that can't be, or that comes twice."""
+    fields = tuple(_key_field(schema, name) for name in on)
+    if len({one.id for one in fields}) < len(fields):
+        raise Invalid("a column is named twice", subject=", ".join(on), expected="each column of the key once")
+    return fields
+
+
+def _key_field(schema: Schema, name: str) -> Field:
+    *above, field = schema.way(name)
+    if above:
+        raise Invalid(
+            "rows can't be matched by a column inside a struct",
+            subject=name,
+            expected="a column of the table",
+            advice=f"Use merge(data, 'target.{name} = source.{name}', …).",
+        )
+    if not isinstance(field.type, Simple) or field.type in (FLOAT, DOUBLE):
+        raise Invalid(
+            "rows can't be matched by this column",
+            subject=name,
+            expected="a column of whole numbers, decimals, text, bytes, booleans or times",
+            found=str(field.type),
+        )
+    return field

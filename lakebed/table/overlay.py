@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from lakebed.errors import Corrupt
+from lakebed.errors import Corrupt, Invalid
 from lakebed.table import manifest_pb2 as pb
 from lakebed.table.delta import ADDED, DELETED, EXISTING
 from lakebed.table.live_file import LiveFile
-from lakebed.table.snapshot import check_chain, corrupt
 from lakebed.table.span import Span
 
 
@@ -77,7 +76,7 @@ class _Fold:
     def add(self, manifest: pb.Manifest) -> None:
         number = manifest.sequence_number
         if number <= self._seen:
-            raise corrupt("the deltas are out of order", manifest, "", f"after {self._seen}", number)
+            raise _corrupt("the deltas are out of order", manifest, "", f"after {self._seen}", number)
         self._seen = number
         if number <= self._span.end:
             return  # it is in already
@@ -85,7 +84,7 @@ class _Fold:
             self._span = self._span + Span(number - 1, number)
         else:
             self._span = Span(number - 1, number)
-        check_chain(manifest, self._last.snapshot_id, number - 1, self._last.table_id)
+        _check_follows(manifest, self._last)
         for file in manifest.data_files:
             self._apply(manifest, file)
         self._deltas += 1
@@ -95,20 +94,20 @@ class _Fold:
         path = file.path
         if file.status == ADDED:
             if path in self._added or path in self._changed:
-                raise corrupt("a file is added that is live already", manifest, path, "not live", "live")
+                raise _corrupt("a file is added that is live already", manifest, path, "not live", "live")
             self._added[path] = LiveFile(file, manifest.snapshot_id, manifest.schema_id)
         elif file.status == DELETED:
             self._remove(manifest, file)
         elif file.status == EXISTING:
             self._change(manifest, file)
         else:
-            raise corrupt("a file has an unknown status", manifest, path, "0, 1 or 2", file.status)
+            raise _corrupt("a file has an unknown status", manifest, path, "0, 1 or 2", file.status)
 
     def _remove(self, manifest: pb.Manifest, file: pb.DataFileRef) -> None:
         if self._added.pop(file.path, None) is not None:
             return
         if file.path in self._removed:
-            raise corrupt("a file is deleted that is not live", manifest, file.path, "live", "not live")
+            raise _corrupt("a file is deleted that is not live", manifest, file.path, "live", "not live")
         self._changed.pop(file.path, None)
         self._removed[file.path] = file
 
@@ -117,7 +116,7 @@ class _Fold:
         if before is not None:
             self._added[file.path] = LiveFile(file, before.snapshot_id, before.schema_id)
         elif file.path in self._removed:
-            raise corrupt("a file is changed that is not live", manifest, file.path, "live", "not live")
+            raise _corrupt("a file is changed that is not live", manifest, file.path, "live", "not live")
         else:
             self._changed[file.path] = file
 
@@ -131,3 +130,24 @@ class _Fold:
             MappingProxyType(self._changed),
             self._deltas,
         )
+
+
+def _check_follows(manifest: pb.Manifest, last: Overlay) -> None:
+    """Refuse a manifest that does not follow from the delta before it; that no number is left out, spans see to."""
+    previous = manifest.previous_snapshot_id if manifest.HasField("previous_snapshot_id") else None
+    if previous != last.snapshot_id:
+        raise _corrupt("a delta is missing before this one", manifest, "", last.snapshot_id, previous)
+    if last.snapshot_id is not None and manifest.table_uuid != last.table_id:
+        raise _corrupt("the delta is of another table", manifest, "", last.table_id, manifest.table_uuid)
+    if manifest.delete_files:
+        raise Invalid(
+            "a manifest has delete files, which this Lakebed does not read",
+            subject=manifest.delete_files[0].path,
+            expected="deletion vectors",
+            advice="Compact the table with its own engine first.",
+        )
+
+
+def _corrupt(problem: str, manifest: pb.Manifest, path: str, expected: object, found: object) -> Corrupt:
+    subject = f"snapshot {manifest.snapshot_id}" + (f", {path}" if path else "")
+    return Corrupt(problem, subject=subject, expected=expected or "none", found="none" if found is None else found)

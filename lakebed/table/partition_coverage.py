@@ -42,18 +42,10 @@ from lakebed.table.transforms import Transform
 from lakebed.table.types import Type
 
 
-def covers_partition(filter: Filter, spec: PartitionSpec, schema: Schema, file: DataFileRef) -> bool:
-    """Whether every row of the file passes; True only if its partition values make it certain.
-
-    Of a file of another spec than the one given nothing is.
-    """
-    return residual(filter, spec, schema, file) == ALWAYS
-
-
 def residual(filter: Filter, spec: PartitionSpec, schema: Schema, file: DataFileRef) -> Filter:
     """What is left to test of the file's rows: the filter without what its partition values make certain, true or not.
 
-    `ALWAYS` if every row passes, `NEVER` if none does.
+    `ALWAYS` if every row passes, `NEVER` if none does. Of a file of another spec than the one given nothing is certain.
     """
     if file.spec_id != spec.id or not spec.fields:
         return filter

@@ -57,13 +57,14 @@ def partition_values(file: DataFileRef, spec: PartitionSpec, schema: Schema) -> 
     return values
 
 
-def partition_texts(file: DataFileRef, spec: PartitionSpec, schema: Schema) -> dict[str, str]:
-    """A file's partition as people read it, by the fields' names: `{"ordered_at_day": "2024-03-15"}`."""
+def partition_texts(file: DataFileRef, spec: PartitionSpec, schema: Schema) -> dict[str, str | None]:
+    """A file's partition as people read it, by the names of its fields: `{"ordered_at_day": "2024-03-15"}`, or None."""
     values = partition_values(file, spec, schema)
     return {
-        one.field.name: value_text(one.field.transform, one.source.type, values[one.field.field_id])
+        one.field.name: None if value is None else value_text(one.field.transform, one.source.type, value)
         for one in bound_fields(spec, schema)
         if one.field.field_id in values
+        for value in (values[one.field.field_id],)
     }
 
 

@@ -1,6 +1,6 @@
 """A plan: which files, and which of their row groups, a scan has to read, and why the others need not be."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lakebed.table.filter import Filter
@@ -19,6 +19,11 @@ class PlannedFile:
     blocks: tuple[int, ...] | None = None
     residual: Filter | None = None
 
+    @property
+    def num_blocks(self) -> int:
+        """How many row groups are read; a file whose entry lists none counts as one."""
+        return max(1, len(self.file.blocks)) if self.blocks is None else len(self.blocks)
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -33,11 +38,21 @@ class Cut:
 class Plan:
     """Files in a fixed order: the same snapshot and filter give the same plan.
 
-    `cuts` are by step, in order; `filter` is what it was made for.
+    `cuts` are by step, in order; `filter` is what it was made for. Files may become objects only when they are asked
+    for: whoever needs them twice, and they are many, should keep them.
     """
 
-    files: tuple[PlannedFile, ...]
+    files: Sequence[PlannedFile]
     total_files: int
-    total_blocks: int
     cuts: Mapping[str, Cut] = field(default_factory=dict)
     filter: Filter | None = None
+
+    @property
+    def blocks(self) -> int:
+        """How many row groups are read."""
+        return sum(one.num_blocks for one in self.files)
+
+    @property
+    def total_blocks(self) -> int:
+        """Those and what was cut: all row groups of the files whose statistics left them in."""
+        return self.blocks + sum(one.blocks for one in self.cuts.values())

@@ -13,14 +13,9 @@ def plan_text(plan: Plan) -> str:
     return "\n".join(_lines(plan))
 
 
-def block_count(plan: Plan) -> int:
-    """How many row groups are read; a file whose entry lists none counts as one."""
-    return sum(max(1, len(one.file.blocks)) if one.blocks is None else len(one.blocks) for one in plan.files)
-
-
 def _lines(plan: Plan) -> Iterator[str]:
-    files, blocks = len(plan.files), block_count(plan)
-    yield f"reads {files} of {_many(plan.total_files, 'file')}, {blocks} of {_many(plan.total_blocks, 'row group')}"
+    files, blocks = _many(plan.total_files, "file"), _many(plan.total_blocks, "row group")
+    yield f"reads {len(plan.files)} of {files}, {plan.blocks} of {blocks}"
     for step, cut in plan.cuts.items():
         reasons = [cut.reason, *(_unbounded(plan) if step == ZONE_MAPS else ())]
         yield f"{step}: {_cut_text(replace(cut, reason='; '.join(filter(None, reasons))))}"

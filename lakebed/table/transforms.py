@@ -89,11 +89,6 @@ def parse_transform(text: str) -> Transform:
     return Transform(match.group(1), int(match.group(2)) if match.group(2) else None)
 
 
-def bucket_hash(type: Type, value: Value) -> int:
-    """The 32-bit hash by which a value has its bucket: murmur3, x86, seed 0 (the specification's Appendix B)."""
-    return mmh3.hash(_hashed_bytes(type)(value))
-
-
 @dataclass(frozen=True, slots=True)
 class _Rule:
     """Of which kinds of types a transform is, what it makes of their values, and what its number is called."""

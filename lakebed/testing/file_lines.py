@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from lakebed.table import manifest_pb2 as pb
-from lakebed.table.delta import ADDED, DELETED, EXISTING
+from lakebed.table.delta import ADDED, DELETED, EXISTING, with_status
 from lakebed.table.file_merge import FileMerge, Side, SideDelta, merge_files
 from lakebed.table.settle import Settle
-from lakebed.table.snapshot import with_status
 
 Row: TypeAlias = tuple[int, int]
 """A key and its version."""

@@ -1,29 +1,23 @@
 """Parquet files that others wrote become entries as they are, or are refused with every reason."""
 
-import base64
 import struct
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from uuid import uuid4
 
 import duckdb
 import pandas
 import pyarrow
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from pyarrow.parquet import encryption
 
 from lakebed.arrow import added_files, write
 from lakebed.arrow.types import schema_of
-from lakebed.errors import Forbidden, Invalid, NotFound
+from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.table.evolution import add_column, rename_column, widen_column
 from lakebed.table.held_fields import held_ids
 from lakebed.table.partition_spec import UNPARTITIONED, make_spec
-from lakebed.table.partition_values import partition_values
 from lakebed.table.schema import Schema, with_ids
 from lakebed.table.types import Field
 
@@ -34,19 +28,6 @@ SCHEMA = with_ids(Schema({"id": "long", "name": "string"}), 1, 1)
 @pytest.fixture
 def files(tmp_path: Path) -> LocalFiles:
     return LocalFiles(tmp_path / "lake")
-
-
-@pytest.fixture
-def put(tmp_path: Path):
-    """Write a table to a file outside the lake, and answer its path."""
-
-    def put(table, name="a.parquet", **options):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pyarrow.parquet.write_table(table, path, **options)
-        return str(path)
-
-    return put
 
 
 def numbered(types) -> Schema:
@@ -381,211 +362,6 @@ def strict(type):
     if pyarrow.types.is_map(type):
         return pyarrow.map_(type.key_type, type.item_field.with_nullable(False))
     return pyarrow.list_(strict(type.value_type))
-
-
-# Partitions
-
-
-def values_of(files, path, schema, texts):
-    spec = make_spec(schema, texts, spec_id=1)
-    found = entry(files, path, schema, spec)
-    assert found.spec_id == 1
-    return list(partition_values(found, spec, schema).values())
-
-
-DAYS = numbered({"at": "timestamp", "region": "string", "x": "double", "n": "long"})
-
-
-@pytest.mark.parametrize("statistics", [True, False])
-@pytest.mark.parametrize(
-    "text, expected",
-    [("day(at)", 18262), ("month(at)", 600), ("region", "eu"), ("truncate(10, n)", 20), ("bucket(4, region)", 2)],
-)
-def test_the_partition_is_that_of_all_rows(files, put, statistics, text, expected):
-    table = pyarrow.table(
-        {"at": [datetime(2020, 1, 1, 5), datetime(2020, 1, 1, 23)], "region": ["eu", "eu"], "n": [20, 29]}
-    ).cast(pyarrow.schema([("at", pyarrow.timestamp("us")), ("region", pyarrow.string()), ("n", pyarrow.int64())]))
-    [found] = values_of(files, put(table, write_statistics=statistics), DAYS, [text])
-    assert found == expected
-
-
-def test_nulls_are_a_partition_of_their_own(files, put):
-    nulls = pyarrow.table({"region": pyarrow.nulls(2, pyarrow.string()), "n": [1, 2]})
-    assert values_of(files, put(nulls), DAYS, ["region", "day(at)"]) == [None, None]
-    mixed = pyarrow.table({"region": ["eu", None]})
-    spec = make_spec(DAYS, ["region"], spec_id=1)
-    assert "region: rows of several partitions" in refusal(files, put(mixed, "b.parquet"), DAYS, spec)
-
-
-def test_a_default_is_in_its_partition(files, put):
-    grown = add_column(SCHEMA, "kind", "string", ids=iter([9]), default="x")
-    assert values_of(files, put(TABLE), grown, ["kind"]) == ["x"]
-
-
-@pytest.mark.parametrize("statistics", [True, False])
-def test_rows_of_several_partitions_are_refused_with_file_and_field(files, put, statistics):
-    table = pyarrow.table({"region": ["eu", "us"], "n": [1, 1]})
-    spec = make_spec(DAYS, ["n", "region"], spec_id=1)
-    found = refusal(files, put(table, write_statistics=statistics), DAYS, spec)
-    assert "/a.parquet: region: rows of several partitions, such as" in found
-    assert "parquet: n: rows" not in found
-
-
-def test_a_nan_that_no_statistics_show_is_in_a_partition_of_its_own(files, put):
-    spec = make_spec(DAYS, ["x"], spec_id=1)
-    table = pyarrow.table({"x": [1.0, float("nan"), 1.0]})
-    assert "x: rows of several partitions" in refusal(files, put(table), DAYS, spec)
-    assert values_of(files, put(pyarrow.table({"x": [1.0, 1.0]}), "b.parquet"), DAYS, ["x"]) == [1.0]
-
-
-def test_long_texts_are_in_one_partition_if_they_are_one(files, put):
-    long = "ä" * 500
-    assert values_of(files, put(pyarrow.table({"region": [long, long]})), DAYS, ["region"]) == [long]
-    table = pyarrow.table({"region": [f"{long}1", f"{long}2"]})
-    spec = make_spec(DAYS, ["region"], spec_id=1)
-    assert "several" in refusal(files, put(table, "b.parquet"), DAYS, spec)
-    assert values_of(files, put(table, "b.parquet"), DAYS, ["truncate(5, region)"]) == ["äääää"]
-
-
-@settings(max_examples=60)
-@given(
-    st.lists(st.none() | st.integers(-50, 50), min_size=1, max_size=6),
-    st.sampled_from(["n", "truncate(10, n)", "bucket(3, n)", "void(n)"]),
-    st.booleans(),
-    st.integers(1, 3),
-)
-def test_a_file_is_taken_if_and_only_if_its_rows_are_in_one_partition(tmp_path_factory, rows, text, statistics, group):
-    schema = numbered({"n": "long"})
-    spec = make_spec(schema, [text], spec_id=1)
-    folder = tmp_path_factory.mktemp("added")
-    path = str(folder / "a.parquet")
-    table = pyarrow.table({"n": pyarrow.array(rows, pyarrow.int64())})
-    pyarrow.parquet.write_table(table, path, write_statistics=statistics, row_group_size=group)
-    expected = {spec.fields[0].transform.apply(schema.field("n").type, one) for one in rows}
-    files = LocalFiles(folder / "lake")
-    if len(expected) > 1:
-        assert "several" in refusal(files, path, schema, spec)
-    else:
-        assert [*partition_values(entry(files, path, schema, spec), spec, schema).values()] == [*expected]
-
-
-# What is no file to add
-
-
-def test_a_file_that_is_given_twice_is_refused(files, put, tmp_path):
-    path = put(TABLE)
-    with pytest.raises(Invalid, match="twice"):
-        added_files(files, SCHEMA, UNPARTITIONED, [path, f"file://{path}"])
-
-
-def test_all_files_that_are_not_there_are_named(files, put, tmp_path):
-    with pytest.raises(NotFound) as caught:
-        added_files(files, SCHEMA, UNPARTITIONED, [put(TABLE), str(tmp_path / "x"), str(tmp_path / "y")])
-    assert caught.value.subject == f"file://{tmp_path}/x, file://{tmp_path}/y"
-
-
-def test_folders_and_patterns_are_refused_with_what_to_do(files, put, tmp_path):
-    put(TABLE, "lake/landing/a.parquet")
-    for path in (tmp_path, tmp_path / "lake" / "landing"):
-        with pytest.raises(Invalid, match="List those that are in it"):
-            added_files(files, SCHEMA, UNPARTITIONED, [str(path)])
-    for pattern in ("*.parquet", "[ab].parquet", "?.parquet", "{a,b}.parquet"):
-        with pytest.raises(Invalid, match="glob"):
-            added_files(files, SCHEMA, UNPARTITIONED, [str(tmp_path / pattern)])
-
-
-def test_a_file_whose_name_looks_like_a_pattern_is_a_file(files, put):
-    assert entry(files, put(TABLE, "a[1]*.parquet")).num_rows == 3
-
-
-@pytest.mark.parametrize("name", ["_a.parquet", ".a.parquet", "a.parquet._COPYING_"])
-def test_names_that_spark_skips_are_refused(files, put, name):
-    assert "Spark skips" in refusal(files, put(TABLE, name))
-
-
-def test_files_of_tables_are_refused(files, put):
-    [own] = write(files, f"tables/{uuid4()}/data", SCHEMA, TABLE)
-    assert "folder of a table" in refusal(files, files.location(own.path))
-    assert entry(files, put(TABLE, f"{uuid4()}/a.parquet")).num_rows == 3  # outside it may be anything
-
-
-def test_what_is_no_parquet_is_refused(files, put, tmp_path):
-    good = Path(put(TABLE)).read_bytes()
-    bad = {
-        "empty": b"",
-        "short": b"PAR1",
-        "text": b"id,name\n1,a\n",
-        "cut": good[:-1],
-        "tail": good[10:],
-        "no footer": good[: len(good) // 2],
-        "grown": good + b"x",
-        "wrong magic": b"PAR2" + good[4:],
-        "wrong length": good[:-8] + struct.pack("<I", 1 << 30) + b"PAR1",
-    }
-    for name, data in bad.items():
-        (tmp_path / name).write_bytes(data)
-    with pytest.raises(Invalid) as caught:
-        added_files(files, SCHEMA, UNPARTITIONED, [str(tmp_path / name) for name in bad])
-    found = caught.value.found.split("; file://")
-    assert len(found) == len(bad)
-
-
-def test_a_file_without_rows_is_refused(files, put):
-    assert "no rows" in refusal(files, put(TABLE.slice(0, 0)))
-
-
-def test_a_file_that_may_not_be_read_is_forbidden(files, put, monkeypatch):
-    path = put(TABLE)
-
-    def refuse(*_, **__):
-        raise PermissionError(13, "no")
-
-    monkeypatch.setattr("os.open", refuse)
-    with pytest.raises(Forbidden):
-        added_files(files, SCHEMA, UNPARTITIONED, [path])
-
-
-@settings(max_examples=100)
-@given(st.data())
-def test_a_file_that_was_cut_or_whose_end_was_changed_is_refused(tmp_path_factory, data):
-    # Inside of a footer Arrow 26 can't be asked what became of it: at some flipped bits it aborts the process.
-    folder = tmp_path_factory.getbasetemp() / "changed"
-    folder.mkdir(exist_ok=True)
-    path = folder / "a.parquet"
-    pyarrow.parquet.write_table(TABLE, path)
-    content = bytearray(path.read_bytes())
-    if data.draw(st.booleans()):
-        content = content[: data.draw(st.integers(0, len(content) - 1))]
-    else:
-        content[-data.draw(st.integers(1, 8))] ^= 1 << data.draw(st.integers(0, 7))
-    path.write_bytes(content)
-    assert "a.parquet" in refusal(LocalFiles(folder / "lake"), str(path))
-
-
-class Kms(encryption.KmsClient):
-    """Keeps keys by not keeping them."""
-
-    def __init__(self, _):
-        super().__init__()
-
-    def wrap_key(self, key, _):
-        return base64.b64encode(key)
-
-    def unwrap_key(self, key, _):
-        return base64.b64decode(key)
-
-
-@pytest.mark.parametrize("plaintext_footer", [True, False])
-def test_an_encrypted_file_is_refused(files, tmp_path, plaintext_footer):
-    factory = encryption.CryptoFactory(Kms)
-    config = encryption.EncryptionConfiguration(
-        footer_key="k", column_keys={"k": ["id"]}, plaintext_footer=plaintext_footer
-    )
-    keys = factory.file_encryption_properties(encryption.KmsConnectionConfig(), config)
-    path = str(tmp_path / "secret.parquet")
-    with pyarrow.parquet.ParquetWriter(path, TABLE.schema, encryption_properties=keys) as writer:
-        writer.write_table(TABLE)
-    assert "secret.parquet" in refusal(files, path)
 
 
 # Other writers

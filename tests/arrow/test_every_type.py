@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed.arrow import Inlined, Scan, arrow_schema, inline, write
-from lakebed.arrow.write_options import WriteOptions
+from lakebed.catalog.write_options import WriteOptions
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles
 from lakebed.table.bounds import decode_bound, scaled

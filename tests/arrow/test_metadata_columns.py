@@ -8,8 +8,8 @@ import pytest
 
 from lakebed.arrow import Scan, arrow_schema, inline, stored_rows, write
 from lakebed.arrow.read import read
-from lakebed.arrow.write_options import WriteOptions
 from lakebed.catalog.vectors import write_vectors
+from lakebed.catalog.write_options import WriteOptions
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.table.filter import Comparison, Operator

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed.arrow import Scan, arrow_schema, write
-from lakebed.arrow.write_options import WriteOptions
+from lakebed.catalog.write_options import WriteOptions
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
 from lakebed.table.filter import ALWAYS, NEVER, And, Or

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lakebed.arrow.filter import to_arrow
 from lakebed.arrow.sorted_rows import SortedRows
 from lakebed.arrow.types import arrow_schema
-from lakebed.arrow.write_options import WriteOptions
+from lakebed.catalog.write_options import WriteOptions
 from lakebed.table.key_encoding import encode_key, key_types
 from lakebed.table.key_ranges import ALL, KeyRange, key_order
 from lakebed.table.schema import Schema, with_ids, with_key

@@ -15,7 +15,7 @@ from pyarrow.parquet import ParquetFile, read_schema
 from pyiceberg.io.pyarrow import pyarrow_to_schema
 
 from lakebed.arrow import arrow_schema, write
-from lakebed.arrow.write_options import WriteOptions
+from lakebed.catalog.write_options import WriteOptions
 from lakebed.errors import Invalid, LakebedError, Unavailable
 from lakebed.files import LocalFiles
 from lakebed.table.manifest_pb2 import DataFileRef

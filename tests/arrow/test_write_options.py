@@ -10,7 +10,7 @@ import pytest
 from pyarrow.parquet import ParquetFile
 
 from lakebed.arrow import write
-from lakebed.arrow.write_options import WriteOptions
+from lakebed.catalog.write_options import WriteOptions
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.table.blocks import block_matches

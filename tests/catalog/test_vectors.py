@@ -12,7 +12,7 @@ from pyiceberg.table.deletion_vector import deletion_vectors_from_puffin_file
 from pyiceberg.table.puffin import PuffinFile
 from pyroaring import BitMap64
 
-from lakebed.catalog.vectors import is_emptied, live_rows, read_vector, write_vectors
+from lakebed.catalog.vectors import live_rows, read_vector, write_vectors
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
 from lakebed.table.deletion_vectors import encode_vector
@@ -102,9 +102,9 @@ def test_nothing_new_writes_nothing(files: LocalFiles) -> None:
 
 def test_a_file_of_which_nothing_is_left_is_told(files: LocalFiles) -> None:
     changed = deleted(files, entry(rows=3), [0, 2])
-    assert not is_emptied(changed)
-    assert not is_emptied(entry(rows=3))
-    assert is_emptied(deleted(files, changed, [1]))
+    assert live_rows(files, entry(rows=3)) == 3
+    assert live_rows(files, changed) == 1
+    assert live_rows(files, deleted(files, changed, [1])) == 0
 
 
 def test_inline_rows_have_vectors_too(files: LocalFiles) -> None:

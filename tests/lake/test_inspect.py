@@ -15,7 +15,7 @@ from lakebed.catalog import documents
 from lakebed.catalog.commits import Request
 from lakebed.catalog.deltas import Delta
 from lakebed.catalog.file_changes import change_files
-from lakebed.catalog.planning import files_to_read
+from lakebed.catalog.planning import plan
 from lakebed.catalog.system_tables import SYSTEM_TABLES
 from lakebed.catalog.tables import table_state
 from lakebed.table.schema_json import schema_from_json
@@ -84,7 +84,7 @@ def remove(table, path):
 
     def do(work):
         state = table_state(work, table.id)
-        [gone] = [one for one in files_to_read(work, state) if path.endswith(one.path)]
+        [gone] = [one.file for one in plan(work, state).files if path.endswith(one.file.path)]
         delta = Delta(table.id, state.partition, state.location, state.schema, "delete", removed=(gone,))
         change_files(work, state, delta)
 

@@ -12,7 +12,7 @@ import pytest
 
 import lakebed
 from lakebed.catalog.data_files import check_whole
-from lakebed.catalog.planning import files_to_read
+from lakebed.catalog.planning import plan
 from lakebed.catalog.tables import table_state
 from lakebed.records.check import check
 from lakebed.store import SQLiteStore
@@ -101,7 +101,7 @@ def assert_sound(folder, table):
     assert [one.previous_id for one in chain] == [*(one.id for one in chain[1:]), None]
     assert [one.sequence_number for one in chain] == list(range(len(chain), 0, -1))
     work = table._scope.read()
-    files = files_to_read(work, table_state(work, table.id))
+    files = [one.file for one in plan(work, table_state(work, table.id)).files]
     check_whole(work.home.files, files)
     assert chain[0].totals["files"] == len(files)
     assert chain[0].totals["rows"] == len(rows(table)) == sum(one.num_rows for one in files)

@@ -1,101 +1,26 @@
 """Rows changed in place, by every call, inline and in files: the right rows, exact counts, one commit, or nothing."""
 
-import math
-from uuid import uuid4
-
 import pyarrow
 import pytest
 
 import lakebed
-from lakebed import Conflict, Forbidden, Invalid, NotFound, col, event_id
-from lakebed.table.inline import is_inline
-
-SCHEMA = {"id": "long", "region": "string", "amount": "double", "tags": "list<string>"}
-NAN = math.nan
-
-START = [
-    {"id": 1, "region": "north", "amount": 1.0, "tags": ["a"]},
-    {"id": 2, "region": "south", "amount": NAN, "tags": None},
-    {"id": 3, "region": None, "amount": None, "tags": []},
-    {"id": 4, "region": "north", "amount": -0.0, "tags": ["b", None]},
-    {"id": 5, "region": "south", "amount": math.inf, "tags": None},
-    {"id": 6, "region": None, "amount": 6.0, "tags": None},
-]
-
-LAYOUTS = {
-    "plain": {},
-    "by region": {"partition_by": ["region"]},
-    "bucketed": {"partition_by": ["bucket(2, id)"], "sort_by": ["amount desc nulls last"]},
-}
-
-
-def arrow(*rows):
-    form = pyarrow.schema(
-        {
-            "id": pyarrow.int64(),
-            "region": pyarrow.string(),
-            "amount": pyarrow.float64(),
-            "tags": pyarrow.list_(pyarrow.string()),
-        }
-    )
-    return pyarrow.Table.from_pylist(list(rows), form)
-
-
-def row(id, region="new", amount=0.5, tags=None):
-    return {"id": id, "region": region, "amount": amount, "tags": tags}
-
-
-def shown(rows):
-    """Rows by id, NaNs equal to each other."""
-    return sorted(repr(one) for one in rows)
-
-
-def rows(table, **asked):
-    return shown(table.scan(**asked).to_arrow().to_pylist())
-
-
-def ids(table, **asked):
-    return sorted(table.scan(**asked).to_arrow()["id"].to_pylist())
-
-
-def only(*wanted):
-    return shown(one for one in START if one["id"] in wanted)
-
-
-def entries(table):
-    return [one.file for one in table.scan()._plan.files]
-
-
-def used_paths(table):
-    """The files that it is made of."""
-    live = entries(table)
-    return {one.path for one in live if not is_inline(one)} | {one.dv_path for one in live if one.dv_path}
-
-
-def row_ids(table):
-    found = table.scan(columns=["id", "_row_id"]).to_arrow().to_pylist()
-    return {one["id"]: one["_row_id"] for one in found}
-
-
-def assert_counted(table):
-    """KV-19: every snapshot's totals are what its files add up to, and the counts lead from one to the next."""
-    past = table.snapshots()[::-1]
-    before = {"files": 0, "rows": 0, "bytes": 0}
-    for snapshot in past:
-        then = table.at(snapshot=snapshot.id)
-        live = entries(then)
-        found = {
-            "files": len(live),
-            "rows": then.scan().to_arrow().num_rows,
-            "bytes": sum(one.file_size for one in live),
-        }
-        assert snapshot.totals == found
-        assert then.scan().count() == found["rows"]
-        assert all(count >= 0 for count in snapshot.counts.values())
-        for what, total in found.items():
-            change = snapshot.counts.get(f"added_{what}", 0) - snapshot.counts.get(f"removed_{what}", 0)
-            assert before[what] + change == total, (snapshot.operation, what)
-        before = found
+from lakebed import Forbidden, Invalid, NotFound, col
+from lakebed.testing.row_tables import (
+    LAYOUTS,
+    NAN,
+    SCHEMA,
+    START,
+    arrow,
+    assert_counted,
+    entries,
+    ids,
+    new_table,
+    only,
+    row,
+    row_ids,
+    rows,
+    shown,
+)
 
 
 @pytest.fixture(params=["0", "64000"], ids=["files", "inline"])
@@ -106,19 +31,14 @@ def inline(request):
 @pytest.fixture(params=LAYOUTS)
 def table(request, main, inline):
     """Six rows in two commits; its counts are proved when the test is over."""
-    layout = LAYOUTS[request.param]
-    table = main.create_table("t", SCHEMA, primary_key=["id"], properties={"write.inline-bytes": inline}, **layout)
-    table.append(arrow(*START[:3]))
-    table.append(arrow(*START[3:]))
+    table = new_table(main, inline, request.param)
     yield table
     assert_counted(table)
 
 
 @pytest.fixture
 def plain(main, inline):
-    table = main.create_table("t", SCHEMA, primary_key=["id"], properties={"write.inline-bytes": inline})
-    table.append(arrow(*START[:3]))
-    table.append(arrow(*START[3:]))
+    table = new_table(main, inline)
     yield table
     assert_counted(table)
 
@@ -440,281 +360,6 @@ def test_the_past_and_a_tag_are_not_changed(main, table, unchanged):
                 call()
 
 
-# Transactions
-
-
-def test_a_transaction_reads_what_it_changed_and_nobody_else_does(main, table):
-    with main.transaction("all") as tx:
-        own = tx.table("t")
-        own.append(arrow(row(7), row(8), row(9)))
-        own.delete("id in (1, 8)")
-        assert ids(own) == [2, 3, 4, 5, 6, 7, 9]
-        own.upsert(arrow(row(7, "twice"), row(2, "twice")))
-        own.upsert(arrow(row(7, "thrice"), row(10, "thrice")))
-        assert ids(own, where="region = 'thrice'") == [7, 10]
-        assert own.get(7) == row(7, "thrice")
-        assert own.get(8) is None
-        own.overwrite(arrow(row(5, "over")), "id = 5 or id = 9")
-        own.delete("id = 10")
-        assert ids(own) == [2, 3, 4, 5, 6, 7]
-        assert own.scan().count() == 6
-        assert rows(table) == shown(START)
-    expected = [START[2], START[3], START[5], row(2, "twice"), row(5, "over"), row(7, "thrice")]
-    assert rows(table) == shown(expected)
-
-
-def test_what_a_transaction_adds_and_deletes_was_never_there(main, table):
-    before, chain = rows(table), len(table.snapshots())
-    with main.transaction("nothing") as tx:
-        own = tx.table("t")
-        own.append(arrow(row(7), row(8)))
-        own.delete("id = 7")
-        own.delete("id = 8")
-    assert rows(table) == before
-    assert table.snapshots()[0].counts.get("added_rows", 0) == 0
-    assert len(table.snapshots()) <= chain + 1
-
-
-def test_a_table_is_truncated_and_filled_in_one_transaction(main, table):
-    with main.transaction("again") as tx:
-        tx.table("t").truncate()
-        assert ids(tx.table("t")) == []
-        tx.table("t").append(arrow(row(1), row(2)))
-        tx.table("t").delete("id = 2")
-    assert rows(table) == shown([row(1)])
-
-
-def test_a_table_that_a_transaction_makes_can_be_changed_in_it(main, inline):
-    with main.transaction("make") as tx:
-        made = tx.create_table("made", SCHEMA, primary_key=["id"], properties={"write.inline-bytes": inline})
-        made.append(arrow(*START))
-        made.delete("id > 4")
-        made.upsert(arrow(row(1), row(9)))
-        assert ids(made) == [1, 2, 3, 4, 9]
-    assert ids(main.table("made")) == [1, 2, 3, 4, 9]
-    assert_counted(main.table("made"))
-
-
-def test_a_transaction_that_fails_leaves_no_trace(main, table, unchanged):
-    with unchanged(), pytest.raises(ZeroDivisionError), main.transaction("fails") as tx:
-        own = tx.table("t")
-        own.append(arrow(row(7), row(8)))
-        own.delete("id in (1, 7)")
-        own.delete("id in (2)")
-        own.upsert(arrow(row(3), row(9)))
-        own.overwrite(arrow(row(11)), "id = 4")
-        _ = 1 / 0
-
-
-def test_a_call_of_a_transaction_that_fails_leaves_the_others_good(main, table):
-    with main.transaction("goes on") as tx:
-        own = tx.table("t")
-        own.delete("id = 1")
-        with pytest.raises(Invalid):
-            own.upsert(arrow(row(7), row(7)))
-        with pytest.raises((Invalid, NotFound)):
-            own.delete("nothing = 1")
-        own.append(arrow(row(7)))
-    assert ids(table) == [2, 3, 4, 5, 6, 7]
-
-
-def test_changes_of_one_transaction_have_no_words_of_their_own(main, table):
-    with main.transaction("told") as tx:
-        for call in (
-            lambda: tx.table("t").delete("id = 1", message="why"),
-            lambda: tx.table("t").upsert(arrow(row(1)), author="bob"),
-            lambda: tx.table("t").truncate(event_id=str(uuid4())),
-        ):
-            with pytest.raises(Invalid, match="inside a transaction"):
-                call()
-    assert tx.committed.operations == ()
-    assert rows(table) == shown(START)
-
-
-def test_what_a_transaction_wrote_and_replaced_again_is_not_left_behind(main, table, files):
-    with main.transaction("twice") as tx:
-        own = tx.table("t")
-        own.append(arrow(row(7), row(8)))
-        for number in (1, 4, 7):
-            own.delete(f"id = {number}")
-        own.upsert(arrow(row(2), row(9)))
-        own.upsert(arrow(row(2), row(9)))
-    assert ids(table) == [2, 3, 5, 6, 8, 9]
-    used = {path for version in table.snapshots() for path in used_paths(table.at(snapshot=version.id))}
-    assert set(files()) == used
-
-
-# Branches
-
-
-def test_a_branch_changes_rows_of_its_own_and_a_merge_brings_them(main, table):
-    dev = main.create_branch("dev")
-    own = dev.table("t")
-    own.delete("id = 1")
-    own.upsert(arrow(row(2, "dev"), row(7, "dev")))
-    assert rows(table) == shown(START)
-    [difference] = main.diff(dev)
-    assert (difference.rows_removed, difference.rows_added) == (2, 2)
-    main.merge(dev)
-    assert rows(table) == rows(own)
-    assert rows(table) == shown([*START[2:], row(2, "dev"), row(7, "dev")])
-    assert main.diff(dev) == []
-
-
-def test_a_merge_brings_appends_of_both_sides_and_a_delete_of_one(main, table):
-    dev = main.create_branch("dev")
-    dev.table("t").delete("id = 4")
-    table.append(arrow(row(8)))
-    dev.table("t").append(arrow(row(9)))
-    main.merge(dev)
-    assert ids(table) == [1, 2, 3, 5, 6, 8, 9]
-
-
-CHANGES = {
-    "delete": lambda table: table.delete("id in (1, 2, 6)"),
-    "truncate": lambda table: table.truncate(),
-    "upsert": lambda table: table.upsert(arrow(row(2), row(7))),
-    "overwrite": lambda table: table.overwrite(arrow(row(7), row(8))),
-    "overwrite by a condition": lambda table: table.overwrite(arrow(row(7)), "id > 2"),
-    "compact": lambda table: table.compact(),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_revert_gives_back_what_was_and_a_restore_too(main, plain, change):
-    """Law 8."""
-    before, version = rows(plain), main.version
-    known = row_ids(plain)
-    commit = CHANGES[change](plain)
-    after = rows(plain)
-    main.revert(commit)
-    assert (rows(plain), row_ids(plain)) == (before, known)
-    main.restore_table("t", commit.version)
-    assert rows(plain) == after
-    main.restore_table("t", version)
-    assert (rows(plain), row_ids(plain)) == (before, known)
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_revert_leaves_what_was_appended_later(main, plain, change):
-    commit = CHANGES[change](plain)
-    plain.append(arrow(row(50)))
-    main.revert(commit)
-    assert rows(plain) == shown([*START, row(50)])
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_pick_does_here_what_was_done_there(main, plain, change):
-    dev = main.create_branch("dev")
-    commit = CHANGES[change](dev.table("t"))
-    main.cherry_pick(commit)
-    assert rows(plain) == rows(dev.table("t"))
-    assert_counted(dev.table("t"))
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_branch_at_the_commit_before_has_the_rows_of_then(main, plain, change):
-    version = main.version
-    CHANGES[change](plain)
-    dev = main.create_branch("dev", version)
-    assert rows(dev.table("t")) == shown(START)
-    CHANGES[change](dev.table("t"))
-    assert rows(dev.table("t")) == rows(plain)
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_checkpoint_changes_no_read(main, table, change):
-    """Law 6."""
-    versions = [table.version]
-    CHANGES[change](table)
-    before = [rows(table), rows(table.at(versions[0]))]
-    table.checkpoint()
-    assert [rows(table), rows(table.at(versions[0]))] == before
-    table.delete("id = 3")
-    table.append(arrow(row(60)))
-    assert len(rows(table)) == len([one for one in before[0] if not one.startswith("{'id': 3,")]) + 1
-    table.checkpoint()
-    assert [rows(table.at(versions[0]))] == before[1:]
-
-
-# Event ids
-
-EVENTS = {
-    "delete": (lambda t, e: t.delete("id = 1", event_id=e), lambda t, e: t.delete("id = 2", event_id=e)),
-    "truncate": (lambda t, e: t.truncate(event_id=e), lambda t, e: t.delete("true", event_id=e)),
-    "upsert": (
-        lambda t, e: t.upsert(arrow(row(7)), event_id=e),
-        lambda t, e: t.upsert(arrow(row(7)), on="region", event_id=e),
-    ),
-    "overwrite": (
-        lambda t, e: t.overwrite(arrow(row(7)), "id = 1", event_id=e),
-        lambda t, e: t.overwrite(arrow(row(7)), "id = 2", event_id=e),
-    ),
-    "overwrite_partitions": (
-        lambda t, e: t.overwrite_partitions(arrow(row(7)), event_id=e),
-        lambda t, e: t.overwrite(arrow(row(7)), event_id=e),
-    ),
-    "compact": (lambda t, e: t.compact(event_id=e), lambda t, e: t.compact(where="id = 1", event_id=e)),
-}
-
-
-@pytest.fixture
-def parted(main, inline):
-    table = main.create_table(
-        "t", SCHEMA, primary_key=["id"], partition_by=["region"], properties={"write.inline-bytes": inline}
-    )
-    table.append(arrow(*START[:3]))
-    table.append(arrow(*START[3:]))
-    return table
-
-
-@pytest.mark.parametrize("call", EVENTS)
-def test_a_call_that_comes_again_answers_the_same_and_changes_nothing(parted, call, unchanged):
-    """Law 4."""
-    again, other = EVENTS[call]
-    event = event_id("rows", call)
-    first = again(parted, event)
-    after = rows(parted)
-    with unchanged():
-        assert again(parted, event) == first
-    with unchanged(), pytest.raises(Invalid, match="belongs to another change"):
-        other(parted, event)
-    parted.append(arrow(row(90)))
-    with unchanged():
-        assert again(parted, event) == first
-    assert len(rows(parted)) == len(after) + 1
-
-
-@pytest.mark.parametrize("call", EVENTS)
-def test_a_call_that_comes_again_is_known_though_its_table_is_gone_or_another(main, parted, call, unchanged):
-    again, _ = EVENTS[call]
-    event = event_id("rows", call)
-    first = again(parted, event)
-    with parted.evolve() as change:
-        change.partition_by([])
-        change.primary_key([])
-        change.drop_column("amount")
-    with unchanged():
-        assert again(parted, event) == first
-    main.drop_table("t")
-    with unchanged():
-        assert again(parted, event) == first
-
-
-@pytest.mark.parametrize("call", EVENTS)
-def test_a_call_says_who_and_why(parted, call):
-    commit = {
-        "delete": lambda **told: parted.delete("id = 1", **told),
-        "truncate": lambda **told: parted.truncate(**told),
-        "upsert": lambda **told: parted.upsert(arrow(row(7)), **told),
-        "overwrite": lambda **told: parted.overwrite(arrow(row(7)), **told),
-        "overwrite_partitions": lambda **told: parted.overwrite_partitions(arrow(row(7)), **told),
-        "compact": lambda **told: parted.compact(**told),
-    }[call](message="why", author="bob")
-    assert (commit.message, commit.author) == ("why", "bob")
-    assert parted.history()[0] == commit
-
-
 # update
 
 UPDATES = {
@@ -756,20 +401,3 @@ def test_an_update_sees_each_row_as_it_was(main, inline):
 def test_an_update_that_can_not_be_is_refused(table, values, unchanged):
     with unchanged(), pytest.raises((Invalid, NotFound)):
         table.update(values, "id = 1")
-
-
-def test_an_update_that_lost_its_transaction_leaves_no_trace(main, table, unchanged):
-    with unchanged(), pytest.raises(ZeroDivisionError), main.transaction("fails") as tx:
-        tx.table("t").update({"amount": "1.0"}, "id < 3")
-        _ = 1 / 0
-
-
-def test_a_conflict_of_a_transaction_leaves_no_trace_of_it(main, table, files):
-    with pytest.raises(Conflict), main.transaction("loses") as tx:
-        tx.table("t").delete("id = 1")
-        tx.table("t").upsert(arrow(row(2), row(8)))
-        table.delete("id = 1")
-        kept = set(files())
-    assert set(files()) <= kept
-    assert set(files()) == used_paths(table) | used_paths(table.at(table.snapshots()[1].version))
-    assert ids(table) == [2, 3, 4, 5, 6]

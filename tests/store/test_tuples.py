@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lakebed.errors import Corrupt, Invalid
-from lakebed.store.tuples import Pending, Single, pack, pack_element, pack_stamped, range_of, unpack
+from lakebed.store.subspace import Subspace
+from lakebed.store.tuples import Pending, Single, pack, pack_element, pack_stamped, unpack
 from lakebed.store.version import LAST, ZERO, Version
 
 SOME_UUID = UUID("00112233-4455-6677-8899-aabbccddeeff")
@@ -134,7 +135,7 @@ def test_the_key_of_two_tuples_joined_is_their_keys_joined(one, other):
 
 @given(items, items)
 def test_a_range_has_the_longer_tuples_only(prefix, more):
-    begin, end = range_of(prefix)
+    begin, end = Subspace().range(prefix)
     theirs_too = fdb.tuple.range(theirs(prefix))
     assert (begin, end) == (theirs_too.start, theirs_too.stop)
     assert (begin <= pack(prefix + more) < end) == bool(more)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lakebed.errors import Corrupt, Invalid, LakebedError, TooLarge
 from lakebed.table import column_object
 from lakebed.table.column_object import ALIGNMENT, column_from, column_payload, open_columns, pack
+from lakebed.table.file_column_types import SURE_COLUMNS
 from lakebed.table.file_columns import columns_of
 from lakebed.table.io_entry import decode_entry, encode_entry
 from lakebed.table.locations import Location
@@ -91,12 +92,21 @@ def test_a_directory_that_is_none_is_corrupt(change, problem):
 
 
 def test_a_column_of_another_type_or_length_is_corrupt():
-    for column in (pyarrow.array([1, 2], pyarrow.int64()), pyarrow.array([1], pyarrow.int32())):
-        packed = pack({"level": pyarrow.array([1, 2], pyarrow.int32())}, "key")
+    for column in (pyarrow.array([1, 2, 3], pyarrow.int64()), pyarrow.array([1, 2], pyarrow.int32())):
+        packed = pack(columns_of(FILES), "key")
         payload = decode_entry(packed.data[packed.directory.offset :], packed.directory).to_pybytes()
         columns = open_columns(payload, packed.directory, lambda location, column=column: column)
-        with pytest.raises(Corrupt, match=r"key at 0, \d+ bytes: column level is another"):
+        with pytest.raises(Corrupt, match=r"key at \d+, \d+ bytes: column level is another"):
             columns.column("level")
+
+
+@pytest.mark.parametrize("name", SURE_COLUMNS)
+def test_a_directory_without_a_column_that_every_file_has_is_corrupt(name):
+    packed = pack({other: column for other, column in columns_of(FILES).items() if other != name}, "key")
+    with pytest.raises(Corrupt, match=f"lacks columns that every file has .expected {name}"):
+        opened(packed.data, packed.directory)
+    none = pack({}, "key")
+    assert opened(none.data, none.directory).files([]) == []
 
 
 @pytest.mark.parametrize("payload", [b"", b"no arrow", b"\xff" * 40, b"ARROW1\x00\x00"])

@@ -3,7 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.table.compaction_choice import GROUP_TARGETS, OLDER_SPEC, choose_by_key, choose_by_size, live_bytes
+from lakebed.table.compaction_choice import (
+    GROUP_TARGETS,
+    OLDER_SPEC,
+    Group,
+    choose_by_key,
+    choose_by_size,
+    live_bytes,
+    most_gain_first,
+)
 from lakebed.table.levels import ALL_KEYS, KeySpan, Placed
 from lakebed.table.manifest_pb2 import DataFileRef
 
@@ -141,3 +149,12 @@ def test_groups_by_size_have_each_file_once_and_are_worth_it(drawn):
 def _hull(spans):
     spans = list(spans)
     return KeySpan(min(one.low for one in spans), max(one.high for one in spans))
+
+
+def test_many_small_files_and_many_deleted_rows_come_first():
+    few = Group((file("a", 40).file, file("b", 40).file), "p")
+    many = Group(tuple(file(str(one), 10).file for one in range(8)), "p")
+    deleted, hardly = Group((file("c", 80, deleted=9).file,), "p"), Group((file("d", 80, deleted=1).file,), "p")
+    assert most_gain_first([few, many], TARGET) == [many, few]
+    assert most_gain_first([hardly, deleted], TARGET) == [deleted, hardly]
+    assert many.size == 80

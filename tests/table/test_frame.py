@@ -11,7 +11,9 @@ from lakebed.errors import Corrupt, TooLarge
 from lakebed.table import frame
 from lakebed.table import manifest_pb2 as pb
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "golden/manifest.json").read_text())
+TESTS = Path(__file__).parent.parent
+GOLDEN = json.loads((TESTS / "golden/manifest.json").read_text())
+CORPUS = json.loads((TESTS / "corpus/manifests.json").read_text())
 DOCUMENT = bytes.fromhex(GOLDEN["document"])
 
 # Fields that this Lakebed does not know: a varint, text, a fixed32, by the tags that an older writer may meet.
@@ -224,3 +226,17 @@ def test_any_bytes_are_a_manifest_or_corrupt_and_never_another_error(data):
             frame.decode(bytes_)
         except Corrupt:
             continue
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["name"])
+def test_the_corpus_stays_as_it_is(case):
+    def read():
+        data = bytes.fromhex(case["frame"])
+        return frame.decode_own(data, "m", length=case["length"], crc32c=case["crc32c"])
+
+    if "check" in case:
+        with pytest.raises(Corrupt, match=case["check"]) as caught:
+            read()
+        assert caught.value.subject == "m"
+    else:
+        assert [one.path for one in read().data_files] == case["paths"]

@@ -16,7 +16,9 @@ from lakebed.table import io_entry
 from lakebed.table.io_entry import HEAD_BYTES, Codec, decode_entry, encode_entry
 from lakebed.table.locations import Location
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "golden/io_entry.json").read_text())
+TESTS = Path(__file__).parent.parent
+GOLDEN = json.loads((TESTS / "golden/io_entry.json").read_text())
+CORPUS = json.loads((TESTS / "corpus/io_entries.json").read_text())
 SMALL, LARGE = b"nothing to compress", b"lakebed " * 200
 
 PAYLOADS = st.binary(max_size=60) | st.builds(
@@ -143,3 +145,14 @@ def test_an_entry_beyond_four_bytes_is_refused(monkeypatch):
     monkeypatch.setattr(io_entry, "END", 50)
     with pytest.raises(TooLarge, match="too large"):
         encode_entry(b"x" * 27)
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["name"])
+def test_the_corpus_stays_as_it_is(case):
+    entry, location = bytes.fromhex(case["entry"]), Location("metadata/a", 16, case["length"], case["raw_length"])
+    if "check" in case:
+        with pytest.raises(Corrupt, match=case["check"]) as caught:
+            decode_entry(entry, location)
+        assert caught.value.subject == str(location)
+    else:
+        assert decode_entry(entry, location).to_pybytes().hex() == case["payload"]

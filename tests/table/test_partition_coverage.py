@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lakebed.table.filter import ALWAYS, NEVER
 from lakebed.table.filter_binding import bind
 from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.partition_coverage import covers_partition, residual
+from lakebed.table.partition_coverage import residual
 from lakebed.table.partition_pruning import may_match_partition
 from lakebed.table.partition_spec import UNPARTITIONED, PartitionSpec, make_spec
 from lakebed.table.partition_values import set_partition
@@ -57,7 +57,6 @@ def test_a_residual_keeps_the_rows_of_the_partition_that_the_filter_keeps(
     left = residual(filter, spec, SCHEMA, file)
     beside = [one for one in ROWS if repr(values_of(spec, one)) == repr(values_of(spec, row))]
     assert [passes(left, one) for one in beside] == asked.kept(beside), asked.text
-    assert covers_partition(filter, spec, SCHEMA, file) == (left == ALWAYS)
     assert left == NEVER or may_match_partition(filter, spec, SCHEMA, file)
     event("some of it is certain" if left != filter else "all of it is left")
 
@@ -151,7 +150,6 @@ def test_of_a_file_of_another_spec_all_is_left() -> None:
     file = file_of(spec, dict.fromkeys(SCHEMA.names) | {"word": "a"})
     filter = bind("word = 'a'", SCHEMA)
     assert residual(filter, other, SCHEMA, file) == filter
-    assert not covers_partition(filter, other, SCHEMA, file)
     assert residual(filter, UNPARTITIONED, SCHEMA, DataFileRef()) == filter
 
 
@@ -159,5 +157,5 @@ def test_a_column_inside_a_struct_may_set_files_apart() -> None:
     schema = with_ids(Schema({"a": "struct<b: int>"}), 1, 1)
     spec, file = make_spec(schema, ["truncate(10, a.b)"], spec_id=1), DataFileRef()
     set_partition(file, spec, schema, [20])
-    assert covers_partition(bind("a.b >= 20", schema), spec, schema, file)
+    assert residual(bind("a.b >= 20", schema), spec, schema, file) == ALWAYS
     assert not may_match_partition(bind("a.b < 20", schema), spec, schema, file)

@@ -75,8 +75,8 @@ def test_a_partition_is_told_in_words():
         "at_day": "2024-03-15",
         "id_bucket_16": "3",
         "price_trunc_10": "-0.10",
-        "x": "null",
-        "id_null": "null",
+        "x": None,
+        "id_null": None,
     }
 
 

@@ -13,7 +13,7 @@ from pyiceberg import types as iceberg_types
 
 from lakebed.errors import Invalid
 from lakebed.table.bounds import scaled
-from lakebed.table.transforms import NAMES_OF_TRANSFORMS, Transform, bucket_hash, parse_transform
+from lakebed.table.transforms import NAMES_OF_TRANSFORMS, Transform, parse_transform
 from lakebed.table.types import DATE, INT, LONG, NAMES, STRING, TIMESTAMP, List, Struct, parse_type
 from lakebed.table.types import Field as Column
 
@@ -129,8 +129,8 @@ def micros(text):
     ],
 )
 def test_the_specifications_hashes(type, value, expected):
-    assert bucket_hash(parse_type(type), value) == expected
-    assert Transform("bucket", 16).apply(parse_type(type), value) == (expected & 0x7FFFFFFF) % 16
+    for buckets in (16, 2**31 - 1):
+        assert Transform("bucket", buckets).apply(parse_type(type), value) == (expected & 0x7FFFFFFF) % buckets
 
 
 @pytest.mark.parametrize(

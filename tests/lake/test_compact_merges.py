@@ -1,0 +1,173 @@
+"""Compaction beside changes of rows: in one transaction, and merged, reverted, picked and restored."""
+
+import pyarrow
+import pytest
+
+from lakebed.errors import Conflict
+
+LINEAGE = ["_row_id", "_last_updated_sequence_number"]
+
+
+def rows(table):
+    """All rows with their lineage, in no order."""
+    found = table.scan(columns=[*table.schema.names, *LINEAGE]).to_arrow().to_pylist()
+    return sorted((tuple(one.values()) for one in found), key=repr)
+
+
+def entries(table):
+    return [one.file for one in table.scan()._plan.files]
+
+
+def ids(first, last):
+    return pyarrow.table({"id": range(first, last), "name": [f"n{one}" for one in range(first, last)]})
+
+
+@pytest.fixture
+def table(main):
+    main.create_namespace("s")
+    return main.create_table("s.t", {"id": "long", "name": "string"}, properties={"write.inline-bytes": "0"})
+
+
+@pytest.fixture
+def keyed(main):
+    main.create_namespace("k")
+    properties = {"write.inline-bytes": "0"}
+    return main.create_table("k.t", {"id": "long", "name": "string"}, primary_key=["id"], properties=properties)
+
+
+def fill(table, count=5, each=10):
+    for one in range(count):
+        table.append(ids(one * each, (one + 1) * each))
+
+
+class TestTransactions:
+    def test_what_the_transaction_itself_wrote_is_left_alone(self, main, table):
+        fill(table)
+        with main.transaction("both") as tx:
+            inside = tx.table("s.t")
+            inside.append(ids(100, 110))
+            assert inside.compact() is None
+            assert len(entries(inside)) == 2
+        assert sorted(row[0] for row in rows(table)) == [*range(50), *range(100, 110)]
+        assert table.history()[0].operations[0].type == "insert"
+
+    @pytest.fixture
+    def both(self, main, table):
+        """A branch that compacted and then deleted a row, in one commit."""
+        fill(table)
+        dev = main.create_branch("dev")
+        with dev.transaction("both") as tx:
+            tx.table("s.t").compact()
+            tx.table("s.t").delete("id = 7")
+        return dev
+
+    def test_rows_deleted_after_a_compaction_in_one_transaction_stay_so_in_a_merge(self, main, table, both):
+        table.append(ids(100, 101))
+        main.merge(both)
+        assert sorted(row[0] for row in rows(table)) == [*range(7), *range(8, 50), 100]
+
+    def test_such_a_transaction_is_no_compaction_that_could_give_way(self, main, table, both, unchanged):
+        table.delete("id = 20")
+        with unchanged(), pytest.raises(Conflict, match="both sides changed the same"):
+            main.merge(both)
+
+    def test_a_transaction_that_is_given_up_leaves_no_file(self, main, table, unchanged):
+        fill(table)
+        with unchanged(), pytest.raises(ZeroDivisionError), main.transaction("no") as tx:
+            tx.table("s.t").compact()
+            raise ZeroDivisionError
+
+    def test_a_delete_by_others_is_a_conflict_of_the_transaction(self, main, table):
+        fill(table)
+        with pytest.raises(Conflict), main.transaction("late") as tx:
+            tx.table("s.t").compact()
+            table.delete("id = 7")
+        assert len(rows(table)) == 49
+
+
+class TestMerges:
+    """The matrix of docs/table.md, "Merging files", with rows in the files."""
+
+    @pytest.mark.parametrize("keyed_by", [(), ("id",)])
+    @pytest.mark.parametrize("compacts", ["ours", "theirs", "both"])
+    def test_a_compaction_and_changes_of_rows_merge(self, main, compacts, keyed_by):
+        main.create_namespace("m")
+        main.create_table("m.t", {"id": "long", "name": "string"}, primary_key=keyed_by)
+        fill(main.table("m.t"))
+        dev = main.create_branch("dev")
+        ours, theirs = main.table("m.t"), dev.table("m.t")
+        changed, other = (theirs, ours) if compacts == "ours" else (ours, theirs)
+        other.compact()
+        changed.append(ids(200, 205))
+        changed.delete("id = 17")
+        changed.upsert(pyarrow.table({"id": [20, 300], "name": ["x", "y"]}), on="id")
+        if compacts == "both":
+            changed.compact()
+        expected = rows(changed)
+        main.merge(dev)
+        assert [row[:3] for row in rows(ours)] == [row[:3] for row in expected]
+        assert main.merge(dev).commit is None
+        dev.merge(main)
+        assert [row[:3] for row in rows(theirs)] == [row[:3] for row in expected]
+        for table in (ours, theirs):
+            table.compact()
+            assert [row[:3] for row in rows(table)] == [row[:3] for row in expected]
+
+    def test_a_compaction_alone_comes_over_as_it_is(self, main, keyed):
+        fill(keyed)
+        dev = main.create_branch("dev")
+        before = rows(keyed)
+        dev.table("k.t").compact()
+        main.merge(dev)
+        assert [one.path for one in entries(keyed)] == [one.path for one in entries(dev.table("k.t"))]
+        assert rows(keyed) == before
+
+    def test_appends_on_both_sides_stay_beside_a_compaction(self, main, keyed):
+        fill(keyed)
+        dev = main.create_branch("dev")
+        dev.table("k.t").append(ids(100, 110))
+        dev.table("k.t").compact()
+        keyed.append(ids(200, 210))
+        keyed.compact()
+        main.merge(dev)
+        assert sorted(row[0] for row in rows(keyed)) == [*range(50), *range(100, 110), *range(200, 210)]
+
+    def test_a_compaction_is_reverted_and_done_again(self, main, keyed):
+        fill(keyed)
+        before, paths = rows(keyed), {one.path for one in entries(keyed)}
+        commit = keyed.compact()
+        reverted = main.revert(commit)
+        assert (rows(keyed), {one.path for one in entries(keyed)}) == (before, paths)
+        main.revert(reverted)
+        assert (rows(keyed), len(entries(keyed))) == (before, 1)
+
+    def test_a_delete_is_reverted_though_its_file_was_compacted_since(self, main, keyed):
+        fill(keyed)
+        before = rows(keyed)
+        commit = keyed.delete("id = 7")
+        keyed.compact()
+        main.revert(commit)
+        assert rows(keyed) == before
+        keyed.compact()
+        assert rows(keyed) == before
+
+    def test_a_table_is_restored_to_before_and_after(self, main, keyed):
+        fill(keyed)
+        before, first = rows(keyed), keyed.version
+        second = keyed.compact().version
+        keyed.delete("id < 20")
+        for version in (first, second, first):
+            main.restore_table("k.t", version)
+            assert rows(keyed) == before
+            main.reset(second)
+            assert rows(keyed) == before
+
+    def test_a_compaction_is_picked(self, main, keyed):
+        fill(keyed)
+        dev = main.create_branch("dev")
+        dev.table("k.t").append(ids(100, 110))
+        before = rows(keyed)
+        main.cherry_pick(dev.table("k.t").compact(where="id < 50"))
+        assert (rows(keyed), len(entries(keyed))) == (before, 1)
+        main.merge(dev)
+        assert sorted(row[0] for row in rows(keyed)) == [*range(50), *range(100, 110)]

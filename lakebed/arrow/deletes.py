@@ -2,35 +2,24 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import pyarrow
 from pyroaring import BitMap64
 
 from lakebed.arrow.scan import Scan
 from lakebed.arrow.types import arrow_schema
+from lakebed.catalog.doomed import Doomed, taken_away
 from lakebed.catalog.planning import plan
-from lakebed.catalog.row_change import RowChange, Written
+from lakebed.catalog.row_change import RowChange
 from lakebed.catalog.sources import sources
 from lakebed.catalog.tables import TableState
-from lakebed.catalog.vectors import live_rows, write_vectors
 from lakebed.catalog.work import Work
-from lakebed.errors import LakebedError
 from lakebed.table.coverage import covers
 from lakebed.table.filter import Filter
-from lakebed.table.manifest_pb2 import DataFileRef
 from lakebed.table.metadata_columns import FILE, POSITION, ROW_ID
 from lakebed.table.plan import Plan, PlannedFile
 
 Positions = Mapping[str, BitMap64]  # by the path of the file
-
-
-@dataclass(frozen=True, slots=True)
-class Doomed:
-    """Rows to be taken away: all of some files, and of others those at these positions."""
-
-    whole: Sequence[DataFileRef] = ()
-    some: Sequence[tuple[DataFileRef, BitMap64]] = ()
 
 
 def delete_rows(work: Work, state: TableState, filter: Filter | None) -> RowChange:
@@ -56,7 +45,7 @@ def rows_of(
     work: Work, state: TableState, planned: Sequence[PlannedFile], filter: Filter | None, columns: Sequence[str]
 ) -> Iterator[pyarrow.RecordBatch]:
     """The rows of planned files that pass; each batch is of one file, and none is empty."""
-    whole = Plan(tuple(planned), len(planned), len(planned))
+    whole = Plan(planned, len(planned))
     scan = Scan(sources(work, state.id), state.schema, planned, filter, columns, plan=whole)
     return (batch for batch in scan.to_batches() if batch.num_rows)
 
@@ -79,22 +68,3 @@ def note(found: defaultdict[str, BitMap64], paths: pyarrow.Array, places: pyarro
 def noted(found: Positions, planned: Iterable[PlannedFile]) -> Doomed:
     """Positions as rows to be taken away."""
     return Doomed((), [(one.file, found[one.file.path]) for one in planned if one.file.path in found])
-
-
-def taken_away(work: Work, state: TableState, rows: Doomed) -> RowChange:
-    """Write the vectors. A file that has no row left is removed. The positions have to be of rows that are there."""
-    files = work.home.files
-    full = [file for file, places in rows.some if len(places) == live_rows(files, file)]
-    gone = {one.path for one in full}
-    changed = write_vectors(files, state.data_folder, [one for one in rows.some if one[0].path not in gone])
-    return RowChange((*rows.whole, *full), changed)
-
-
-def replaced(work: Work, state: TableState, written: Written, rows: Doomed) -> RowChange:
-    """Take rows away, and have those in their place that are written; if that fails these are discarded."""
-    try:
-        gone = taken_away(work, state, rows)
-    except LakebedError:
-        RowChange(written=written).discard(work.home.files)
-        raise
-    return RowChange(gone.removed, gone.changed, written)

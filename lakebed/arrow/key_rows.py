@@ -9,22 +9,22 @@ import pyarrow
 import pyarrow.compute
 from pyroaring import BitMap64
 
-from lakebed.arrow.deletes import Doomed, noted, rows_of
+from lakebed.arrow.deletes import noted, rows_of
 from lakebed.arrow.fit import fit
 from lakebed.arrow.transforms import plain_value
 from lakebed.arrow.types import arrow_schema, file_schema, shown_value
+from lakebed.catalog.doomed import Doomed
 from lakebed.catalog.planning import plan
 from lakebed.catalog.tables import TableState
 from lakebed.catalog.work import Work
-from lakebed.errors import Invalid
-from lakebed.table.filter import Comparison, Filter, OneOf, Operator, Value, all_of
+from lakebed.table.filter import Filter, Value, all_of
+from lakebed.table.key_errors import null_key, repeated_key
+from lakebed.table.key_filter import LISTED, between, one_of_values
+from lakebed.table.merge_keys import key_fields
 from lakebed.table.metadata_columns import FILE, POSITION, ROW_ID
 from lakebed.table.plan import PlannedFile
 from lakebed.table.schema import Schema
-from lakebed.table.types import DOUBLE, FLOAT, Field, Simple
-
-LISTED = 200
-"""Of more keys than these a plan looks at the least and the greatest alone."""
+from lakebed.table.types import Field
 
 JOINED_ROWS = 1 << 17
 """Rows of a table that are joined with the source at once."""
@@ -68,9 +68,7 @@ class Matches:
 
 def keyed_rows(data: Any, schema: Schema, on: Sequence[str]) -> KeyedRows:
     """The rows that somebody gives, in memory; `Invalid` if a key has a null or comes twice."""
-    fields = tuple(_key_field(schema, name) for name in on)
-    if len({one.id for one in fields}) < len(fields):
-        raise Invalid("a column is named twice", subject=", ".join(on), expected="each column of the key once")
+    fields = key_fields(schema, on)
     batches = list(fit(data, schema))
     rows = pyarrow.Table.from_batches(batches, file_schema(schema)).rename_columns(schema.names)
     keyed = KeyedRows(rows.cast(arrow_schema(schema)), fields)
@@ -100,10 +98,10 @@ def column_filter(field: Field, values: pyarrow.Array | pyarrow.ChunkedArray) ->
     """What a column has to pass to have one of these values, none of which is null; it may let others pass."""
     distinct = pyarrow.compute.unique(_storage(values))
     if len(distinct) <= LISTED:
-        return OneOf(field, tuple(_value(one, field) for one in distinct))
+        return one_of_values(field, [_value(one, field) for one in distinct])
     extremes = pyarrow.compute.min_max(_storage(values))
     low, high = (_value(extremes[name], field) for name in ("min", "max"))
-    return all_of([Comparison(field, Operator.GREATER_OR_EQUAL, low), Comparison(field, Operator.LESS_OR_EQUAL, high)])
+    return between(field, low, high)
 
 
 def _value(scalar: pyarrow.Scalar, field: Field) -> Value:
@@ -140,30 +138,11 @@ def _numbers(count: int) -> pyarrow.Array:
     return pyarrow.array(range(count), pyarrow.int64())
 
 
-def _key_field(schema: Schema, name: str) -> Field:
-    *above, field = schema.way(name)
-    if above:
-        raise Invalid(
-            "rows can't be matched by a column inside a struct",
-            subject=name,
-            expected="a column of the table",
-            advice=f"Use merge(data, 'target.{name} = source.{name}', …).",
-        )
-    if not isinstance(field.type, Simple) or field.type in (FLOAT, DOUBLE):
-        raise Invalid(
-            "rows can't be matched by this column",
-            subject=name,
-            expected="a column of whole numbers, decimals, text, bytes, booleans or times",
-            found=str(field.type),
-        )
-    return field
-
-
 def check_keys(keyed: KeyedRows) -> None:
     """Refuse rows of which a key has a null or comes twice."""
     for name in keyed.names:
         if keyed.rows[name].null_count:
-            raise Invalid("a key has a null", subject=name, expected="a value in every row")
+            raise null_key(name)
     if not keyed.rows.num_rows:
         return
     keys = _plain(keyed.rows.select(keyed.names))
@@ -171,10 +150,4 @@ def check_keys(keyed: KeyedRows) -> None:
     twice = counted.filter(pyarrow.compute.greater(counted["count_all"], 1))
     if twice.num_rows:
         first = {name: shown_value(twice[name][0]) for name in keyed.names}
-        raise Invalid(
-            "a key comes twice in the rows that are given",
-            subject=", ".join(f"{name} = {value}" for name, value in first.items()),
-            expected="each key once",
-            found=f"{twice.num_rows} keys that come more often",
-            advice="Keep one row of each key.",
-        )
+        raise repeated_key(", ".join(f"{name} = {value}" for name, value in first.items()), twice.num_rows)

@@ -9,9 +9,9 @@ import pyarrow.compute as compute
 
 from lakebed.arrow.expression import Rows, evaluate
 from lakebed.arrow.types import shown_value
-from lakebed.errors import Invalid
 from lakebed.table.expression import Expression
 from lakebed.table.expression_scope import SOURCE, TARGET
+from lakebed.table.key_errors import matched_twice
 from lakebed.table.merge_keys import KeyPair
 
 
@@ -59,10 +59,4 @@ def check_single(keys: Sequence[KeyPair], pairs: Pairs, target: pyarrow.RecordBa
         return
     row = Rows({TARGET: target.slice(places[again[0]], 1)}, 1)
     key = ", ".join(f"{one.column.way[-1].name} = {shown_value(evaluate(one.column, row)[0])}" for one in keys)
-    raise Invalid(
-        "a row of the table is matched by more than one row of the source",
-        subject=key,
-        expected="at most one, so that it is clear what becomes of it",
-        found=int((places == places[again[0]]).sum()),
-        advice="Leave one row for each key in the source.",
-    )
+    raise matched_twice(key, int((places == places[again[0]]).sum()))

@@ -8,14 +8,15 @@ import pyarrow
 import pyarrow.compute
 from pyroaring import BitMap64
 
-from lakebed.arrow.deletes import note, noted, placed_rows, replaced
+from lakebed.arrow.deletes import note, noted, placed_rows
 from lakebed.arrow.expression import Rows, evaluate
 from lakebed.arrow.key_rows import KeyedRows, check_keys, column_filter
 from lakebed.arrow.merge_rows import Merge, apply_clauses, inserted_rows
 from lakebed.arrow.types import arrow_schema
-from lakebed.arrow.write_rows import with_columns, write_rows
+from lakebed.arrow.write_rows import write_rows
+from lakebed.catalog.doomed import replaced
 from lakebed.catalog.planning import plan
-from lakebed.catalog.row_change import RowChange
+from lakebed.catalog.row_change import RowChange, with_columns
 from lakebed.catalog.tables import TableState
 from lakebed.catalog.work import Work
 from lakebed.table.expression import ColumnOf

@@ -11,7 +11,7 @@ import pyarrow.compute
 from lakebed.arrow.fit import fit
 from lakebed.arrow.partition import parts_of
 from lakebed.arrow.transforms import column_at, plain_value
-from lakebed.arrow.write_options import WriteOptions
+from lakebed.catalog.write_options import WriteOptions
 from lakebed.table.filter import Filter
 from lakebed.table.key_encoding import encode_key, key_types
 from lakebed.table.key_ranges import ALL, Key, KeyRange

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 import pyarrow
 from pyroaring import BitMap64
 
-from lakebed.arrow.deletes import note, noted, placed_rows, replaced
+from lakebed.arrow.deletes import note, noted, placed_rows
 from lakebed.arrow.types import arrow_schema
-from lakebed.arrow.write_rows import with_columns, write_rows
+from lakebed.arrow.write_rows import write_rows
+from lakebed.catalog.doomed import replaced
 from lakebed.catalog.planning import plan
-from lakebed.catalog.row_change import RowChange
+from lakebed.catalog.row_change import RowChange, with_columns
 from lakebed.catalog.tables import TableState
 from lakebed.catalog.work import Work
 from lakebed.table.filter import Filter

@@ -1,9 +1,9 @@
 """Rows that take the place of those with the same key, or are new."""
 
-from lakebed.arrow.deletes import replaced
 from lakebed.arrow.key_rows import KeyedRows, matches
-from lakebed.arrow.write_rows import with_columns, write_rows
-from lakebed.catalog.row_change import RowChange
+from lakebed.arrow.write_rows import write_rows
+from lakebed.catalog.doomed import replaced
+from lakebed.catalog.row_change import RowChange, with_columns
 from lakebed.catalog.tables import TableState
 from lakebed.catalog.work import Work
 from lakebed.table.metadata_columns import ROW_ID

@@ -13,7 +13,8 @@ from pyarrow.parquet import FileMetaData, ParquetWriter
 
 from lakebed.arrow.fit import fit
 from lakebed.arrow.partition import parts_of
-from lakebed.arrow.write_options import DEFAULTS, WriteOptions, bloom_options
+from lakebed.arrow.write_options import bloom_options
+from lakebed.catalog.write_options import DEFAULTS, WriteOptions
 from lakebed.files import Files
 from lakebed.table.blooms import seal_blooms
 from lakebed.table.filter import Value

@@ -10,6 +10,8 @@ from lakebed.catalog.work import Work
 from lakebed.files import Files
 from lakebed.table.inline import file_paths
 from lakebed.table.manifest_pb2 import DataFileRef, Rewrite
+from lakebed.table.schema import Schema
+from lakebed.table.types import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class Written:
 class RowChange:
     """Rows taken away, by whole files and by vectors, and rows written. `overwritten` is the condition of an overwrite.
 
-    Nobody can see any of it yet.
+    `copied` are files with rows that others had which are taken away, as they were there. `detail` is what the log says
+    of it besides. Nobody can see any of it yet.
     """
 
     removed: Sequence[DataFileRef] = ()
@@ -32,19 +35,31 @@ class RowChange:
     written: Written = field(default_factory=Written)
     rewrites: Sequence[Rewrite] = ()
     overwritten: str | None = None
+    detail: str = ""
+    copied: Sequence[DataFileRef] = ()
 
     @property
     def paths(self) -> set[str]:
         """The files that were written for it: of rows, and of vectors."""
-        return {*file_paths(self.written.files), *(one.dv_path for one in self.changed if one.dv_path)}
+        return {*file_paths(self.written.files), *self._paths_besides}
+
+    @property
+    def _paths_besides(self) -> set[str]:
+        return {*file_paths(self.copied), *(one.dv_path for one in self.changed if one.dv_path)}
 
     def discard(self, files: Files) -> None:
         """Take away what was written. What can't be deleted now is left for garbage collection."""
         files.delete_many(self.paths)
 
     def discard_vectors(self, files: Files) -> None:
-        """Take away the vectors alone."""
-        files.delete_many({one.dv_path for one in self.changed if one.dv_path})
+        """Take away the vectors, or the copies in their place, and leave the rows that were written."""
+        files.delete_many(self._paths_besides)
+
+
+def with_columns(state: TableState, *columns: Field) -> TableState:
+    """The table with columns of lineage behind its own, for rows that are written again."""
+    schema = Schema((*state.schema.fields, *columns), state.schema.id, state.schema.identifier_ids)
+    return replace(state, schema=schema)
 
 
 def put_change(work: Work, seen: Work, written: TableState, operation: str, change: RowChange, detail: str) -> None:
@@ -54,12 +69,12 @@ def put_change(work: Work, seen: Work, written: TableState, operation: str, chan
     state = fitting(work, written)
     delta = replace(
         delta_of(state, operation),
-        added=tuple(change.written.files),
+        added=(*change.written.files, *change.copied),
         removed=tuple(change.removed),
         changed=tuple(change.changed),
         rewrites=tuple(change.rewrites),
         overwritten=change.overwritten,
     )
-    change_files(work, state, delta, detail)
+    change_files(work, state, delta, ": ".join(filter(None, (detail, change.detail))))
     put_rows(work, state, change.written.bodies)
     work.wrote(change.paths)

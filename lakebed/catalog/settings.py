@@ -1,5 +1,6 @@
 """Properties of a table that say how it is written: what they are changed to is no conflict with who went by them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
@@ -34,6 +35,9 @@ CHECKPOINT_DELTAS: Final = Setting("checkpoint.deltas", 128)
 CHECKPOINT_BYTES: Final = Setting("checkpoint.bytes", 4_000_000)
 """How many deltas, and how many bytes of manifests, make a checkpoint due; 0 is never."""
 
+DISTRIBUTION: Final = "write.distribution"
+"""What Spark does with rows before it writes them: `partition` brings those of a partition together, `none` nothing."""
+
 BLOOM_COLUMNS: Final = "write.bloom.columns"
 """The columns whose files get bloom filters, by name, with commas between them."""
 
@@ -66,5 +70,10 @@ def number(work: Work, table: str, setting: Setting) -> int:
 
 def text(work: Work, table: str, name: str) -> str | None:
     """A property of a table, None if it has none of this name."""
+    return texts(work, table).get(name)
+
+
+def texts(work: Work, table: str) -> Mapping[str, str]:
+    """The properties of a table."""
     record = cast("pb.TableProperties | None", work.unread_attribute(table, Attribute.PROPERTIES))
-    return None if record is None else record.properties.get(name)
+    return {} if record is None else record.properties

@@ -1,0 +1,93 @@
+"""Reading and writing cut into tasks for other processes: what each has to know, pickled, and no catalog.
+
+Such a process has to reach the lake's files, and nothing else.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow
+
+from lakebed.arrow.constraints import checked
+from lakebed.arrow.fit import fit
+from lakebed.arrow.scan import Scan
+from lakebed.arrow.write import write
+from lakebed.catalog.about import about_table
+from lakebed.catalog.constraints import Check, checks_of
+from lakebed.catalog.names import spelled
+from lakebed.catalog.objects import name_of
+from lakebed.catalog.sources import Sources
+from lakebed.catalog.tables import TableState
+from lakebed.catalog.work import Work
+from lakebed.catalog.write_options import WriteOptions, write_options
+from lakebed.files import Files
+from lakebed.table.filter import Filter
+from lakebed.table.inline import inline_id, is_inline
+from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.plan import Plan, PlannedFile
+from lakebed.table.schema import Schema
+from lakebed.table.splits import TARGET_BYTES, Split, splits
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTask:
+    """Some of a plan's row groups, and the inline rows among them."""
+
+    sources: Sources
+    schema: Schema
+    split: Split
+    filter: Filter | None
+    columns: tuple[str, ...]
+
+    def batches(self) -> Iterator[pyarrow.RecordBatch]:
+        plan = Plan(self.split.files, len(self.split.files), filter=self.filter)
+        yield from Scan(self.sources, self.schema, self.split.files, self.filter, self.columns, plan=plan).to_batches()
+
+
+def read_tasks(
+    sources: Sources,
+    schema: Schema,
+    files: Iterable[PlannedFile],
+    filter: Filter | None,
+    columns: Sequence[str],
+    target_bytes: int = TARGET_BYTES,
+) -> list[ReadTask]:
+    """A plan as tasks of about so many bytes; their rows, one task after the other, are the plan's."""
+    return [
+        ReadTask(_alone(sources, split), schema, split, filter, tuple(columns)) for split in splits(files, target_bytes)
+    ]
+
+
+def _alone(sources: Sources, split: Split) -> Sources:
+    """The sources of a split, with its inline rows in them, and without a metastore."""
+    inline = [one.file for one in split.files if is_inline(one.file)]
+    bodies = sources.inline_rows(inline) if inline else []
+    return Sources(sources.files, sources.table, None, dict(zip(map(inline_id, inline), bodies, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTask:
+    """How rows are written for a table as it is in `state`; the same for all tasks of a write."""
+
+    files: Files
+    state: TableState
+    table: str
+    checks: tuple[Check, ...]
+    options: WriteOptions
+
+    def check(self, form: pyarrow.Schema) -> None:
+        """Refuse rows of this form, if they can't be the table's: `Invalid` lists every reason."""
+        fit(form.empty_table(), self.state.schema)
+
+    def write(self, rows: pyarrow.RecordBatchReader) -> list[DataFileRef]:
+        """Write the rows to files under names that no other attempt has; nothing is left behind after an error."""
+        state = self.state
+        with about_table(self.table):
+            data = checked(self.checks, state.schema, rows) if self.checks else rows
+            return write(self.files, state.data_folder, state.schema, data, state.spec, state.sort_order, self.options)
+
+
+def write_task(work: Work, state: TableState) -> WriteTask:
+    """How rows are written for a table, as its properties say."""
+    name = spelled(name_of(work, state.id))
+    return WriteTask(work.home.files, state, name, checks_of(work, state.id), write_options(work, state))

@@ -1,0 +1,192 @@
+"""What a table refuses, by the local engine."""
+
+from collections.abc import Callable
+from threading import Barrier, Thread
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import lakebed
+from lakebed import Catalog, Table
+from lakebed.errors import Invalid
+from lakebed.table.types import Field, Struct
+
+
+@pytest.fixture
+def orders(main: Catalog) -> Table:
+    main.create_namespace("sales")
+    columns = {"id": "long", "price": "double", "at": "date"}
+    table = main.create_table("sales.orders", columns, primary_key=["id"])
+    table.append(rows(id=[1, 2], price=[10.0, 20.0]))
+    return table
+
+
+def rows(**columns: list[Any]) -> pa.Table:
+    return pa.table(columns)
+
+
+def ids(table: Table) -> list[int]:
+    return sorted(table.scan(columns=["id"]).to_arrow()["id"].to_pylist())
+
+
+CHANGES: list[Callable[[Table], Any]] = [
+    lambda table: table.append(rows(id=[3, 4, 5], price=[1.0, -1.0, -2.0])),
+    lambda table: table.overwrite(rows(id=[9], price=[-1.0])),
+    lambda table: table.update({"price": "price - 15"}),
+    lambda table: table.upsert(rows(id=[1], price=[-1.0])),
+    lambda table: table.merge(
+        rows(id=[7], price=[-7.0]), "id", lakebed.when_not_matched_insert({"id": "id", "price": "price"})
+    ),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=["append", "overwrite", "update", "upsert", "merge"])
+@pytest.mark.parametrize("inline", ["0", "64000"])
+def test_no_change_brings_in_a_row_that_breaks_a_check(
+    orders: Table, change: Callable[[Table], Any], inline: str
+) -> None:
+    orders.set_properties({"check.price": "price >= 0", "write.inline-bytes": inline})
+    before = orders.version, orders.scan().to_arrow()
+    with pytest.raises(Invalid, match=r"table sales.orders, check.price") as caught:
+        change(orders)
+    assert "price >= 0" in str(caught.value)
+    assert (orders.version, orders.scan().to_arrow()) == before
+
+
+def test_a_broken_check_tells_how_many_rows_and_shows_one(orders: Table) -> None:
+    orders.set_properties({"check.price": "price >= 0"})
+    with pytest.raises(Invalid, match=r"at least 2 rows, such as id = 4, price = -1.0"):
+        orders.append(rows(id=[3, 4, 5], price=[1.0, -1.0, -2.0]))
+
+
+def test_a_row_for_which_a_check_is_null_is_taken(orders: Table) -> None:
+    orders.set_properties({"check.price": "price >= 0"})
+    orders.append(rows(id=[3], price=[None]))
+    assert ids(orders) == [1, 2, 3]
+
+
+def test_every_check_of_a_table_is_looked_at(orders: Table) -> None:
+    orders.set_properties({"check.low": "price >= 0", "check.high": "price <= 100"})
+    for price in (-1.0, 101.0):
+        with pytest.raises(Invalid, match="rows break a check"):
+            orders.append(rows(id=[3], price=[price]))
+    orders.append(rows(id=[3], price=[50.0]))
+
+
+def test_rows_that_were_there_before_a_check_stay_until_they_are_changed(orders: Table) -> None:
+    orders.set_properties({"check.price": "price > 15"})
+    assert ids(orders) == [1, 2]
+    orders.update({"price": "price + 1"}, where="id = 2")
+    with pytest.raises(Invalid, match="rows break a check"):
+        orders.update({"price": "price + 1"}, where="id = 1")
+
+
+@pytest.mark.parametrize("condition", ["nothing > 1", "price +", "price", "no_such_function(price) > 1"])
+def test_a_check_that_can_not_be_read_stops_writes_and_names_its_property(orders: Table, condition: str) -> None:
+    orders.set_properties({"check.odd": condition})
+    with pytest.raises(Invalid, match=r"table sales.orders, check.odd"):
+        orders.append(rows(id=[3]))
+    orders.unset_properties(["check.odd"])
+    orders.append(rows(id=[3]))
+
+
+def test_a_check_of_a_renamed_column_goes_by_its_new_name(orders: Table) -> None:
+    with orders.evolve() as change:
+        change.rename_column("price", "cost")
+    orders.set_properties({"check.cost": "cost > 0"})
+    with pytest.raises(Invalid, match=r"check\.cost"):
+        orders.append(rows(id=[3], cost=[-1.0]))
+
+
+def test_compaction_does_not_look_at_checks(orders: Table) -> None:
+    orders.append(rows(id=[3], price=[5.0]))
+    orders.set_properties({"check.price": "price > 1000"})
+    assert orders.compact() is not None
+    assert ids(orders) == [1, 2, 3]
+
+
+def test_an_append_does_not_look_at_keys_unless_it_is_asked_to(orders: Table) -> None:
+    orders.append(rows(id=[1]))
+    assert ids(orders) == [1, 1, 2]
+
+
+@pytest.mark.parametrize("inline", ["0", "64000"])
+def test_a_key_that_is_there_is_refused(orders: Table, inline: str) -> None:
+    orders.set_properties({"write.check-keys": "true", "write.inline-bytes": inline})
+    with pytest.raises(Invalid, match=r"sales.orders: id = 2: a primary key is in the table already"):
+        orders.append(rows(id=[3, 2]))
+    assert ids(orders) == [1, 2]
+    orders.append(rows(id=[3, 4]))
+    assert ids(orders) == [1, 2, 3, 4]
+
+
+def test_a_key_that_comes_twice_in_an_append_is_refused(orders: Table) -> None:
+    orders.set_properties({"write.check-keys": "true"})
+    with pytest.raises(Invalid, match=r"comes twice in the rows that are given"):
+        orders.append(rows(id=[3, 4, 3]))
+    assert ids(orders) == [1, 2]
+
+
+def test_a_key_whose_row_was_deleted_is_new(orders: Table) -> None:
+    orders.set_properties({"write.check-keys": "true"})
+    orders.delete("id = 1")
+    orders.append(rows(id=[1]))
+    assert ids(orders) == [1, 2]
+
+
+def test_a_transaction_sees_the_keys_that_it_appended_itself(main: Catalog, orders: Table) -> None:
+    orders.set_properties({"write.check-keys": "true"})
+    with pytest.raises(Invalid, match="already"), main.transaction("twice") as change:
+        change.table("sales.orders").append(rows(id=[3]))
+        change.table("sales.orders").append(rows(id=[3]))
+    assert ids(orders) == [1, 2]
+
+
+def test_of_two_appends_of_one_new_key_at_once_one_is_refused(orders: Table) -> None:
+    orders.set_properties({"write.check-keys": "true"})
+    start, outcomes = Barrier(4), []
+
+    def append(number: int) -> None:
+        start.wait()
+        try:
+            orders.append(rows(id=[100], price=[float(number)]))
+            outcomes.append("in")
+        except Invalid:
+            outcomes.append("refused")
+
+    threads = [Thread(target=append, args=(number,)) for number in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert sorted(outcomes) == ["in", "refused", "refused", "refused"]
+    assert ids(orders) == [1, 2, 100]
+
+
+def test_a_word_that_is_no_truth_is_refused_for_checking_keys(orders: Table) -> None:
+    orders.set_properties({"write.check-keys": "maybe"})
+    with pytest.raises(Invalid, match=r"write.check-keys.*true or false.*'maybe'"):
+        orders.append(rows(id=[3]))
+
+
+def test_a_key_inside_a_struct_is_looked_for(main: Catalog) -> None:
+    main.create_namespace("sales")
+    inner = Struct((Field("id", "long", required=True),))
+    form = lakebed.Schema([Field("key", inner, required=True), Field("x", "long")])
+    table = main.create_table("sales.inner", form, primary_key=["key.id"], properties={"write.check-keys": "true"})
+    table.append(pa.table({"key": [{"id": 1}], "x": [1]}))
+    with pytest.raises(Invalid, match=r"key.id = 1"):
+        table.append(pa.table({"key": [{"id": 2}, {"id": 1}], "x": [1, 2]}))
+    table.append(pa.table({"key": [{"id": 2}], "x": [1]}))
+
+
+def test_files_of_a_refused_append_are_gone(orders: Table, lake: lakebed.Lake) -> None:
+    orders.set_properties({"write.check-keys": "true", "write.inline-bytes": "0", "check.price": "price > 0"})
+    orders.append(rows(id=[50], price=[5.0]))
+    files = orders._scope.home.files
+    before = sorted(one.path for one in files.list(""))
+    for refused in (rows(id=[50]), rows(id=[60], price=[-1.0])):
+        with pytest.raises(Invalid):
+            orders.append(refused)
+    assert sorted(one.path for one in files.list("")) == before

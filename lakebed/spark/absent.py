@@ -1,8 +1,9 @@
 """Fields with a default that files older than them lack, and the columns that show it.
 
 Spark gives the defaults of whole columns itself, under filters too, if the schema that is read has `EXISTS_DEFAULT`. It
-has none for fields inside other columns, and its vectorised reader fails at those of type binary (Spark 4.3). For these
-the files are told apart: by their statistics, which name the fields that a file has, else by their footers.
+has none for fields inside other columns, and its vectorised reader fails at those of type binary, and at decimals that
+no long holds (Spark 4.3). For these the files are told apart: by their statistics, which name the fields that a file
+has, else by their footers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,9 +19,11 @@ from lakebed.spark.literals import literal
 from lakebed.table.held_fields import held_ids
 from lakebed.table.manifest_pb2 import DataFileRef
 from lakebed.table.parts import ELEMENT, KEY, VALUE, Parts, parts_of, walk
-from lakebed.table.types import BINARY, Field, Fixed, List, Map, Struct, Type
+from lakebed.table.types import BINARY, Decimal, Field, Fixed, List, Map, Struct, Type
 
 FOOTER_THREADS = 8
+LONG_DIGITS = 18
+"""Decimals of more digits are bytes in Spark's columns, where its reader puts a default as a long."""
 
 Absent = frozenset[int]
 """The ids of fields that a file lacks."""
@@ -40,8 +43,12 @@ def by_absent(files: Files, columns: Parts, data_files: Sequence[DataFileRef]) -
 
 def _needs_help(way: Parts) -> bool:
     """Whether the field at the end of the way has a default that Spark does not give by itself."""
-    helpless = len(way) > 1 or way[-1].type == BINARY or isinstance(way[-1].type, Fixed)
+    helpless = len(way) > 1 or _fails_in_spark(way[-1].type)
     return way[-1].initial_default is not None and helpless
+
+
+def _fails_in_spark(type: Type) -> bool:
+    return type == BINARY or isinstance(type, Fixed) or (isinstance(type, Decimal) and type.precision > LONG_DIGITS)
 
 
 def _absent(files: Files, file: DataFileRef, wanted: Sequence[Parts]) -> Absent:

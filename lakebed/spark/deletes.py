@@ -2,54 +2,40 @@
 
     key = ordinal of the file ‖ position without its last 16 bits -> up to 1,024 words, bit 0 of the first one first
 
-Spark's reader tells a row's position in its file under `_metadata`. The ordinal travels as the file's time of change in
-the list of files that Lakebed writes, which costs least (a join by path takes 1.4 × the time of one by a number).
+A row's ordinal and position are its place, as `file_scan` gives it (a join by path takes 1.4 × the time of this).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy
 import numpy.typing
 import pyarrow
 from pyroaring import FrozenBitMap64
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakebed.spark.metadata_columns import Places
+
 CHUNK_BITS = 16
-_WORDS = "words"
-
-
-def with_places(rows: DataFrame, ordinal: Column, key: str, bit: str) -> DataFrame:
-    """The rows of a scan with the key of the words that tell of them, and their bit in these."""
-    position = F.col("_metadata.row_index")
-    chunk = F.shiftright(position, CHUNK_BITS)
-    return rows.select(
-        "*",
-        # An ordinal has all bits that a chunk leaves: a file of 2⁴⁷ rows has 2³¹ chunks.
-        (F.shiftleft(ordinal.cast("bigint"), 32) + chunk).alias(key),
-        position.bitwiseAND(F.lit((1 << CHUNK_BITS) - 1)).cast("int").alias(bit),
-    )
-
-
-def listed_ordinal() -> Column:
-    """The ordinal of a file that came by a list."""
-    return F.unix_millis(F.col("_metadata.file_modification_time"))
 
 
 def without_deleted(
-    spark: SparkSession, rows: DataFrame, vectors: Sequence[FrozenBitMap64], key: str, bit: str
+    spark: SparkSession, rows: DataFrame, vectors: Mapping[int, FrozenBitMap64], places: Places
 ) -> DataFrame:
-    """Rows with places, without those that the vectors of their files, in the order of the ordinals, have."""
+    """Rows with places, without those that the vectors of their files, by the ordinals, have."""
     deleted = F.broadcast(spark.createDataFrame(_bits(vectors))).alias("deleted")
-    place = F.col(f"row.`{bit}`")
-    word = F.get(F.col("deleted.words"), F.shiftright(place, 6))  # null behind the last, which keeps the row
-    is_deleted = F.getbit(word, place.bitwiseAND(F.lit(63))) == 1
-    return rows.alias("row").join(deleted, (F.col(f"row.`{key}`") == F.col("deleted.key")) & is_deleted, "left_anti")
+    ordinal, position = (F.col(f"row.{name}") for name in (places.ordinal, places.position))
+    # An ordinal has all bits that a chunk leaves: a file of 2⁴⁷ rows has 2³¹ chunks.
+    key = F.shiftleft(ordinal.cast("bigint"), 32) + F.shiftright(position, CHUNK_BITS)
+    bit = position.bitwiseAND(F.lit((1 << CHUNK_BITS) - 1)).cast("int")
+    word = F.get(F.col("deleted.words"), F.shiftright(bit, 6))  # null behind the last, which keeps the row
+    is_deleted = F.getbit(word, bit.bitwiseAND(F.lit(63))) == 1
+    return rows.alias("row").join(deleted, (key == F.col("deleted.key")) & is_deleted, "left_anti")
 
 
-def _bits(vectors: Sequence[FrozenBitMap64]) -> pyarrow.Table:
+def _bits(vectors: Mapping[int, FrozenBitMap64]) -> pyarrow.Table:
     found = [
-        ((ordinal << 32) + chunk, words) for ordinal, vector in enumerate(vectors) for chunk, words in _chunks(vector)
+        ((ordinal << 32) + chunk, words) for ordinal, vector in vectors.items() for chunk, words in _chunks(vector)
     ]
     keys = pyarrow.array([key for key, _ in found], pyarrow.int64())
     words = pyarrow.array([words for _, words in found], pyarrow.list_(pyarrow.int64()))

@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
@@ -36,23 +35,23 @@ def takes_lists(spark: SparkSession) -> bool:
 @lru_cache(maxsize=1)
 def _understands_lists(spark: SparkSession) -> bool:
     # A Spark that knew no such logs would see an empty folder: no rows, and no error. Asked once for a session.
-    with listed(["file:///tried.parquet"], [1]) as folder:
+    with listed(["file:///tried.parquet"], [1], [0]) as folder:
         frame = spark.read.schema("tried int").option("recursiveFileLookup", "true").parquet(folder)
         return len(frame.inputFiles()) == 1
 
 
 @contextmanager
-def listed(locations: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
+def listed(locations: Sequence[str], sizes: Sequence[int], ordinals: Sequence[int]) -> Iterator[str]:
     """The address of a folder that lists these files, with their sizes, for as long as a DataFrame is made of it.
 
     Spark reads it then, on the driver, and never again. So it lies in this machine's temporary folder, and a lake that
-    can only be read can be read. The time of change that it shows of each is its ordinal among them, in milliseconds.
+    can only be read can be read. The time of change that it shows of each is its ordinal, in milliseconds.
     """
     folder = Path(tempfile.mkdtemp(prefix="lakebed-"))
     try:
         log = folder / "_spark_metadata"
         log.mkdir()
-        (log / "0").write_text("\n".join(["v1", *map(_line, locations, sizes, count())]), encoding="utf-8")
+        (log / "0").write_text("\n".join(["v1", *map(_line, locations, sizes, ordinals)]), encoding="utf-8")
         yield f"file://{folder}"
     finally:
         shutil.rmtree(folder)

@@ -1,10 +1,15 @@
 """Reading the footer of a Parquet file through `Files`, in one read as a rule."""
 
+from itertools import chain
+
 import pyarrow
 from pyarrow.parquet import FileMetaData, read_metadata
 
 from lakebed.errors import Corrupt
 from lakebed.files import FileInfo, Files
+from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.schema import Schema
+from lakebed.table.types import DOUBLE, FLOAT, leaves
 
 TAIL = 1 << 16  # 20 columns and 8 row groups take 15 kB
 _END = 8  # the footer's length, then the magic number
@@ -20,3 +25,14 @@ def read_footer(files: Files, info: FileInfo) -> FileMetaData:
         return read_metadata(pyarrow.BufferReader(tail))  # it looks at the end only
     except (pyarrow.ArrowException, OSError) as error:
         raise Corrupt("this is no whole Parquet file", subject=info.path, found=str(error)) from error
+
+
+def count_nan(file: DataFileRef, schema: Schema) -> None:
+    """Note that there is no NaN where a file of Spark's has bounds.
+
+    To Parquet's Java writer NaN is the greatest number: it is the upper bound of a column that has one, and so none.
+    """
+    floating = {way[-1].id for way in leaves(schema.fields) if way[-1].type in (FLOAT, DOUBLE)}
+    for known in chain(file.statistics, *(block.columns for block in file.blocks)):
+        if known.field_id in floating and known.HasField("lower"):
+            known.nan_count = 0

@@ -1,14 +1,13 @@
 """Reading data files as a DataFrame, with Spark's own Parquet reader."""
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import groupby
 
 import pyarrow
+import pyarrow.compute
 from pyroaring import FrozenBitMap64
-from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.catalog.data_files import check_whole
@@ -16,30 +15,33 @@ from lakebed.catalog.vectors import read_vector
 from lakebed.errors import Invalid
 from lakebed.files import Files
 from lakebed.spark.absent import Absent, by_absent, filled
-from lakebed.spark.deletes import listed_ordinal, with_places, without_deleted
-from lakebed.spark.file_list import check_names, listed, takes_lists
+from lakebed.spark.deletes import without_deleted
+from lakebed.spark.file_list import check_names
+from lakebed.spark.file_scan import Ordinals, placed_scan, scan
 from lakebed.spark.filter import to_spark
 from lakebed.spark.fit import quoted
-from lakebed.spark.locations import spark_location
+from lakebed.spark.hidden import NULL_STRUCTS, alike_files, hidden_columns
+from lakebed.spark.metadata_columns import (
+    ADDED_COLUMNS,
+    ORDINAL_COLUMN,
+    Places,
+    added_column,
+    free_places,
+    is_added,
+    stored_lineage,
+)
+from lakebed.spark.session import check_running
+from lakebed.spark.source import Held
 from lakebed.spark.types import check_types, readable, result_schema, scan_schema
 from lakebed.table.filter import Filter, fields_of
 from lakebed.table.held_fields import as_held
+from lakebed.table.inline import is_inline
 from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.parts import walk
+from lakebed.table.metadata_columns import FILE
 from lakebed.table.pruning import may_match
 from lakebed.table.schema import Schema
-from lakebed.table.types import Decimal, Field, List, Map, Struct
-
-# Given with the read, where they win over the session's settings: what they could be set to loses or changes rows.
-OPTIONS = {
-    "recursiveFileLookup": "true",  # folders named like `day=1` add no columns
-    "ignoreMissingFiles": "false",
-    "ignoreCorruptFiles": "false",
-    "datetimeRebaseMode": "CORRECTED",  # for files that say nothing of their calendar
-    "int96RebaseMode": "CORRECTED",
-}
-NULL_STRUCTS = "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing"
-_GLOB = re.compile(r"[\[\]{}*?\\]")
+from lakebed.table.selection import selected
+from lakebed.table.types import Field, List, Map, Struct
 
 
 def read(
@@ -50,103 +52,153 @@ def read(
     *,
     filter: Filter | None = None,
     columns: Iterable[str] | None = None,
-    held: pyarrow.Table | None = None,
+    held: Held | None = None,
 ) -> DataFrame:
     """The rows of these files that the filter keeps, in the columns asked for, or all; lazy, no job runs.
 
     Files that the filter can't match are left out by their statistics. `Corrupt` if one of the others is missing or of
     another size than it was. Names and types are the table's; all columns are nullable, as in all that Spark reads.
-    `held` are rows in memory, already filtered and with the columns asked for: the inline ones.
+    `columns` may name those of `table.metadata_columns` too, and `ORDINAL`. `held` reads those of the files that are
+    inline.
     """
-    asked = schema if columns is None else schema.select(columns)
+    asked = schema if columns is None else selected(schema, columns, ADDED_COLUMNS)
     _check_session(spark, schema)
     check_types(asked.fields if filter is None else (*asked.fields, *fields_of(filter)))
-    kept = [one for one in data_files if filter is None or may_match(filter, one)]
-    frames = [_from_files(spark, files, schema, asked, kept, filter)] if kept else []
-    if held is not None and held.num_rows:
-        frames.append(spark.createDataFrame(held.combine_chunks(), result_schema(asked)))
+    inline = [one for one in data_files if is_inline(one)]
+    kept = [one for one in data_files if not is_inline(one) and (filter is None or may_match(filter, one))]
+    frames = [_Reading(spark, files, schema, asked, data_files, filter).rows(kept)] if kept else []
+    if held is not None and inline:
+        found = _held_rows(held, schema, inline, filter, asked, _ordinals(data_files))
+        if found.num_rows:  # PySpark can't make a frame of a nested column without chunks
+            frames.append(spark.createDataFrame(found.combine_chunks(), result_schema(asked)))
     return reduce(DataFrame.union, frames) if frames else _empty(spark, asked)
 
 
-def _from_files(
-    spark: SparkSession,
-    files: Files,
+def _ordinals(data_files: Sequence[DataFileRef]) -> dict[str, int]:
+    return {one.path: ordinal for ordinal, one in enumerate(data_files)}
+
+
+def _held_rows(
+    held: Held,
     schema: Schema,
-    asked: Schema,
-    kept: Sequence[DataFileRef],
+    inline: Sequence[DataFileRef],
     filter: Filter | None,
-) -> DataFrame:
-    check_names(kept)
-    check_whole(files, kept)
-    needed = asked.fields if filter is None else (*asked.fields, *fields_of(filter))
-    known = readable(schema)
-    groups = (group for told in _told_alike(kept) for group in by_absent(files, needed, told).items())
-    rows = []
-    for absent, alike in groups:
-        form = _Form(known, Schema(as_held(alike[0], known.fields)), absent, filter)
-        plain = [one for one in alike if not one.HasField("dv_path")]
-        if plain:
-            rows.append(_rows(_scan(spark, files, form.found, plain), form))
-        # Apart, so that only files with deleted rows pay for them.
-        if len(plain) < len(alike):
-            deleted = [one for one in alike if one.HasField("dv_path")]
-            rows.append(_live_rows(spark, files, deleted, form))
-    return reduce(DataFrame.union, rows).select(*_columns(asked))
-
-
-def _told_alike(data_files: Sequence[DataFileRef]) -> Iterator[list[DataFileRef]]:
-    """The files, together those whose entries say the same of the fields that they have; most say nothing."""
-    for _, alike in groupby(sorted(data_files, key=lambda one: one.field_ids), lambda one: one.field_ids):
-        yield list(alike)
+    asked: Schema,
+    ordinals: Ordinals,
+) -> pyarrow.Table:
+    """Inline rows in the columns asked for; whoever reads them knows of no ordinals, but of paths."""
+    if ORDINAL_COLUMN not in asked.fields:
+        return held(schema, inline, filter, asked.names)
+    own = [one.name for one in asked.fields if one != ORDINAL_COLUMN]
+    found = held(schema, inline, filter, own if FILE.name in own else [*own, FILE.name])
+    paths = pyarrow.array(ordinals, pyarrow.string())  # in the order of the ordinals
+    return found.append_column(ORDINAL_COLUMN.name, pyarrow.compute.index_in(found[FILE.name], paths)).select(
+        asked.names
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """Of files that are alike: the columns, the same as they are to be looked for there, and which fields they lack."""
+    """Of files that are alike: the columns, the same as they are to be looked for there, and which fields they lack.
+
+    Nothing that is asked of the `hidden` columns, by their ids, is pushed to the files.
+    """
 
     schema: Schema
     found: Schema
     absent: Absent
-    filter: Filter | None
+    hidden: frozenset[int]
 
 
-def _live_rows(
-    spark: SparkSession,
-    files: Files,
-    data_files: Sequence[DataFileRef],
-    form: _Form,
-) -> DataFrame:
-    """The same as `_rows` for files with vectors of deletes."""
-    vectors = [read_vector(files, one) or FrozenBitMap64() for one in data_files]
-    names = [one.physical_name for one in form.schema.fields]
-    key, bit = (f"{name}{'_' * max(map(len, names), default=0)}" for name in ("key", "bit"))  # that no column has
-    if takes_lists(spark):
-        scans = [with_places(_scan(spark, files, form.found, data_files), listed_ordinal(), key, bit)]
-    else:
-        scans = [
-            with_places(_scan(spark, files, form.found, [one]), F.lit(ordinal), key, bit)
-            for ordinal, one in enumerate(data_files)
-        ]
-    rows = _rows(reduce(DataFrame.union, scans), form, (key, bit))
-    return without_deleted(spark, rows, vectors, key, bit).select(*map(quoted, names))
+class _Reading:
+    """A read of files: what is asked for of which, and what the scans need besides."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        files: Files,
+        schema: Schema,
+        asked: Schema,
+        data_files: Sequence[DataFileRef],
+        filter: Filter | None,
+    ) -> None:
+        self._spark, self._files, self._asked, self._data_files, self._filter = spark, files, asked, data_files, filter
+        self._lineage = stored_lineage(schema, asked)
+        self._known = Schema([*readable(schema).fields, *self._lineage])
+        self._places = free_places(self._known.fields)
+        self._ordinals = _ordinals(data_files)
+        self._hidden = hidden_columns(spark, self._known)
+
+    def rows(self, kept: Sequence[DataFileRef]) -> DataFrame:
+        """The rows of those of the files that are kept."""
+        check_names(kept)
+        check_whole(self._files, kept)
+        needed = self._asked.fields if self._filter is None else (*self._asked.fields, *fields_of(self._filter))
+        frames = []
+        for nan, told in alike_files(kept, self._known):
+            for absent, alike in by_absent(self._files, needed, told).items():
+                form = _Form(self._known, Schema(as_held(alike[0], self._known.fields)), absent, self._hidden | nan)
+                # Apart, so that only files with deleted rows pay for them.
+                plain = [one for one in alike if not one.HasField("dv_path")]
+                deleted = [one for one in alike if one.HasField("dv_path")]
+                frames += [self._plain_rows(plain, form)] if plain else []
+                frames += [self._live_rows(deleted, form)] if deleted else []
+        return reduce(DataFrame.union, frames).select(*map(self._column, self._asked.fields))
+
+    def _plain_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
+        if any(map(is_added, self._asked.fields)):
+            return self._placed_rows(data_files, form)
+        return _rows(scan(self._spark, self._files, form.found, data_files, self._ordinals), form, self._filter)
+
+    def _live_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
+        """The same of files with vectors of deletes."""
+        vectors = {self._ordinals[one.path]: read_vector(self._files, one) or FrozenBitMap64() for one in data_files}
+        rows = without_deleted(self._spark, self._placed_rows(data_files, form), vectors, self._places)
+        return rows if any(map(is_added, self._asked.fields)) else rows.drop(*_names(self._places))
+
+    def _placed_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
+        rows = placed_scan(self._spark, self._files, form.found, data_files, self._ordinals, self._places)
+        found = _rows(rows, form, self._filter, _names(self._places))
+        names = [one.physical_name for one in form.schema.fields]
+        return found.select(*map(quoted, names), *_names(self._places))  # in the one order in which they are joined
+
+    def _column(self, field: Field) -> Column:
+        """A column from physical names to the table's; nested names change by a cast, which goes by position."""
+        target = result_schema(Schema([field])).fields[0]
+        if is_added(field):
+            own = F.col(quoted(field.physical_name)) if field in self._lineage else None
+            return added_column(field, self._data_files, self._places, own).alias(target.name, metadata={})
+        there = scan_schema(Schema([field])).fields[0]
+        column = F.col(quoted(there.name))
+        # Without metadata: a default that is for older files is nothing for whoever writes these rows elsewhere.
+        # Spark 4.0 overlooks metadata that is empty, so such a column has a cast, which has none.
+        is_same = there.dataType == target.dataType and not there.metadata
+        shown = column if is_same else column.cast(target.dataType)
+        return shown.alias(target.name, metadata={})
 
 
-def _rows(rows: DataFrame, form: _Form, others: Sequence[str] = ()) -> DataFrame:
+def _names(places: Places) -> tuple[str, str]:
+    return places.ordinal, places.position
+
+
+def _rows(rows: DataFrame, form: _Form, filter: Filter | None, others: Sequence[str] = ()) -> DataFrame:
     """The rows that the filter keeps, with the defaults of what their files lack, under the physical names.
 
     `others` are columns of the scan that stay with them.
     """
     fields = form.schema.fields
-    if form.absent or form.found != form.schema or any(map(_is_widened_decimal, fields)):
+    if form.absent or form.found != form.schema or form.hidden:
         columns = [
-            _hidden(_named(filled(F.col(quoted(there.physical_name)), there, form.absent), there, one), one)
+            _behind(
+                _named(filled(F.col(quoted(there.physical_name)), there, form.absent), there, one), one, form.hidden
+            )
             for there, one in zip(form.found.fields, fields, strict=True)
         ]
         rows = rows.select(
             *(column.alias(one.physical_name) for column, one in zip(columns, fields, strict=True)),
             *map(quoted, others),
         )
-    return rows if form.filter is None else rows.where(to_spark(form.filter, lambda one: one.physical_name))
+    return rows if filter is None else rows.where(to_spark(filter, lambda one: one.physical_name))
 
 
 def _named(column: Column, found: Field, field: Field) -> Column:
@@ -154,52 +206,10 @@ def _named(column: Column, found: Field, field: Field) -> Column:
     return column if found.type == field.type else column.cast(scan_schema(Schema([field])).fields[0].dataType)
 
 
-def _is_widened_decimal(field: Field) -> bool:
-    """Whether the field is, or has inside it, a decimal that older files have with fewer digits."""
-    ends = [way[-1] for way in walk((field,))]
-    return any(isinstance(one.type, Decimal) and one.widened_from is not None for one in ends)
-
-
-def _hidden(column: Column, field: Field) -> Column:
-    """The column, so that no filter on it is pushed to the files, now or later, if they may have narrower decimals.
-
-    Spark 4.3 cuts the filter's value to the bytes that a file has: of `d < 1e17` nothing is left in files of 9 digits.
-    """
-    return F.when(column.isNotNull(), column) if _is_widened_decimal(field) else column
-
-
-def _scan(spark: SparkSession, files: Files, schema: Schema, data_files: Sequence[DataFileRef]) -> DataFrame:
-    """All rows, under the physical names."""
-    reader = spark.read.schema(scan_schema(schema)).options(**OPTIONS)
-    locations = [spark_location(files, one.path) for one in data_files]
-    if not takes_lists(spark):
-        return _by_paths(reader, locations)
-    with listed(locations, [one.file_size for one in data_files]) as folder:
-        return reader.parquet(folder)
-
-
-def _by_paths(reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:
-    for path in paths:
-        if _GLOB.search(path):  # tried with Spark 4.3: each of n such files is read n times
-            raise Invalid(
-                "Spark takes a path with such characters for a pattern, and reads its rows more than once",
-                subject=path,
-                expected="a path without [ ] { } * ? \\",
-                advice="Move the lake, or read it in a session that runs in this process.",
-            )
-    return reader.parquet(*paths)
-
-
-def _columns(schema: Schema) -> list[Column]:
-    """The projection from physical names to the table's; nested names change by a cast, which goes by position."""
-    targets = result_schema(schema).fields
-    found = scan_schema(schema).fields
-    return [
-        # Without metadata: a default that is for older files is nothing for whoever writes these rows elsewhere.
-        (column if there.dataType == target.dataType else column.cast(target.dataType)).alias(target.name, metadata={})
-        for there, target in zip(found, targets, strict=True)
-        for column in [F.col(quoted(there.name))]
-    ]
+def _behind(column: Column, field: Field, hidden: frozenset[int]) -> Column:
+    """The column; if it is hidden, no filter on it and no choice of its fields goes through to the files, ever."""
+    # Of `case when s is not null then s end` the optimizer makes `s` again, where a filter has said as much.
+    return F.element_at(F.array(column), 1) if field.id in hidden else column
 
 
 def _empty(spark: SparkSession, schema: Schema) -> DataFrame:
@@ -215,6 +225,7 @@ def _check_session(spark: SparkSession, schema: Schema) -> None:
             found=type(spark).__name__,
             advice="scan(…) reads without Spark.",
         )
+    check_running(spark)
     # No option of a read goes before it; false unless somebody changes it.
     nested = any(isinstance(one.type, Struct | List | Map) for one in schema.fields)
     if nested and spark.conf.get(NULL_STRUCTS, "false") == "true":

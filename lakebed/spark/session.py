@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from lakebed.errors import Invalid
 from lakebed.spark.java import java_home
 
 APP_NAME = "lakebed"
@@ -19,6 +20,12 @@ SETTINGS = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Filters given to Lakebed take a time without a zone as UTC. So a script means the same on every machine.
     "spark.sql.session.timeZone": "UTC",
+    # Without it filters are pushed as dates of Java's old calendar, which lacks 1582-10-05 to 14: rows would be lost.
+    "spark.sql.datetime.java8API.enabled": "true",
+    # Without it `spark.read.format("lakebed")` is told of no filters, and reads every file. Spark 4.0 has none.
+    "spark.sql.python.filterPushdown.enabled": "true",
+    # Spark's own bar is drawn on the same line of the terminal as Lakebed's, which tells of rows and bytes too.
+    "spark.ui.showConsoleProgress": "false",
 }
 
 
@@ -44,6 +51,22 @@ def session(lake: HasUrl | None = None, **conf: Any) -> SparkSession:
     for key, value in (settings | conf).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect, and has no JVM in this process."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def check_running(spark: SparkSession) -> None:
+    """Refuse a session that was stopped: what PySpark says of it then tells nobody so."""
+    session: Any = spark  # of Connect a class of its own
+    if session.is_stopped if is_remote(spark) else session.sparkContext._jsc is None:
+        raise Invalid(
+            "the Spark session was stopped",
+            expected="one that runs",
+            advice="Start another, with lakebed.spark.session(lake), and make its DataFrames again.",
+        )
 
 
 def _is_running() -> bool:

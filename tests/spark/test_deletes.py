@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakebed import arrow
-from lakebed.arrow.write_options import WriteOptions
 from lakebed.catalog.vectors import write_vectors
+from lakebed.catalog.write_options import WriteOptions
 from lakebed.files import LocalFiles
 from lakebed.spark.file_list import IGNORED
 from lakebed.spark.read import read

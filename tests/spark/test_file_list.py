@@ -25,13 +25,13 @@ def rows(spark: SparkSession, folder: str) -> int:
 
 
 def test_a_listed_file_is_read_wherever_it_is(spark: SparkSession, file: Path) -> None:
-    with listed([f"file://{file}"], [file.stat().st_size]) as folder:
+    with listed([f"file://{file}"], [file.stat().st_size], [0]) as folder:
         assert rows(spark, folder) == 10
 
 
 def test_the_list_is_gone_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(ArithmeticError), listed(["file:///a"], [1]) as folder:
+    with pytest.raises(ArithmeticError), listed(["file:///a"], [1], [0]) as folder:
         assert os.listdir(tmp_path) == [folder.rpartition("/")[2]]
         raise ArithmeticError
     assert os.listdir(tmp_path) == []
@@ -53,11 +53,11 @@ def test_a_session_that_ignores_the_logs_of_sinks_takes_none(spark: SparkSession
 
 
 def test_spark_loses_the_rows_of_a_file_whose_size_is_given_too_small(spark: SparkSession, file: Path) -> None:
-    with listed([f"file://{file}"], [1]) as folder:
+    with listed([f"file://{file}"], [1], [0]) as folder:
         assert rows(spark, folder) == 0
 
 
 def test_spark_loses_the_rows_of_a_file_whose_name_begins_with_an_underscore(spark: SparkSession, file: Path) -> None:
     hidden = file.rename(file.with_name(f"_{file.name}"))
-    with listed([f"file://{hidden}"], [hidden.stat().st_size]) as folder:
+    with listed([f"file://{hidden}"], [hidden.stat().st_size], [0]) as folder:
         assert rows(spark, folder) == 0

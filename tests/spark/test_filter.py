@@ -100,6 +100,8 @@ def test_spark_keeps_the_rows_that_the_words_are_true_of(spark: SparkSession, fi
 
 def test_spark_reads_the_same_words_alike(spark: SparkSession, file: str) -> None:
     asked = [condition(Random(seed), SPARKS) for seed in range(1000, 1300)]
+    if spark.sql("select 'a''b'").first()[0] == "ab":  # two literals to Spark 4.0, one with a quote to SQL and to us
+        asked = [one for one in asked if "''" not in one.text]
     with settings(spark, **{"spark.sql.session.timeZone": "UTC"}):
         found = kept(spark.read.parquet(file), [F.expr(one.text) for one in asked])
     for one, passed in zip(asked, found, strict=True):

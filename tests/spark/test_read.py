@@ -19,6 +19,7 @@ from lakebed.spark.read import read
 from lakebed.spark.types import result_schema
 from lakebed.spark.write import write
 from lakebed.table.filter_text import parse_filter
+from lakebed.table.inline import inline_path
 from lakebed.table.manifest_pb2 import DataFileRef
 from lakebed.table.schema import Schema, with_ids
 from lakebed.table.types import INT, Field, List, Map, Struct, parse_type
@@ -331,5 +332,7 @@ def test_a_default_of_fixed_bytes_is_shown(spark: SparkSession, files: LocalFile
 
 def test_inline_rows_with_fixed_bytes_are_read(spark: SparkSession, files: LocalFiles) -> None:
     schema = with_ids(Schema({"f": "fixed(3)"}), 1, 1)
-    held = pa.table({"f": pa.array([b"abc", None], pa.binary(3))})
-    assert [row.f for row in read(spark, files, schema, [], held=held).collect()] == [b"abc", None]
+    rows = pa.table({"f": pa.array([b"abc", None], pa.binary(3))})
+    entry = DataFileRef(path=inline_path(1), num_rows=2)
+    found = read(spark, files, schema, [entry], held=lambda *_: rows)
+    assert [row.f for row in found.collect()] == [b"abc", None]

@@ -1,0 +1,92 @@
+"""What `test_connect` runs in a process of its own: PySpark has one kind of session in a process, by its environment.
+
+It takes the folder of a lake, and `SPARK_REMOTE` names the server. An assertion that fails ends it with a trace.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+import lakebed
+from lakebed import Catalog, Table
+from lakebed.errors import Invalid
+from lakebed.spark import session
+from lakebed.table.metadata_columns import METADATA_COLUMNS
+
+
+def agree(spark: SparkSession, table: Table, where: str | None = None) -> list[dict[str, Any]]:
+    """The rows, as both engines show them."""
+    columns = [*table.schema.names, *(one.name for one in METADATA_COLUMNS)]
+    here = sorted(table.scan(where=where, columns=columns).to_arrow().to_pylist(), key=repr)
+    found = table.read(spark, where=where, columns=columns).toArrow().to_pylist()
+    assert sorted(found, key=repr) == here, (found, here)
+    return here
+
+
+def reads_and_appends(spark: SparkSession, main: Catalog) -> None:
+    table = main.create_table("plain", {"id": "long", "name": "string"})
+    table.append(pyarrow.table({"id": [1, 2], "name": ["inline", "inline"]}))
+    table.append(spark.range(3, 20).selectExpr("id", "'spark' as name").repartition(2))
+    table.delete("id in (1, 5)")
+    table.update({"name": "'again'"}, "id = 7")
+    with table.evolve() as change:
+        change.rename_column("name", "Ünï çødé.with `dots`")
+        change.add_column("later", "int", default=7)
+    assert len(agree(spark, table)) == 17
+    assert len(agree(spark, table, where="id > 4 and later = 7")) == 14
+    frame = table.read(spark)
+    frame.createOrReplaceTempView("plain_view")
+    assert spark.sql("select count(*), sum(later) from plain_view where id > 2").collect() == [(16, 112)]
+    with main.transaction() as change:
+        change.table("plain").append(spark.range(100, 102))
+        assert change.table("plain").read(spark).count() == 19
+    assert table.read(spark).count() == 19
+    assert frame.count() == 17, "a frame shows the table as it was when it was made"
+
+
+def changes_rows(spark: SparkSession, main: Catalog) -> None:
+    table = main.create_table("keyed", {"id": "long", "name": "string"}, primary_key=["id"])
+    table.append(spark.range(0, 20).selectExpr("id", "'first' as name"))
+    table.upsert(spark.range(18, 23).selectExpr("id", "'second' as name"))
+    table.delete("id % 5 = 0", spark=spark)
+    table.update({"name": "upper(name)"}, "id = 1", spark=spark)
+    found = {one["id"]: one["name"] for one in agree(spark, table)}
+    expected = dict.fromkeys(range(18), "first") | dict.fromkeys(range(18, 23), "second") | {1: "FIRST"}
+    assert found == {id: name for id, name in expected.items() if id % 5}
+
+
+def refuses_what_it_can_not_read(spark: SparkSession, place: Path) -> None:
+    with lakebed.connect(place / "a [lake]") as lake:
+        table = lake.catalog().create_table("t", {"id": "long"}, properties={"write.inline-bytes": "0"})
+        table.append(pyarrow.table({"id": [1]}))
+        try:
+            table.read(spark)
+        except Invalid as error:
+            assert "pattern" in str(error)
+        else:
+            raise AssertionError("a path that Spark takes for a pattern was read")
+    gone = spark.read.schema("id long").parquet(f"file://{place}/nowhere.parquet")
+    try:
+        gone.collect()
+    except AnalysisException as error:
+        assert "PATH_NOT_FOUND" in str(error)
+    else:
+        raise AssertionError("a server that does not see a file found no rows in it")
+
+
+def run(place: Path) -> None:
+    with lakebed.connect(place / "a lake, 100% ünïcode #1 +~!'()&=@;: \u00a0💧") as lake:
+        spark = session(lake)
+        assert type(spark).__module__.startswith("pyspark.sql.connect"), type(spark)
+        reads_and_appends(spark, lake.catalog())
+        changes_rows(spark, lake.catalog())
+        refuses_what_it_can_not_read(spark, place)
+        spark.stop()
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]))

@@ -1,6 +1,7 @@
 """Bringing a DataFrame to the columns of a table's files: what fits, and the projection that does it."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -18,6 +19,20 @@ NULL_FOUND = "Lakebed found a null in a required column: "
 
 _WIDER = {(INT, LONG), (FLOAT, DOUBLE)}
 _Found = dict[str, spark.StructField]
+
+
+def check_rows(data: Any) -> DataFrame:
+    """What somebody gives as rows; `Invalid` unless it is a DataFrame whose rows have an end."""
+    if not isinstance(data, DataFrame):
+        raise Invalid("these are no rows", expected="a DataFrame", found=type(data).__name__)
+    if data.isStreaming:
+        raise Invalid(
+            "a stream has no end, and its rows can't be written by one commit",
+            expected="a DataFrame that is no stream",
+            found="a streaming DataFrame",
+            advice="Write its batches: data.writeStream.foreachBatch(…).",
+        )
+    return data
 
 
 def fit(frame: DataFrame, schema: Schema) -> DataFrame:

@@ -2,34 +2,39 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from itertools import takewhile
+from contextlib import suppress
+from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from lakebed.catalog.write_options import DEFAULTS, WriteOptions
 from lakebed.errors import AlreadyExists, Invalid, LakebedError, Unavailable
 from lakebed.files import FileInfo, Files
-from lakebed.spark.fit import NULL_FOUND, fit, quoted
-from lakebed.spark.footer import read_footer
+from lakebed.spark.fit import NULL_FOUND, check_rows, fit, quoted
+from lakebed.spark.footer import count_nan, read_footer
+from lakebed.spark.layout import Layout
 from lakebed.spark.locations import spark_location
+from lakebed.spark.partitions import Partitions, partitions_of
+from lakebed.spark.transforms import TOO_NEAR
+from lakebed.spark.write_settings import ALWAYS, guessed_row_bytes, write_settings
+from lakebed.table.blooms import seal_blooms
+from lakebed.table.column_names import folded_column
+from lakebed.table.filter import Value
 from lakebed.table.footers import data_file
 from lakebed.table.manifest_pb2 import DataFileRef
 from lakebed.table.partition_spec import UNPARTITIONED, PartitionSpec
 from lakebed.table.partition_values import set_partition
 from lakebed.table.schema import Schema
-from lakebed.table.sort_order import UNSORTED, Direction, NullOrder, SortOrder, sorted_columns
-from lakebed.table.transforms import IDENTITY
+from lakebed.table.sort_order import UNSORTED, SortOrder
 
-# Given with the write, where they win over whatever the session has, and leave it as it is (tried with Spark 4.3).
-OPTIONS = {
-    "compression": "zstd",  # 40 % fewer bytes than snappy for a fifth more time
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the default, INT96, has no statistics
-    "spark.sql.parquet.fieldId.write.enabled": "true",
-    "spark.sql.parquet.writeLegacyFormat": "false",  # decimals and lists as everybody reads them
-    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # no _SUCCESS file: the commit says that
-}
-REBASE = "spark.sql.parquet.datetimeRebaseModeInWrite"
-FOOTER_THREADS = 8
+REBASE: Final = "spark.sql.parquet.datetimeRebaseModeInWrite"
+FOOTER_THREADS: Final = 8
+ROWS: Final = "rows"
+OPTIONS_WIN: Final = "4.3"
+"""The version from which a write's options go before the session's settings: 4.3.0 does so, 4.1.4 does not."""
+_FULL: Final = re.compile("No space left on device|Disk quota exceeded|File too large")
 
 
 def write(
@@ -39,56 +44,56 @@ def write(
     frame: DataFrame,
     spec: PartitionSpec = UNPARTITIONED,
     order: SortOrder = UNSORTED,
+    options: WriteOptions = DEFAULTS,
+    *,
+    row_bytes: float | None = None,
 ) -> list[DataFileRef]:
     """Write the rows into a fresh folder, and answer its files, durable, in the order of the DataFrame's partitions.
 
-    A spec with fields is refused; of the sort order, the fields before the first transform are obeyed.
-    Nobody sees them before a commit names them. What `fit` refuses is refused before any job. If the job fails, what
-    it wrote is removed and Spark's own error goes through; a null in a required column is `Invalid`.
+    A file has rows of one partition, sorted by the order. `row_bytes` is what a row takes in a file, as far as it is
+    known: files are cut by rows. Nobody sees them before a commit names them. What `fit` refuses is refused before any
+    job. If the job fails, what it wrote is removed and Spark's own error goes through; a null in a required column is
+    `Invalid`, a full disk `Unavailable`.
     """
-    if not isinstance(frame, DataFrame) or frame.isStreaming:
-        raise Invalid(
-            "these are no rows to write", expected="a DataFrame that is no stream", found=type(frame).__name__
-        )
-    _check_spec(spec)
+    check_rows(frame)
     _check_session(frame.sparkSession)
     _check_fresh(files, folder)
-    fitted = _sorted(fit(frame, schema), schema, order)
+    partitions = partitions_of(spec, schema)
+    layout = Layout(partitions, order, options.distribution)
+    counted = Observation()
+    laid = layout.laid_out(fit(frame, schema), schema).observe(counted, F.count(F.lit(1)).alias(ROWS))
+    settings = write_settings(options, schema, row_bytes or guessed_row_bytes(schema))
     try:
-        fitted.write.mode("error").options(**OPTIONS).parquet(spark_location(files, folder))
-        return _written(files, folder, schema, spec)
+        writer = laid.write.mode("error").options(**settings).partitionBy(*partitions.names)
+        writer.parquet(spark_location(files, folder))
+        return _Job(files, folder, schema, spec, partitions).written(counted.get[ROWS])
     except BaseException as error:
         _clear(files, folder, error)
-        if (place := re.search(f"{re.escape(NULL_FOUND)}«(.*)»", str(error))) is not None:
-            raise _null(place.group(1)) from error
+        # Of a full disk Spark Connect tells in an error of PySpark's, a session in this process in one of py4j's.
+        ours = isinstance(error, LakebedError) or not isinstance(error, Exception)
+        if not ours and (meant := _meant(str(error), folder, frame)) is not None:
+            raise meant from error
         raise
 
 
-def _check_spec(spec: PartitionSpec) -> None:
-    if spec.fields:
-        raise Invalid(
-            "Spark can't write into hidden partitions yet",
-            expected="a table without partition fields",
-            found=", ".join(one.name for one in spec.fields),
-            advice="Append the rows by Arrow: `table.append(frame.toArrow())`.",
+def _meant(said: str, folder: str, frame: DataFrame) -> LakebedError | None:
+    """What Spark's error says of the rows or of the disk; None if it is the caller's own."""
+    if (place := re.search(f"{re.escape(NULL_FOUND)}«(.*)»", said)) is not None:
+        return _null(place.group(1), frame)
+    if TOO_NEAR in said:
+        return Invalid(
+            "a value is too near the end of its type to be truncated", advice="Leave its row out. Nothing was written."
         )
-
-
-def _sorted(fitted: DataFrame, schema: Schema, order: SortOrder) -> DataFrame:
-    """The rows of each task, sorted as far as Spark can: it has none of Iceberg's transforms."""
-    columns = []
-    for one, path in takewhile(lambda pair: pair[0].transform == IDENTITY, sorted_columns(order, schema)):
-        column = F.col(".".join(quoted(part.physical_name) for part in path))
-        columns.append(_SORTED[one.direction, one.null_order](column))
-    return fitted.sortWithinPartitions(*columns) if columns else fitted
-
-
-_SORTED = {
-    (Direction.ASCENDING, NullOrder.FIRST): Column.asc_nulls_first,
-    (Direction.ASCENDING, NullOrder.LAST): Column.asc_nulls_last,
-    (Direction.DESCENDING, NullOrder.FIRST): Column.desc_nulls_first,
-    (Direction.DESCENDING, NullOrder.LAST): Column.desc_nulls_last,
-}
+    if (found := _FULL.search(said)) is not None:
+        return Unavailable(
+            "the disk is full",
+            subject=folder,
+            expected="room for the files",
+            found=found.group(),
+            advice="Free space or raise the quota, also where Spark has its scratch files (spark.local.dir), and run "
+            "again. Nothing was changed.",
+        )
+    return None
 
 
 def _check_session(session: SparkSession) -> None:
@@ -101,6 +106,21 @@ def _check_session(session: SparkSession) -> None:
             found="LEGACY",
             advice=f'Run `spark.conf.set("{REBASE}", "CORRECTED")`.',
         )
+    if session.version < OPTIONS_WIN:
+        _check_settings(session)
+
+
+def _check_settings(session: SparkSession) -> None:
+    """Refuse a session of an older Spark that would write otherwise: there its settings go before a write's options."""
+    for name, value in ALWAYS.items():
+        if name.startswith("spark.") and (found := session.conf.get(name)) != value:
+            raise Invalid(
+                f"a session of Spark {session.version} would write other files than the table has",
+                subject=name,
+                expected=value,
+                found=found,
+                advice=f'Run `spark.conf.set("{name}", "{value}")`, or start it with lakebed.spark.session(lake).',
+            )
 
 
 def _check_fresh(files: Files, folder: str) -> None:
@@ -108,38 +128,63 @@ def _check_fresh(files: Files, folder: str) -> None:
         raise AlreadyExists("the folder is taken", subject=folder, expected="no file in it", found=info.path)
 
 
-def _written(files: Files, folder: str, schema: Schema, spec: PartitionSpec) -> list[DataFileRef]:
-    found = list(files.list(f"{folder}/"))
-    data = [info for info in found if _is_data(folder, info.path)]
-    if not data:  # Spark writes a file even for no rows
-        raise Unavailable(
-            "the job ended well, and none of its files is here",
-            subject=folder,
-            expected="at least one file",
-            found="none",
+class _Job:
+    """A job that ended well, and what it left in its folder."""
+
+    def __init__(self, files: Files, folder: str, schema: Schema, spec: PartitionSpec, partitions: Partitions) -> None:
+        self._files, self._folder, self._schema, self._spec, self._partitions = files, folder, schema, spec, partitions
+        self._known: dict[tuple[str, ...], tuple[Value | None, ...]] = {}
+
+    def written(self, rows: int) -> list[DataFileRef]:
+        """The entries of the files, which are durable now; empty ones and checksums beside them are gone.
+
+        `rows` are those that the executors wrote: on disks that this process does not see, some may be missing here.
+        """
+        found = list(self._files.list(f"{self._folder}/"))
+        data = [info for info in found if self._is_data(info)]
+        with ThreadPoolExecutor(FOOTER_THREADS) as pool:
+            entries = list(pool.map(self._entry, data))
+        kept = [entry for entry in entries if entry.num_rows]
+        if (here := sum(entry.num_rows for entry in kept)) != rows:
+            raise self._elsewhere(rows, here)
+        names = {entry.path for entry in kept}
+        # Empty files, and the checksums that Hadoop lays beside local files.
+        for failure in self._files.delete_many(info.path for info in found if info.path not in names):
+            raise failure.error
+        self._files.sync(names)
+        return kept
+
+    def _folders(self, info: FileInfo) -> tuple[str, ...]:
+        """The folders between the job's own and the file."""
+        return tuple(info.path.removeprefix(f"{self._folder}/").split("/")[:-1])
+
+    def _is_data(self, info: FileInfo) -> bool:
+        name = info.path.rpartition("/")[2]
+        is_ours = len(self._folders(info)) == len(self._partitions.names)
+        return name.endswith(".parquet") and is_ours and not name.startswith((".", "_"))
+
+    def _entry(self, info: FileInfo) -> DataFileRef:
+        entry = data_file(read_footer(self._files, info), self._schema, path=info.path, size=info.size)
+        count_nan(entry, self._schema)
+        seal_blooms(entry, self._files.read)
+        if self._spec != UNPARTITIONED and entry.num_rows:
+            set_partition(entry, self._spec, self._schema, self._values(info))
+        return entry
+
+    def _values(self, info: FileInfo) -> tuple[Value | None, ...]:
+        folders = self._folders(info)
+        if folders not in self._known:
+            self._known[folders] = self._partitions.values(self._files, info, folders)
+        return self._known[folders]
+
+    def _elsewhere(self, rows: int, here: int) -> Unavailable:
+        return Unavailable(
+            "the job ended well, and not all of its rows are here",
+            subject=self._folder,
+            expected=f"{rows} rows",
+            found=f"{here} rows",
             advice="The executors have to write to the disk that this process reads: use a shared one.",
         )
-    with ThreadPoolExecutor(FOOTER_THREADS) as pool:
-        entries = list(pool.map(lambda info: _entry(files, info, schema), data))
-    kept = [entry for entry in entries if entry.num_rows]
-    names = {entry.path for entry in kept}
-    # Empty files, and the checksums that Hadoop lays beside local files.
-    for failure in files.delete_many(info.path for info in found if info.path not in names):
-        raise failure.error
-    files.sync(names)
-    if spec != UNPARTITIONED:
-        for entry in kept:
-            set_partition(entry, spec, schema, ())
-    return kept
-
-
-def _is_data(folder: str, path: str) -> bool:
-    name = path.removeprefix(f"{folder}/")
-    return name.endswith(".parquet") and "/" not in name and not name.startswith((".", "_"))
-
-
-def _entry(files: Files, info: FileInfo, schema: Schema) -> DataFileRef:
-    return data_file(read_footer(files, info), schema, path=info.path, size=info.size)
 
 
 def _clear(files: Files, folder: str, error: BaseException) -> None:
@@ -153,11 +198,20 @@ def _clear(files: Files, folder: str, error: BaseException) -> None:
         error.add_note(f"{failure.path} could not be removed: {failure.error}")
 
 
-def _null(place: str) -> Invalid:
+def _null(place: str, frame: DataFrame) -> Invalid:
     return Invalid(
         "a required column has a null",
         subject=place,
         expected="a value in every row",
-        found="at least one null",
+        found=_null_count(place, frame),
         advice="Fill or drop these rows. Nothing was written.",
     )
+
+
+def _null_count(place: str, frame: DataFrame) -> str:
+    """How many rows have the null, which takes one more look at them; what is inside of a column is not counted."""
+    for name in frame.columns:
+        if folded_column(name) == folded_column(place):
+            with suppress(PySparkException):  # what makes the rows can't be run again
+                return f"nulls in {frame.where(F.col(quoted(name)).isNull()).count()} of the rows"
+    return "at least one null"

@@ -9,17 +9,23 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.arrow import write as write_arrow
+from lakebed.catalog.write_options import Distribution
 from lakebed.errors import AlreadyExists, Invalid
 from lakebed.files import LocalFiles
+from lakebed.spark.fit import fit
+from lakebed.spark.layout import Layout
+from lakebed.spark.partitions import partitions_of
 from lakebed.spark.write import REBASE, write
 from lakebed.table.bounds import decode_bound
 from lakebed.table.partition_spec import PartitionSpec, make_spec
 from lakebed.table.schema import Schema, with_ids
 from lakebed.table.sort_order import make_sort_order
-from lakebed.table.types import INT, Field, List, Struct
+from lakebed.table.transforms import Transform
+from lakebed.table.types import INT, LONG, Field, List, Struct
 
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
 
+BUCKET = Transform("bucket", 4)
 IDS = with_ids(Schema([Field("id", "long")]), 1, 1)
 
 
@@ -156,13 +162,6 @@ def test_a_folder_that_is_there_already_is_left_alone(spark: SparkSession, files
     assert paths(files) == [one.path for one in written]
 
 
-def test_hidden_partitions_are_refused_before_any_job(spark: SparkSession, files: LocalFiles) -> None:
-    spec = make_spec(IDS, ["bucket(4, id)"], spec_id=1)
-    with pytest.raises(Invalid, match=r"hidden partitions yet .*id_bucket_4.*frame\.toArrow"):
-        write(files, "data/1", IDS, spark.range(5).selectExpr("raise_error('a job ran') as id"), spec)
-    assert paths(files) == []
-
-
 def test_an_empty_spec_is_noted(spark: SparkSession, files: LocalFiles) -> None:
     (written,) = write(files, "data/1", IDS, spark.range(0, 5, 1, 1), PartitionSpec((), 2))
     assert written.spec_id == 2
@@ -176,12 +175,11 @@ def test_an_empty_spec_is_noted(spark: SparkSession, files: LocalFiles) -> None:
         (["home.`a.b` desc", "id"], [2, 5, 1, 4, 0, 3]),
         (["home.`a.b` desc nulls first", "id desc"], [3, 0, 5, 2, 4, 1]),
         (["home.`a.b` nulls last", "id", "truncate(2, id)"], [1, 4, 2, 5, 0, 3]),
-        (["bucket(4, id)", "id"], [5, 4, 3, 2, 1, 0]),
+        (["truncate(2, id) desc", "id"], [4, 5, 2, 3, 0, 1]),
+        (["bucket(4, id)", "id desc"], sorted(range(6), key=lambda one: (BUCKET.apply(LONG, one), -one))),
     ],
 )
-def test_files_are_sorted_by_the_fields_before_the_first_transform(
-    spark: SparkSession, files: LocalFiles, order: list[str], expected: list[int]
-) -> None:
+def test_files_are_sorted(spark: SparkSession, files: LocalFiles, order: list[str], expected: list[int]) -> None:
     inner = Struct((Field("a.b", INT, id=3, physical_name="old.name"),))
     schema = Schema([Field("id", "long", id=1, physical_name="n"), Field("home", inner, id=2, physical_name="h")], 1)
     frame = spark.range(5, -1, -1, 1).selectExpr("id", "struct(int(nullif(id % 3, 0)) as `a.b`) as home")
@@ -189,6 +187,49 @@ def test_files_are_sorted_by_the_fields_before_the_first_transform(
     parquet = pq.ParquetFile(files.location(written.path))
     assert parquet.read()["n"].to_pylist() == expected
     assert "field_id=3 old.name" in str(parquet.metadata.schema)
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("d", [None, -1.0, 0.0, 2.0, "nan"]),
+        ("d desc", ["nan", 2.0, 0.0, -1.0, None]),
+        ("d desc nulls first", [None, "nan", 2.0, 0.0, -1.0]),
+    ],
+)
+def test_nan_is_above_all_numbers_as_in_the_local_engine(
+    spark: SparkSession, files: LocalFiles, order: str, expected: list[object]
+) -> None:
+    schema = with_ids(Schema([Field("d", "double"), Field("p", "int")]), 1, 1)
+    values = "cast(null as double), 2D, double('nan'), -1D, 0D"
+    frame = spark.range(1).selectExpr(f"explode(array({values})) as d", "1 as p").coalesce(1)
+    spec, sort = make_spec(schema, ["p"], spec_id=1), make_sort_order(schema, [order], order_id=1)
+    for folder, found in (
+        ("data/1", write(files, "data/1", schema, frame, spec, sort)),
+        ("data/2", write_arrow(files, "data/2", schema, frame.toArrow(), spec, sort)),
+    ):
+        [file] = found
+        rows = pq.ParquetFile(files.location(file.path)).read()["d"].to_pylist()
+        assert ["nan" if one != one else one for one in rows] == expected, folder
+
+
+def test_rows_are_sorted_once_for_partitions_and_order(spark: SparkSession) -> None:
+    schema = with_ids(Schema({"id": "long", "name": "string"}), 1, 1)
+    spec = make_spec(schema, ["truncate(1, name)"], spec_id=1)
+    layout = Layout(
+        partitions_of(spec, schema), make_sort_order(schema, ["bucket(4, id)"], order_id=1), Distribution.PARTITION
+    )
+    laid = layout.laid_out(fit(spark.range(9).selectExpr("id", "string(id) as name"), schema), schema)
+    laid.createOrReplaceTempView("laid_out")
+    apart = ", ".join(layout.partitions.names)
+    spark.sql(f"create table laid_out_files using parquet partitioned by ({apart}) as select * from laid_out limit 0")
+    try:
+        plan = spark.sql("explain insert into laid_out_files select * from laid_out").first()
+    finally:
+        spark.sql("drop table laid_out_files")
+    assert plan is not None
+    assert plan[0].count("Sort [") == 1, plan[0]
+    assert not any(one.nullable for one in laid.schema.fields if one.name in layout.partitions.names)
 
 
 @pytest.mark.parametrize("type", ["fixed(2)", "uuid", "time", "timestamp_ns", "list<uuid>"])

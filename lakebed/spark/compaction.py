@@ -1,0 +1,205 @@
+"""Spark's part of a compaction: the rows of groups, read and written by its own Parquet reader and writer."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate
+from typing import Final
+from uuid import uuid4
+
+from pyspark import inheritable_thread_target
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from lakebed.catalog import compaction
+from lakebed.catalog.compaction import Form, Made, Where
+from lakebed.catalog.tables import TableState
+from lakebed.catalog.work import Work
+from lakebed.catalog.write_options import write_options
+from lakebed.spark.exact_keys import set_exact_keys
+from lakebed.spark.fit import quoted
+from lakebed.spark.last_changes import tell_last_changes
+from lakebed.spark.layout import ORDERED
+from lakebed.spark.read import read
+from lakebed.spark.running import aim
+from lakebed.spark.source import Source
+from lakebed.spark.transforms import Term, with_terms
+from lakebed.spark.write import FOOTER_THREADS, write
+from lakebed.table.compaction_choice import OLDER_SPEC, Group, live_bytes
+from lakebed.table.inline import file_paths
+from lakebed.table.levels import COMPACTED_LEVEL
+from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.metadata_columns import ROW_ID
+from lakebed.table.partition_spec import UNPARTITIONED, PartitionSpec
+from lakebed.table.partition_values import partition_values, set_partition
+from lakebed.table.sort_order import SortOrder, sorted_columns
+from lakebed.table.transforms import IDENTITY
+from lakebed.table.types import Field
+
+AT_ONCE: Final = 4
+"""So many groups are written at a time: each has a few tasks, and a cluster has room for more of them."""
+
+Complete = Callable[[DataFileRef], None]
+"""Adds to the entry of a file what the writer can't know."""
+
+
+class Compaction(compaction.Compaction):
+    """A compaction by a Spark session, which rows are read from as `source_of` says for a work."""
+
+    def __init__(
+        self,
+        source_of: Callable[[Work], Source],
+        where: Where,
+        target_bytes: int | None = None,
+        *,
+        most_bytes: int | None = None,
+        sort_by: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(where, target_bytes, most_bytes=most_bytes, sort_by=sort_by)
+        self._source_of = source_of
+
+    def _writer(self, work: Work, form: Form) -> "_Writer":
+        return _Writer(self._source_of(work), work, form)
+
+
+def rewritten(source: Source, work: Work, state: TableState, files: Sequence[DataFileRef]) -> list[DataFileRef]:
+    """New files with exactly the rows of these that are not deleted, each row with its lineage.
+
+    They are cut by the table's newest spec and sorted by its order, whatever those were; for a commit on level 0. After
+    an error nothing is left behind.
+    """
+    return _Writer(source, work, Form(state, write_options(work, state))).spread(files) if files else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer(compaction.Writer):
+    """Writes the rows of groups for a table."""
+
+    source: Source
+    work: Work
+    form: Form
+
+    def written(self, group: Group) -> Made:
+        if group.partition is OLDER_SPEC:
+            return self.spread(group.files)
+        if self.form.keys is not None:
+            return self._by_key(group, self.form.keys)
+        if self.form.sorts is not None:
+            return self._sorted(group, self.form.sorts)
+        return self._packed(group)
+
+    def each(self, do: Callable[[Group], Made], groups: Sequence[Group]) -> list[Made]:
+        """Several at a time, from threads whose jobs have the tags of this one's."""
+        aim([file for group in groups for file in group.files])
+        with ThreadPoolExecutor(min(AT_ONCE, len(groups))) as pool:
+            inherit = inheritable_thread_target(self.source.spark)
+            started = [pool.submit(inherit(copy_context().run), do, one) for one in groups]
+            try:
+                return [one.result() for one in started]
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # those under way are waited for by the `with`
+                raise
+
+    def spread(self, files: Sequence[DataFileRef]) -> Made:
+        """Rows of any partitions, in the table's own."""
+        target = self.form.options.file_bytes
+        most = _rows_of(files) * target // max(1, sum(map(live_bytes, files)))
+        return self._write(self._rows(files), self.form.order, self._tell, most, self.form.state.spec)
+
+    def _packed(self, group: Group) -> Made:
+        """Files one after the other in each task, which writes one: nothing is shuffled."""
+        bins = self._bins(group.files)
+        # Of parts that all are one task, Spark 4.1 and later make one task again, unless one of them is none at all.
+        frames = [*(self._rows(one).coalesce(1) for one in bins), *([self._rows(())] if len(bins) > 1 else [])]
+        most = max(-(-_rows_of(one) // self._count(one)) for one in bins)
+        return self._write(reduce(DataFrame.union, frames), self.form.order, self._placed_like(group), most)
+
+    def _sorted(self, group: Group, order: SortOrder) -> Made:
+        terms, columns = list[Term](), list[Column]()
+        for place, (one, way) in enumerate(sorted_columns(order, self.form.state.schema)):
+            column = _column(way)
+            if one.transform != IDENTITY:
+                terms.append(Term(f"lakebed.sort.{place}", one.transform, way[-1].type, column))  # a name with a dot
+                column = F.col(quoted(terms[-1].name))
+            columns.append(ORDERED[one.direction, one.null_order](column))
+        # Rows that the order leaves equal are told apart by their ids, so that they need not all be in one file.
+        columns.append(F.col(quoted(ROW_ID.name)))
+        rows = self._ranged(with_terms(self._rows(group.files), terms), group.files, columns)
+        shown = rows.drop(*(one.name for one in terms))
+        return self._write(shown, order, self._placed_like(group), _rows_of(group.files))
+
+    def _by_key(self, group: Group, order: SortOrder) -> Made:
+        """Files that have no key in common, each with its first and its last."""
+        schema, files, place = self.form.state.schema, self.work.home.files, self._placed_like(group)
+
+        def complete(file: DataFileRef) -> None:
+            place(file)
+            file.level = COMPACTED_LEVEL
+            set_exact_keys(files, file, schema)
+
+        keys = [_column(schema.way_by_id(one)) for one in schema.identifier_ids]
+        rows = self._ranged(self._rows(group.files), group.files, keys)
+        return self._write(rows, order, complete, _rows_of(group.files))
+
+    def _ranged(self, rows: DataFrame, files: Sequence[DataFileRef], columns: Sequence[Column]) -> DataFrame:
+        """The rows in as many ranges of these columns as there are to be files; rows that are equal are in one."""
+        count = self._count(files)
+        return rows.coalesce(1) if count == 1 else rows.repartitionByRange(count, *columns)
+
+    def _placed_like(self, group: Group) -> Complete:
+        """What puts a file in the partition that the group is in."""
+        like, state = group.files[0], self.form.state
+        values = list(partition_values(like, state.spec, state.schema).values())
+
+        def place(file: DataFileRef) -> None:
+            if like.HasField("spec_id"):
+                set_partition(file, state.spec, state.schema, values)
+            self._tell(file)
+
+        return place
+
+    def _tell(self, file: DataFileRef) -> None:
+        tell_last_changes(self.work.home.files, file)
+
+    def _rows(self, files: Sequence[DataFileRef]) -> DataFrame:
+        source, schema = self.source, self.form.state.schema
+        names = self.form.written.schema.names
+        return read(source.spark, source.files, schema, files, columns=names, held=source.held)
+
+    def _write(
+        self, rows: DataFrame, order: SortOrder, complete: Complete, most: int, spec: PartitionSpec = UNPARTITIONED
+    ) -> Made:
+        """Write the rows, of which a file has so many at most, and complete the entries of its files."""
+        state, files, options = self.form.written, self.work.home.files, self.form.options
+        folder, row_bytes = f"{state.data_folder}/{uuid4()}", options.file_bytes / (most + 0.5)
+        made = write(files, folder, state.schema, rows, spec, order, options, row_bytes=row_bytes)
+        try:
+            with ThreadPoolExecutor(FOOTER_THREADS) as pool:
+                list(pool.map(complete, made))
+        except BaseException:
+            files.delete_many(file_paths(made))
+            raise
+        return made
+
+    def _count(self, files: Sequence[DataFileRef]) -> int:
+        """How many files of the target's size there will be, about."""
+        return max(1, round(sum(map(live_bytes, files)) / self.form.options.file_bytes))
+
+    def _bins(self, files: Sequence[DataFileRef]) -> list[list[DataFileRef]]:
+        """The files in their order, cut where they fill a file of the target's size, about."""
+        bins = [list[DataFileRef]() for _ in range(self._count(files))]
+        whole = sum(map(live_bytes, files)) or 1
+        for end, one in zip(accumulate(map(live_bytes, files)), files, strict=True):
+            middle = end - live_bytes(one) / 2
+            bins[min(len(bins) - 1, int(middle * len(bins) / whole))].append(one)
+        return [one for one in bins if one]
+
+
+def _column(way: Sequence[Field]) -> Column:
+    return F.col(".".join(quoted(one.name) for one in way))
+
+
+def _rows_of(files: Sequence[DataFileRef]) -> int:
+    return sum(one.num_rows - one.deleted_rows for one in files)

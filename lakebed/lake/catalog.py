@@ -1,11 +1,11 @@
 """The handle of a catalog: its trunk, a branch, a share, or one of them at a version."""
 
 from datetime import datetime
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
 from lakebed.catalog import branches
-from lakebed.catalog.catalogs import catalog_life, first_version
+from lakebed.catalog.catalogs import catalog_life, find_catalog, first_version
 from lakebed.catalog.commits import Commit, Request
 from lakebed.catalog.home import Home, Ref
 from lakebed.catalog.listings import check_page
@@ -21,15 +21,19 @@ from lakebed.lake.held import Listing
 from lakebed.lake.inspecting import Inspecting
 from lakebed.lake.merging import Merging
 from lakebed.lake.namespace import Namespace
-from lakebed.lake.objects import Objects
 from lakebed.lake.refs import Refs
+from lakebed.lake.sql_places import Line, Places
+from lakebed.lake.sql_statements import Told, run_statement
 from lakebed.lake.table import Table
 from lakebed.lake.transaction import Transaction
 from lakebed.lake.view import View
 from lakebed.store import Version
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
-class Catalog(Refs, Merging, Inspecting, Objects):
+
+class Catalog(Refs, Merging, Inspecting, Line):
     """One line of a catalog, or a share of it. Every call is a transaction of its own; `transaction` makes one of many.
 
     A handle of a tag is its line at its version.
@@ -128,7 +132,36 @@ class Catalog(Refs, Merging, Inspecting, Objects):
         """
         self._check_live("transaction")
         request = Request("transaction", (), message, author, event_id)
-        return Transaction(Open(self._home, self._ref, request, parse_isolation(isolation)))
+        return Transaction(Open(self._home, self._ref, request, parse_isolation(isolation)), self)
+
+    def sql(
+        self,
+        spark: "SparkSession",
+        text: str,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> "DataFrame | Commit | Table | None":
+        """Do a statement of Spark's SQL with this catalog's names; docs/sql.md has the grammar.
+
+        A query answers its DataFrame, all of whose tables are read at one version; a change answers its commit, CREATE
+        TABLE the handle. Errors point at the word.
+        """
+        places = Places(self, self._home.metastore.newest())
+        return run_statement(spark, text, places, Told(message, author, event_id))
+
+    def _beside(self, place: str) -> "Catalog":
+        self._check_unshared("sql")
+        return open_catalog(self._home, f"{self.name}{place}" if place.startswith("@") else place)
+
+    def _pinned(self, version: Version) -> "Catalog":
+        return self if self._version is not None else self.at(version=version)
+
+    def _then(self, version: str | None, time: datetime | str | None) -> "Catalog":
+        if version is None:
+            return self.at(time=time)
+        return self.at(version=version) if version.isdigit() else self.at(tag=version)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Catalog) and self._scope == other._scope
@@ -139,6 +172,22 @@ class Catalog(Refs, Merging, Inspecting, Objects):
     def __repr__(self) -> str:
         pin = "" if self._version is None else f"#{self._version}"
         return f"Catalog({self._ref.catalog}@{self._share or self._ref.line.id}{pin})"
+
+
+def open_catalog(home: Home, name: str) -> Catalog:
+    """The catalog with this name, or the ref or version of it that follows `@` and `#`."""
+    if not isinstance(name, str):
+        raise Invalid("a catalog's name is text", expected="name, name@ref or name#version", found=repr(name))
+    rest, pinned, pin = name.partition("#")
+    own, has_ref, ref = rest.partition("@")
+    opened = Catalog(home, find_catalog(home, own))
+    if has_ref:
+        opened = opened._open_ref(ref)
+    if not pinned:
+        return opened
+    if opened._version is not None:
+        raise Invalid("a tag has a version", subject=name, advice="Leave out what follows #.")
+    return opened.at(version=pin) if pin.isdigit() else opened.at(time=pin)
 
 
 def _scope(home: Home, ref: Ref, version: Version | None, share: str | None) -> Scope:

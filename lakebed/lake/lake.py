@@ -3,7 +3,7 @@
 import getpass
 import os
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
@@ -15,11 +15,15 @@ from lakebed.catalog.home import Home
 from lakebed.catalog.schemas import Schemas
 from lakebed.errors import Invalid, NotFound
 from lakebed.files import LocalFiles
-from lakebed.lake.catalog import Catalog
+from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.flags import check_flag
+from lakebed.lake.table import Table
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.names import Casing, normal_name
 from lakebed.store import SQLiteStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 DATABASE = "catalog.db"
 """The file, in the lake's folder, that has all but the data."""
@@ -88,18 +92,25 @@ class Lake:
         `name@ref` is a branch of it, a tag or a share; `name#17` or `name@branch#17` is that at a version. What follows
         `#` is a version's number or a time in ISO 8601.
         """
-        if not isinstance(name, str):
-            raise Invalid("a catalog's name is text", expected="name, name@ref or name#version", found=repr(name))
-        rest, pinned, pin = name.partition("#")
-        own, has_ref, ref = rest.partition("@")
-        opened = Catalog(self._home, catalogs.find_catalog(self._home, own))
-        if has_ref:
-            opened = opened._open_ref(ref)
-        if not pinned:
-            return opened
-        if opened._version is not None:
-            raise Invalid("a tag has a version", subject=name, advice="Leave out what follows #.")
-        return opened.at(version=pin) if pin.isdigit() else opened.at(time=pin)
+        return open_catalog(self._home, name)
+
+    def sql(
+        self,
+        spark: "SparkSession",
+        text: str,
+        ref: str | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> "DataFrame | Commit | Table | None":
+        """Do a statement of Spark's SQL with the lake's names: `lake.sql(spark, "SELECT * FROM sales.items@dev")`.
+
+        Names without a ref are the default catalog's, on its trunk, or where `ref` says: a branch or tag of it, or what
+        `catalog` takes, such as `other@dev`. A query answers its DataFrame, all of whose tables are read at one
+        version; a change answers its commit, CREATE TABLE the handle. docs/sql.md has the grammar.
+        """
+        return self.catalog(_place(ref)).sql(spark, text, message=message, author=author, event_id=event_id)
 
     def catalogs(self) -> list[Catalog]:
         """The trunks of all catalogs of the project."""
@@ -200,6 +211,14 @@ class Lake:
 
     def __repr__(self) -> str:
         return f"Lake({self.url!r})"
+
+
+def _place(ref: str | None) -> str:
+    if ref is None:
+        return catalogs.DEFAULT
+    if not isinstance(ref, str) or not ref:
+        raise Invalid("a ref is text", expected="a branch, a tag, or catalog@ref", found=repr(ref))
+    return ref if "@" in ref else f"{catalogs.DEFAULT}@{ref}"
 
 
 def _folder(url: str | os.PathLike[str]) -> str:

@@ -1,12 +1,18 @@
 """The handle of a transaction."""
 
 from types import TracebackType
-from typing import NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from lakebed.catalog.commits import Commit
 from lakebed.catalog.scopes import Open
 from lakebed.errors import Invalid
 from lakebed.lake.objects import Objects
+from lakebed.lake.sql_places import Line, Places
+from lakebed.lake.sql_statements import Told, run_statement
+from lakebed.lake.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class Transaction(Objects):
@@ -16,17 +22,23 @@ class Transaction(Objects):
     read and somebody else has changed.
     """
 
-    __slots__ = ("_committed", "_open")
+    __slots__ = ("_committed", "_line", "_open")
 
-    def __init__(self, scope: Open) -> None:
+    def __init__(self, scope: Open, line: Line) -> None:
         super().__init__(scope)
         self._open = scope
+        self._line = line
         self._committed: Commit | None = None
 
     @property
     def committed(self) -> Commit | None:
         """The commit, once there is one."""
         return self._committed
+
+    def sql(self, spark: "SparkSession", text: str) -> "DataFrame | Commit | Table | None":
+        """Do a statement of Spark's SQL in the transaction: names without a ref are read and changed as it has them."""
+        places = Places(self._line, self._scope.home.metastore.newest(), self)
+        return run_statement(spark, text, places, Told())
 
     def transaction(self, *arguments: object, **named: object) -> NoReturn:
         """Refused: a transaction has no parts that could commit by themselves."""

@@ -1,0 +1,94 @@
+"""Where the names of a statement are looked for: every read of it sees the lake at one version."""
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from lakebed.errors import Invalid, LakebedError
+from lakebed.lake.objects import Objects
+from lakebed.store import Version
+
+if TYPE_CHECKING:
+    from lakebed.lake.table import Table
+    from lakebed.spark.sql.names import LakeName
+
+
+class Line(Objects, ABC):
+    """A catalog as statements need it."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def transaction(
+        self,
+        message: str | None = None,
+        *,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+        isolation: str = "serializable",
+    ) -> AbstractContextManager[Objects]:
+        """Changes to many tables as one commit."""
+
+    @abstractmethod
+    def _beside(self, place: str) -> "Line":
+        """Another ref, `@dev`, or one of another catalog, `other@main`; refused through a share."""
+
+    @abstractmethod
+    def _pinned(self, version: Version) -> "Line":
+        """The line at a version of the lake, unless it is at one already."""
+
+    @abstractmethod
+    def _then(self, version: str | None, time: datetime | str | None) -> "Line":
+        """The line at a version's number or a tag's name, or at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The version or the time that a name is read at; a version's number, or the name of a tag."""
+
+    version: str | None = None
+    time: datetime | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What a statement may reach. In a transaction, names without a ref are its own."""
+
+    line: Line
+    version: Version
+    transaction: Objects | None = None
+    changed: "Table | None" = None
+    """The table that the statement changes, as the change sees it at `version`: what is read of it is checked."""
+
+    def as_changed(self, table: "Table") -> "Table":
+        """A table that is read; the one that is changed as the change sees it."""
+        changed = self.changed
+        is_changed = changed is not None and (table.id, table._scope) == (changed.id, changed._scope.at(self.version))
+        return changed if changed is not None and is_changed else table
+
+    def read(self, name: "LakeName", moment: Moment | None) -> Objects:
+        """What holds an object that is read."""
+        if name.place is None and moment is None and self.transaction is not None:
+            return self.transaction
+        line = self.line if name.place is None else self.line._beside(name.place)
+        if moment is not None:
+            return line._then(moment.version, moment.time)
+        return line._pinned(self.version)
+
+    def write(self, name: "LakeName") -> Objects:
+        """What holds an object that is changed."""
+        if self.transaction is None:
+            return self.line if name.place is None else self.line._beside(name.place)
+        if name.place is not None:
+            advice = "Name it without a ref, or change it outside."
+            raise Invalid("a transaction changes its own line alone", subject=name.spelled, advice=advice)
+        return self.transaction
+
+
+def pointed(error: LakebedError, place: str) -> LakebedError:
+    """The error with the place of the word in the statement that it is about."""
+    error.subject = f"{place}: {error.subject}" if error.subject else place
+    return error

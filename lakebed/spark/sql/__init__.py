@@ -1,0 +1,23 @@
+"""SQL with the lake's names: statements are read here, their queries run on DataFrames; docs/sql.md."""
+
+from lakebed.spark.sql.conjuncts import prunable
+from lakebed.spark.sql.declared import declared_schema, query_schema
+from lakebed.spark.sql.parsing import parse_query, parse_statement
+from lakebed.spark.sql.running import missing_use, run
+from lakebed.spark.sql.storing import stored_rows, values_told
+from lakebed.spark.sql.times import time_of
+from lakebed.spark.sql.words import place
+
+__all__ = [
+    "declared_schema",
+    "missing_use",
+    "parse_query",
+    "parse_statement",
+    "place",
+    "prunable",
+    "query_schema",
+    "run",
+    "stored_rows",
+    "time_of",
+    "values_told",
+]

@@ -1,0 +1,205 @@
+"""Reading CREATE and DROP."""
+
+from dataclasses import dataclass, field
+
+from lakebed.errors import Invalid
+from lakebed.spark.sql.cursor import Cursor, nests_types
+from lakebed.spark.sql.queries import Query, find_uses
+from lakebed.spark.sql.statements import Column, CreateTable, CreateTemporaryView, DropTable
+from lakebed.spark.sql.words import Words
+
+_FORMATS = ("LAKEBED", "PARQUET")
+
+
+def create(cursor: Cursor) -> CreateTable | CreateTemporaryView:
+    """CREATE [OR REPLACE] TABLE, or a temporary view."""
+    replace = cursor.take("REPLACE")
+    if not replace:
+        cursor.expect("CREATE")
+        replace = cursor.take("OR", "REPLACE")
+    everywhere = cursor.take("GLOBAL")
+    if cursor.take("TEMPORARY") or cursor.take("TEMP"):
+        return _temporary_view(cursor, replace, everywhere)
+    if not cursor.take("TABLE"):
+        raise _elsewhere(cursor, "create")
+    return _table(cursor, replace)
+
+
+_OTHERS = ("VIEW", "NAMESPACE", "SCHEMA", "DATABASE", "BRANCH", "TAG", "SHARE", "CATALOG")
+
+
+def _elsewhere(cursor: Cursor, verb: str) -> Invalid:
+    word = cursor.word
+    kind = word.text.lower() if word is not None and word.reads(*_OTHERS) else "table"
+    kind = "namespace" if kind in ("schema", "database") else kind
+    advice = f"Use {'lake' if kind == 'catalog' else 'catalog'}.{verb}_{kind}(…) in Python."
+    expected = "TABLE or TEMPORARY VIEW" if verb == "create" else "TABLE"
+    return cursor.refused(f"sql can't {verb} this", expected=expected, advice=advice)
+
+
+def _temporary_view(cursor: Cursor, replace: bool, everywhere: bool) -> CreateTemporaryView:
+    cursor.expect("VIEW")
+    name = cursor.column("the view's name")
+    columns = tuple(item.column() for item in cursor.inside().items()) if cursor.sees("(") else ()
+    cursor.expect("AS")
+    return CreateTemporaryView(name, find_uses(cursor.rest("a query")), columns, replace, everywhere)
+
+
+@dataclass(slots=True)
+class _Clauses:
+    """What stands behind a table's columns, in any order."""
+
+    partition_by: tuple[str, ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()
+    comment: str | None = None
+    location: str | None = None
+    seen: set[str] = field(default_factory=set)
+
+    def begin(self, cursor: Cursor, *keywords: str) -> bool:
+        word = cursor.word
+        if not cursor.take(*keywords):
+            return False
+        if keywords[0] in self.seen:
+            raise cursor.words.refused("this is said twice", word)
+        self.seen.add(keywords[0])
+        return True
+
+
+def _table(cursor: Cursor, replace: bool) -> CreateTable:
+    if_not_exists = not replace and cursor.take("IF", "NOT", "EXISTS")
+    table = cursor.name()
+    declared = _Declared()
+    if cursor.sees("("):
+        for item in cursor.inside().items(nests_types):
+            declared.add(item)
+    clauses = _clauses(cursor)
+    query = _query(cursor, declared.columns)
+    return CreateTable(
+        table,
+        tuple(declared.columns),
+        tuple(declared.key),
+        clauses.partition_by,
+        (*clauses.properties, *declared.checks),
+        clauses.comment,
+        clauses.location,
+        query,
+        if_not_exists,
+        replace,
+        cursor.words,
+    )
+
+
+def _query(cursor: Cursor, columns: list[Column]) -> Query | None:
+    """The query behind AS."""
+    if cursor.word is None:
+        if not columns:
+            raise cursor.refused("a table has columns", expected="(columns) or AS query")
+        return None
+    if columns:
+        raise cursor.refused("a table that is made of a query has the query's columns", expected="the end")
+    cursor.expect("AS")
+    return find_uses(cursor.rest("a query"))
+
+
+@dataclass(slots=True)
+class _Declared:
+    """What stands in the parentheses: columns, the primary key, and checks, which are properties of the table."""
+
+    columns: list[Column] = field(default_factory=list)
+    key: list[str] = field(default_factory=list)
+    checks: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, item: Cursor) -> None:
+        if item.sees("CONSTRAINT") or item.sees("PRIMARY", "KEY") or item.sees("CHECK"):
+            self._add_constraint(item)
+        else:
+            self._add_column(item)
+
+    def _add_constraint(self, item: Cursor) -> None:
+        name = item.column("its name") if item.take("CONSTRAINT") else None
+        if name is not None and item.take("CHECK"):
+            self.checks.append((f"check.{name}", item.inside().rest("a condition").own_text))
+        else:
+            self._begin_key(item)
+            self.key += [one.column() for one in item.inside().items()]
+        item.end("a comma")
+
+    def _begin_key(self, item: Cursor) -> None:
+        if self.key or not item.take("PRIMARY", "KEY"):
+            expected = "one PRIMARY KEY (columns), or CONSTRAINT name CHECK (condition)"
+            raise item.refused("this constraint can't be declared here", expected=expected)
+
+    def _add_column(self, item: Cursor) -> None:
+        word, start = item.word, item.position
+        name = item.column("a column and its type")
+        item.until("DEFAULT", "PRIMARY", "GENERATED")
+        declared = item.words.part(start, item.position).own_text
+        if item.position == start + 1:
+            raise item.refused("a column has a type", expected="such as id BIGINT")
+        default = _default(item)
+        if default is not None:
+            declared += _rest_behind_default(item)
+        if item.sees("PRIMARY"):
+            self._begin_key(item)
+            self.key.append(name)
+        item.end("NOT NULL, COMMENT, DEFAULT or a comma")
+        assert word is not None
+        self.columns.append(Column(name, declared, default, word))
+
+
+def _default(item: Cursor) -> str | None:
+    if not item.take("DEFAULT"):
+        return None
+    found = item.until("COMMENT", "NOT", "PRIMARY")
+    if not found.words:
+        raise item.refused("this statement can't be read", expected="a value")
+    return found.own_text
+
+
+def _rest_behind_default(item: Cursor) -> str:
+    behind = item.until("PRIMARY")
+    return f" {behind.own_text}" if behind.words else ""
+
+
+def _clauses(cursor: Cursor) -> _Clauses:
+    found = _Clauses()
+    while cursor.word is not None and not cursor.sees("AS"):
+        if found.begin(cursor, "USING"):
+            if not cursor.sees_one(*_FORMATS):
+                raise cursor.refused("tables of the lake have one format", expected="USING lakebed, or nothing")
+            cursor.position += 1
+        elif found.begin(cursor, "PARTITIONED", "BY"):
+            found.partition_by = tuple(one.rest("a column").own_text for one in cursor.inside().items())
+        elif found.begin(cursor, "COMMENT"):
+            found.comment = cursor.string()
+        elif found.begin(cursor, "LOCATION"):
+            found.location = cursor.string()
+        elif found.begin(cursor, "TBLPROPERTIES"):
+            found.properties = tuple(_property(one) for one in cursor.inside().items())
+        else:
+            expected = "USING, PARTITIONED BY, COMMENT, LOCATION, TBLPROPERTIES or AS"
+            raise cursor.refused("this statement can't be read", expected=expected)
+    return found
+
+
+def _property(item: Cursor) -> tuple[str, str]:
+    word = item.word
+    key = item.string() if word is not None and not word.names else ".".join(item.chain("a property"))
+    item.take("=")
+    value: Words = item.rest("a value")
+    if len(value.words) != 1:
+        raise value.refused("a property is one value", value.words[1], expected="such as 'write.inline-bytes' = '0'")
+    return key, value.words[0].text
+
+
+def drop(cursor: Cursor) -> DropTable:
+    """DROP TABLE."""
+    cursor.expect("DROP")
+    if not cursor.take("TABLE"):
+        raise _elsewhere(cursor, "drop")
+    if_exists = cursor.take("IF", "EXISTS")
+    table = cursor.name()
+    if cursor.sees("PURGE"):
+        raise cursor.refused("a table is purged after it was dropped", advice="Use catalog.purge_table(…) in Python.")
+    cursor.end()
+    return DropTable(table, if_exists)

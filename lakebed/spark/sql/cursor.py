@@ -1,0 +1,152 @@
+"""Reading a statement word by word."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lakebed.errors import Invalid
+from lakebed.spark.sql.names import LakeName, chain_end, closing, lake_name, moment_behind
+from lakebed.spark.sql.words import Kind, Word, Words
+
+QUERY = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
+"""What a query begins with, parentheses aside."""
+
+_NO_ALIAS = ("SET", "WHERE", "USING", "ON", "WHEN", "FROM", "SELECT", "VALUES", "ORDER", "LIMIT")
+Nesting = Callable[[Word], int]
+
+
+def nests(word: Word) -> int:
+    """How many levels a word opens, below zero if it closes some."""
+    return word.reads("(", "[", "CASE") - word.reads(")", "]", "END")
+
+
+def nests_types(word: Word) -> int:
+    """The same where `struct<a: int>` may stand."""
+    angles = {"<": 1, ">": -1, ">>": -2, ">>>": -3}
+    return nests(word) + (angles.get(word.text, 0) if word.kind is Kind.SIGN else 0)
+
+
+@dataclass(slots=True)
+class Cursor:
+    """A place among a statement's words; what is expected and not there is `Invalid` that points at the word."""
+
+    words: Words
+    position: int = 0
+
+    @property
+    def word(self) -> Word | None:
+        """The word that comes next, None at the end."""
+        return self.words.words[self.position] if self.position < len(self.words.words) else None
+
+    def sees(self, *keywords: str) -> bool:
+        """Whether these come next, in this order."""
+        return all(
+            self.position + number < len(self.words.words) and self.words.words[self.position + number].reads(keyword)
+            for number, keyword in enumerate(keywords)
+        )
+
+    def sees_one(self, *keywords: str) -> bool:
+        """Whether one of these comes next."""
+        return self.word is not None and self.word.reads(*keywords)
+
+    def take(self, *keywords: str) -> bool:
+        """Go behind these words if they come next."""
+        if not self.sees(*keywords):
+            return False
+        self.position += len(keywords)
+        return True
+
+    def expect(self, *keywords: str) -> None:
+        """Go behind these words."""
+        for keyword in keywords:
+            if not self.take(keyword):
+                raise self.refused("this statement can't be read", expected=keyword)
+
+    def end(self, expected: str = "the end") -> None:
+        """Nothing more comes."""
+        if self.word is not None:
+            raise self.refused("this statement can't be read", expected=expected)
+
+    def refused(self, problem: str, *, expected: object = None, advice: str = "") -> Invalid:
+        """An error that points at the word that comes next."""
+        return self.words.refused(problem, self.word, expected=expected, advice=advice)
+
+    def name(self, expected: str = "a table such as sales.orders") -> LakeName:
+        """The name of an object of the lake."""
+        parts, start = self.chain(expected), self.position
+        found = lake_name(self.words, start - (2 * len(parts) - 1), start)
+        if found is None:
+            word = self.words.words[start - 1]
+            advice = "A table that is in no namespace is written with its ref: orders@main."
+            raise self.words.refused("this names no table of the lake", word, expected="namespace.table", advice=advice)
+        moment, _ = moment_behind(self.words, self.position)
+        if moment is not None:
+            raise self.refused("the past can't be changed", expected="a table without a moment")
+        return found
+
+    def chain(self, expected: str) -> tuple[str, ...]:
+        """The parts of a dotted name."""
+        if self.word is None or not self.word.names:
+            raise self.refused("this statement can't be read", expected=expected)
+        start, self.position = self.position, chain_end(self.words, self.position)
+        return tuple(one.text for one in self.words.words[start : self.position : 2])
+
+    def alias(self) -> str | None:
+        """The other name of a table, if there is one."""
+        if self.take("AS") or (self.word is not None and self.word.names and not self.word.reads(*_NO_ALIAS)):
+            (own,) = self._single("a name")
+            return own
+        return None
+
+    def column(self, expected: str = "a column") -> str:
+        """The name of one column."""
+        (own,) = self._single(expected)
+        return own
+
+    def _single(self, expected: str) -> tuple[str, ...]:
+        word, parts = self.word, self.chain(expected)
+        if len(parts) != 1:
+            raise self.words.refused("this is more than a name", word, expected=expected)
+        return parts
+
+    def string(self, expected: str = "a text") -> str:
+        """A text."""
+        word = self.word
+        if word is None or word.kind is not Kind.STRING:
+            raise self.refused("this statement can't be read", expected=expected)
+        self.position += 1
+        return word.text
+
+    def inside(self) -> "Cursor":
+        """What is in the parentheses that come next; goes behind them."""
+        if not self.sees("("):
+            raise self.refused("this statement can't be read", expected="(")
+        last = closing(self.words, self.position)
+        inner, self.position = self.words.part(self.position + 1, last), last + 1
+        return Cursor(inner)
+
+    def until(self, *keywords: str, nesting: Nesting = nests) -> Words:
+        """The words before one of these keywords, or all; those in parentheses and in CASE … END don't count."""
+        start, depth = self.position, 0
+        while self.word is not None:
+            if not (self.position > start and self.words.words[self.position - 1].reads(".")):
+                if depth == 0 and self.word.reads(*keywords):
+                    break
+                depth += nesting(self.word)
+            self.position += 1
+        return self.words.part(start, self.position)
+
+    def items(self, nesting: Nesting = nests) -> list["Cursor"]:
+        """All that is left, divided at commas."""
+        found = []
+        while self.word is not None:
+            found.append(Cursor(self.until(",", nesting=nesting)))
+            if self.take(",") and self.word is None:
+                raise self.refused("this statement can't be read", expected="more behind the comma")
+        return found
+
+    def rest(self, expected: str) -> Words:
+        """All that is left, which has to be something."""
+        if self.word is None:
+            raise self.refused("this statement can't be read", expected=expected)
+        start, self.position = self.position, len(self.words.words)
+        return self.words.part(start, self.position)

@@ -1,0 +1,112 @@
+"""Reading MERGE."""
+
+from lakebed.spark.sql.cursor import Cursor
+from lakebed.spark.sql.expressions import Cutter, tables_named, told_apart
+from lakebed.spark.sql.names import LakeName, chain_end, lake_name, moment_behind
+from lakebed.spark.sql.queries import Query, find_uses
+from lakebed.spark.sql.row_parsing import assignments
+from lakebed.spark.sql.statements import Merge
+from lakebed.spark.sql.words import Words, words_of
+from lakebed.table.expression_scope import SOURCE, TARGET
+from lakebed.table.merge_clause import Clause, Then, When
+
+
+def merge(cursor: Cursor) -> Merge:
+    """MERGE INTO … USING … ON … WHEN …."""
+    cursor.expect("MERGE")
+    if cursor.sees("WITH"):
+        advice = "Change the columns first: table.evolve() in Python."
+        raise cursor.refused("a merge does not change columns", expected="INTO", advice=advice)
+    cursor.expect("INTO")
+    table = cursor.name()
+    tables = tables_named(table, cursor.alias(), TARGET)
+    cursor.expect("USING")
+    source, named = _source(cursor)
+    cutter = Cutter(told_apart(tables, named))
+    cursor.expect("ON")
+    on = cutter.cut(cursor.until("WHEN"))
+    clauses = []
+    while cursor.word is not None:
+        clauses.append(_clause(cursor, cutter))
+    if not clauses:
+        raise cursor.refused("a merge has no clause", expected="WHEN MATCHED or WHEN NOT MATCHED")
+    return Merge(table, source, on, tuple(clauses), tuple(cutter.views))
+
+
+_HEAD = "SELECT * FROM "
+
+
+def _source(cursor: Cursor) -> tuple[Query, dict[tuple[str, ...], str]]:
+    """What is merged, as a query, and what it is called."""
+    start = cursor.position
+    name: LakeName | None = None
+    own: tuple[str, ...] = ()
+    if cursor.sees("("):
+        cursor.inside()
+    else:
+        begin = cursor.position
+        own = cursor.chain("a table, a view or (SELECT …)")
+        _, behind = moment_behind(cursor.words, cursor.position)
+        name = lake_name(cursor.words, begin, chain_end(cursor.words, begin))
+        cursor.position = behind
+    end = cursor.position
+    alias = cursor.alias()
+    if cursor.sees("("):
+        raise cursor.refused("a source has the names of its own columns", expected="ON")
+    query = _whole(cursor.words.part(start, end))
+    if name is not None:
+        return query, tables_named(name, alias, SOURCE)
+    called = alias or (own[0] if own else None)
+    return query, {} if called is None else {(called.casefold(),): SOURCE}
+
+
+def _whole(source: Words) -> Query:
+    """All rows of a source: the query begins where the statement's first words stand, so that no word moves."""
+    blank = source.only()
+    text = _HEAD + blank[len(_HEAD) :]
+    return find_uses(Words(source.text, (*words_of(_HEAD).words, *source.words)), text)
+
+
+def _clause(cursor: Cursor, cutter: Cutter) -> Clause:
+    cursor.expect("WHEN")
+    when = _when(cursor)
+    where = cutter.cut(cursor.until("THEN")) if cursor.take("AND") else None
+    cursor.expect("THEN")
+    if when is not When.NOT_MATCHED and cursor.take("DELETE"):
+        return Clause(when, Then.DELETE, None, where)
+    if when is not When.NOT_MATCHED and cursor.take("UPDATE"):
+        cursor.expect("SET")
+        return Clause(when, Then.UPDATE, _values(cursor, when, cutter), where)
+    if when is When.NOT_MATCHED and cursor.take("INSERT"):
+        return Clause(when, Then.INSERT, _inserted(cursor, cutter), where)
+    expected = "INSERT" if when is When.NOT_MATCHED else "UPDATE or DELETE"
+    raise cursor.refused("this clause can't do that", expected=expected)
+
+
+def _when(cursor: Cursor) -> When:
+    if cursor.take("MATCHED"):
+        return When.MATCHED
+    cursor.expect("NOT", "MATCHED")
+    if cursor.take("BY", "SOURCE"):
+        return When.NOT_MATCHED_BY_SOURCE
+    cursor.take("BY", "TARGET")
+    return When.NOT_MATCHED
+
+
+def _values(cursor: Cursor, when: When, cutter: Cutter) -> tuple[tuple[str, str], ...] | None:
+    if when is When.MATCHED and cursor.take("*"):
+        return None
+    return assignments(cursor.until("WHEN"), cutter)
+
+
+def _inserted(cursor: Cursor, cutter: Cutter) -> tuple[tuple[str, str], ...] | None:
+    if cursor.take("*"):
+        return None
+    columns = [item.column() for item in cursor.inside().items()]
+    cursor.expect("VALUES")
+    word = cursor.word
+    values = [cutter.cut(item.rest("an expression")) for item in cursor.inside().items()]
+    if len(columns) != len(values):
+        problem = f"{len(columns)} columns have {len(values)} values"
+        raise cursor.words.refused(problem, word, expected=f"{len(columns)} values")
+    return tuple(zip(columns, values, strict=True))

@@ -1,0 +1,158 @@
+"""Names of the lake's objects in a text: `sales.items`, `sales.items@dev`, `other@main.sales.items`, with a moment."""
+
+from dataclasses import dataclass
+
+from lakebed.spark.sql.words import Kind, Word, Words
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Behind a name, the version or the time that it is read at."""
+
+    version: str | None
+    """A version's number or a tag's name."""
+    time: str | None
+    """A time as text, in ISO 8601."""
+    expression: str | None
+    """SQL that gives a time."""
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class LakeName:
+    """A name and where it stands. `place` is what opens its catalog, None for the one that is read by default.
+
+    A place that begins with @ is a ref of that one.
+    """
+
+    parts: tuple[str, ...]
+    place: str | None
+    word: Word
+    """The first of its words, which errors point at."""
+    end: int
+    moment: Moment | None = None
+
+    @property
+    def start(self) -> int:
+        return self.word.start
+
+    @property
+    def whole_end(self) -> int:
+        """Where the name with its moment ends."""
+        return self.end if self.moment is None else self.moment.end
+
+    @property
+    def spelled(self) -> str:
+        """The name as a message shows it."""
+        own = ".".join(self.parts)
+        place = self.place or ""
+        return f"{own}{place}" if not place or place.startswith("@") else f"{place}.{own}"
+
+
+def chain_end(words: Words, begin: int) -> int:
+    """The number of the first word behind a dotted name that begins at a word."""
+    position = begin + 1
+    while position + 1 < len(words.words) and words.words[position].reads("."):
+        if not words.words[position + 1].names:
+            break
+        position += 2
+    return position
+
+
+def chains(words: Words) -> list[tuple[int, int]]:
+    """All dotted names, as numbers of words: the first, and the one behind the last."""
+    found, position = [], 0
+    while position < len(words.words):
+        if not words.words[position].names:
+            position += 1
+            continue
+        end = chain_end(words, position)
+        found.append((position, end))
+        position = end
+    return found
+
+
+def lake_name(words: Words, begin: int, end: int, moment: Moment | None = None) -> LakeName | None:
+    """The name that a chain of words is, None for one of Spark's: of a single part, without a ref."""
+    first, parts = words.words[begin], tuple(one.text for one in words.words[begin:end:2])
+    place: str | None = None
+    if len(parts) > 1 and "@" in parts[0]:
+        place, parts = parts[0], parts[1:]
+    if "@" in parts[-1]:
+        if place is not None:
+            raise words.refused(
+                "a name has two refs", words.words[end - 1], expected="one, behind its catalog or itself"
+            )
+        own, _, ref = parts[-1].partition("@")
+        place, parts = f"@{ref}", (*parts[:-1], own)
+    if any("@" in one for one in parts) or "" in parts or (place is not None and place.endswith("@")):
+        raise words.refused("a ref stands in the middle of a name", first, expected="such as sales.items@dev")
+    if place is None and len(parts) < 2:
+        return None
+    return LakeName(parts, place, first, words.words[end - 1].end, moment)
+
+
+def moment_behind(words: Words, begin: int) -> tuple[Moment | None, int]:
+    """The moment that begins at a word, and the number of the first word behind it."""
+    position = begin + 1 if _reads(words, begin, "FOR") else begin
+    if not (_reads(words, position + 1, "AS") and _reads(words, position + 2, "OF")):
+        return None, begin
+    if _reads(words, position, "VERSION", "SYSTEM_VERSION"):
+        return _version(words, position + 3)
+    if _reads(words, position, "TIMESTAMP", "SYSTEM_TIME"):
+        return _time(words, position + 3)
+    return None, begin
+
+
+def _reads(words: Words, position: int, *keywords: str) -> bool:
+    return position < len(words.words) and words.words[position].reads(*keywords)
+
+
+def _version(words: Words, position: int) -> tuple[Moment, int]:
+    word = words.words[position] if position < len(words.words) else None
+    if word is None or word.kind not in (Kind.NUMBER, Kind.STRING):
+        raise words.refused("a version is a number, or a tag's name as text", word, expected="such as 17 or 'q4'")
+    return Moment(word.text, None, None, word.end), position + 1
+
+
+_TYPED = ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "DATE")
+_OPERATORS = ("+", "-", "*", "/", "::", "||")
+
+
+def _time(words: Words, position: int) -> tuple[Moment, int]:
+    """A text, `TIMESTAMP '…'`, `current_timestamp()` or any expression in parentheses."""
+    word = words.words[position] if position < len(words.words) else None
+    end = _expression_end(words, position)
+    if word is None or end is None:
+        raise words.refused("this is no time", word, expected="such as '2026-11-01T00:00', or an expression in ()")
+    if _reads(words, end, *_OPERATORS):
+        raise words.refused("a time that is calculated stands in parentheses", words.words[end], expected="(…)")
+    if end == position + 1 and word.kind is Kind.STRING:
+        return Moment(None, word.text, None, word.end), end
+    part = words.part(position, end)
+    return Moment(None, None, part.own_text, part.end), end
+
+
+def _expression_end(words: Words, position: int) -> int | None:
+    here = words.words[position : position + 2]
+    if not here:
+        return None
+    if here[0].kind is Kind.STRING:
+        return position + 1
+    if len(here) == 2 and here[0].reads(*_TYPED) and here[1].kind is Kind.STRING:
+        return position + 2
+    if here[0].reads("("):
+        return closing(words, position) + 1
+    if here[0].names and len(here) == 2 and here[1].reads("("):
+        return closing(words, position + 1) + 1
+    return None
+
+
+def closing(words: Words, opening: int) -> int:
+    """The number of the parenthesis that closes one."""
+    depth = 0
+    for position in range(opening, len(words.words)):
+        depth += words.words[position].reads("(") - words.words[position].reads(")")
+        if depth == 0:
+            return position
+    raise words.refused("a parenthesis is not closed", words.words[opening])

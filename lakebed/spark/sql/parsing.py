@@ -1,0 +1,120 @@
+"""Reading a statement: what it is, and its parts."""
+
+from collections.abc import Callable
+
+from lakebed.errors import Invalid
+from lakebed.spark.sql.create_parsing import create, drop
+from lakebed.spark.sql.cursor import QUERY, Cursor
+from lakebed.spark.sql.merge_parsing import merge
+from lakebed.spark.sql.queries import Query, Use, find_uses
+from lakebed.spark.sql.row_parsing import delete, insert, truncate, update
+from lakebed.spark.sql.statements import Select, Statement
+from lakebed.spark.sql.words import words_of
+
+_KNOWN = "SELECT, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, CREATE TABLE or DROP TABLE"
+
+
+def parse_statement(text: str) -> Statement:
+    """The statement in a text; `Invalid` points at the word that it can't read."""
+    cursor = Cursor(words_of(text))
+    word = cursor.word
+    if word is None or not word.reads(*_READERS):
+        raise _unknown(cursor)
+    return _READERS[word.text.upper()](cursor)
+
+
+def parse_query(text: str) -> Query:
+    """The query in a text."""
+    statement = parse_statement(text)
+    if not isinstance(statement, Select):
+        raise Invalid("this is no query", subject=text[:80], expected="SELECT …")
+    return statement.query
+
+
+def _query(cursor: Cursor) -> Select:
+    return Select(find_uses(cursor.rest("a query")))
+
+
+def _with(cursor: Cursor) -> Statement:
+    """A query with common table expressions, or an INSERT of one."""
+    start = cursor.position
+    cursor.take("WITH")
+    cursor.until("INSERT", "UPDATE", "DELETE", "MERGE", "SELECT", "FROM", "VALUES", "TABLE")
+    if cursor.sees("INSERT"):
+        return insert(cursor, cursor.words.part(start, cursor.position))
+    if cursor.sees_one("UPDATE", "DELETE", "MERGE"):
+        raise cursor.refused("WITH stands before a query or an INSERT", expected="SELECT or INSERT")
+    cursor.position = start
+    return _query(cursor)
+
+
+def _explain(cursor: Cursor) -> Select:
+    start = cursor.position
+    cursor.take("EXPLAIN")
+    if cursor.sees_one("EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL"):
+        cursor.position += 1
+    return _about(cursor, start, "Explain the query that it changes rows by.")
+
+
+def _describe(cursor: Cursor) -> Select:
+    start = cursor.position
+    cursor.position += 1
+    if cursor.take("QUERY") or (cursor.sees_one("(", *QUERY) and not cursor.sees("TABLE")):
+        return _about(cursor, start, "")
+    if cursor.sees_one("FUNCTION", "NAMESPACE", "DATABASE", "SCHEMA", "CATALOG"):
+        raise cursor.refused("only tables and queries are described", expected="a table")
+    cursor.take("TABLE")
+    if cursor.take("EXTENDED") or cursor.take("FORMATTED"):
+        raise cursor.refused("more than columns is not in here", advice="Use table.describe() in Python.")
+    name = cursor.name()
+    cursor.end()
+    whole = cursor.words.part(start, len(cursor.words.words))
+    return Select(Query(whole, whole.only(), (Use(name, None),)))
+
+
+def _about(cursor: Cursor, start: int, advice: str) -> Select:
+    if not cursor.sees_one("(", *QUERY):
+        raise cursor.refused("this is no query", expected="SELECT …", advice=advice)
+    query = find_uses(cursor.rest("a query"))
+    whole = cursor.words.part(start, len(cursor.words.words))
+    return Select(Query(query.words, whole.only(), query.uses, query.qualifiers, query.suspects))
+
+
+_READERS: dict[str, Callable[[Cursor], Statement]] = {
+    "SELECT": _query,
+    "FROM": _query,
+    "VALUES": _query,
+    "TABLE": _query,
+    "(": _query,
+    "WITH": _with,
+    "EXPLAIN": _explain,
+    "DESCRIBE": _describe,
+    "DESC": _describe,
+    "INSERT": insert,
+    "UPDATE": update,
+    "DELETE": delete,
+    "TRUNCATE": truncate,
+    "MERGE": merge,
+    "CREATE": create,
+    "REPLACE": create,
+    "DROP": drop,
+}
+
+_ELSEWHERE = {
+    "ALTER": "Use table.evolve(), set_properties(…) or rename(…) in Python.",
+    "SHOW": "Use catalog.tables(), namespaces(), branches() or log() in Python.",
+    "CALL": "Compaction, branches and merges are methods in Python: table.compact(), catalog.merge(…).",
+    "UNDROP": "Use catalog.undrop_table(…) in Python.",
+    "USE": "Say which ref by ref=… or behind the name: sales.items@dev.",
+    "OPTIMIZE": "Use table.compact() in Python.",
+    "RESTORE": "Use catalog.restore(…) in Python.",
+    "COMMENT": "Use set_comment or evolve() in Python.",
+    "EXECUTE": "Give the statement itself.",
+    "BEGIN": "Give each statement in a call of its own; catalog.transaction() makes one commit of several.",
+}
+
+
+def _unknown(cursor: Cursor) -> Invalid:
+    word = cursor.word
+    advice = _ELSEWHERE.get(word.text.upper() if word else "", "What is about the session alone goes to spark.sql(…).")
+    return cursor.refused("this is no statement that sql takes", expected=_KNOWN, advice=advice)

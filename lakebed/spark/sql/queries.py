@@ -1,0 +1,237 @@
+"""Where a query names objects of the lake, found by sqlglot; the query itself stays as it was written."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakebed.errors import Invalid
+from lakebed.spark.sql.conjuncts import conjuncts
+from lakebed.spark.sql.names import LakeName, Moment, chain_end, chains, lake_name, moment_behind
+from lakebed.spark.sql.words import Kind, Word, Words, words_of
+from lakebed.table.condition import Condition
+
+if TYPE_CHECKING:
+    from sqlglot import expressions as nodes
+    from sqlglot.expressions import Expr as Node
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A table or view that a query reads. `alias` is what it is called in there, None where only a name may stand.
+
+    `conditions` hold for all of its rows that can matter, in the order in which they are written.
+    """
+
+    name: LakeName
+    alias: str | None
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Qualifier:
+    """Where the name of a table stands before a column's, and the short name that the column is found by."""
+
+    start: int
+    end: int
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query: its text, with blanks for what stands around it, and what in it is the lake's.
+
+    `suspects` are dotted names of which it is not known what they are: columns most often. Of a query that sqlglot
+    can't read, all are but those with a ref or a moment.
+    """
+
+    words: Words
+    text: str
+    uses: tuple[Use, ...]
+    qualifiers: tuple[Qualifier, ...] = ()
+    suspects: tuple[LakeName, ...] = ()
+    called: frozenset[str] = frozenset()
+    """What its tables and queries are called in it, without case."""
+
+
+def find_uses(words: Words, text: str | None = None) -> Query:
+    """What a query reads of the lake."""
+    _check_written_out(words)
+    moments = _moments(words)
+    written = words.only() if text is None else text
+    try:
+        return _found(words, written, moments)
+    except Invalid:
+        uses = list(_plain_uses(words, moments))
+        return Query(words, written, tuple(uses), suspects=tuple(_suspects(words, uses, set())))
+
+
+def find_inner_uses(expression: Words) -> Query:
+    """What the queries inside an expression read of the lake; `Invalid` if sqlglot can't tell."""
+    _check_written_out(expression)
+    head = words_of("SELECT").words
+    words = Words(expression.text, (*head, *expression.words), expression.after)
+    try:
+        return _found(words, expression.text, _moments(words))
+    except Invalid as error:
+        problem = "a query inside this expression can't be read"
+        raise expression.refused(problem, expression.words[0], advice="Give it as USING of a MERGE.") from error
+
+
+def _found(words: Words, text: str, moments: dict[int, tuple[Moment, int]]) -> Query:
+    tree = _tree(words, moments)
+    uses = sorted(_uses(words, tree, moments), key=lambda use: use.name.start)
+    aliases = _aliases(tree)
+    called = frozenset(aliases | {use.alias.casefold() for use in uses if use.alias is not None})
+    qualifiers = tuple(_qualifiers(words, uses, aliases))
+    return Query(words, text, tuple(uses), qualifiers, tuple(_suspects(words, uses, aliases)), called)
+
+
+def _check_written_out(words: Words) -> None:
+    for number, one in enumerate(words.words[:-1]):
+        if one.reads("IDENTIFIER") and words.words[number + 1].reads("("):
+            problem = "a name that is calculated can't be found in the lake"
+            raise words.refused(problem, one, expected="the name itself")
+
+
+def _moments(words: Words) -> dict[int, tuple[Moment, int]]:
+    """The moments behind names, by the number of the word that they begin with."""
+    found = {}
+    for _, end in chains(words):
+        moment, behind = moment_behind(words, end)
+        if moment is not None:
+            found[end] = moment, behind
+    return found
+
+
+def _tree(words: Words, moments: dict[int, tuple[Moment, int]]) -> "Node":
+    from sqlglot.dialects.spark import Spark
+    from sqlglot.errors import SqlglotError
+
+    try:
+        trees = Spark().parser().parse(list(_tokens(words, moments)), words.text)
+    except (SqlglotError, RecursionError) as error:
+        raise Invalid("sqlglot can't read this query") from error
+    if len(trees) != 1 or trees[0] is None or trees[0].key == "command":
+        raise Invalid("sqlglot can't read this query")
+    return trees[0]
+
+
+def _tokens(words: Words, moments: dict[int, tuple[Moment, int]]) -> Iterator[Any]:
+    """The tokens without moments, and `TABLE t` as the query that it is short for, since sqlglot does not know it."""
+    skipped = 0
+    for number, word in enumerate(words.words):
+        if number in moments:
+            skipped = moments[number][1]
+        if number < skipped:
+            continue
+        if _stands_for_query(words, number):
+            yield from _select_all(word)
+        else:
+            yield from word.tokens
+
+
+_BEFORE_QUERY = ("(", ")", "UNION", "EXCEPT", "INTERSECT", "MINUS", "ALL", "DISTINCT", "AS")
+
+
+def _stands_for_query(words: Words, number: int) -> bool:
+    named = number + 1 < len(words.words) and words.words[number + 1].names
+    first = number == 0 or words.words[number - 1].reads(*_BEFORE_QUERY)
+    return named and first and words.words[number].reads("TABLE")
+
+
+def _select_all(word: Word) -> Iterator[Any]:
+    from sqlglot.tokenizer_core import TokenType
+
+    token = word.tokens[0]
+    for kind, text in ((TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")):
+        yield type(token)(kind, text, token.line, token.col, token.start, token.end)
+
+
+def _uses(words: Words, tree: "Node", moments: dict[int, tuple[Moment, int]]) -> Iterator[Use]:
+    numbers = {one.start: number for number, one in enumerate(words.words)}
+    for table in _tables(tree):
+        begin = numbers[table.parts[0].meta["start"]]
+        use = _use(words, begin, moments)
+        if use is not None:
+            yield Use(use.name, use.alias, tuple(conjuncts(words, table)))
+
+
+def _tables(tree: "Node") -> Iterator["nodes.Table"]:
+    from sqlglot import expressions as nodes
+
+    for table in tree.find_all(nodes.Table):
+        hinted = table.find_ancestor(nodes.Hint, nodes.JoinHint)
+        if hinted is None and all(isinstance(one, nodes.Identifier) for one in table.parts):
+            yield table
+
+
+def _use(words: Words, begin: int, moments: dict[int, tuple[Moment, int]]) -> Use | None:
+    end = chain_end(words, begin)
+    name = lake_name(words, begin, end, moments.get(end, (None,))[0])
+    if name is None:
+        return None
+    return Use(name, None if _is_only_named(words, begin) else name.parts[-1])
+
+
+def _is_only_named(words: Words, begin: int) -> bool:
+    """Whether nothing but a name may stand there: `TABLE t`, `TABLE(t)`."""
+    before = words.words[max(0, begin - 2) : begin]
+    return bool(before) and (before[-1].reads("TABLE") or (before[-1].reads("(") and before[0].reads("TABLE")))
+
+
+def _plain_uses(words: Words, moments: dict[int, tuple[Moment, int]]) -> Iterator[Use]:
+    """The names that can be nothing but the lake's."""
+    for begin, end in chains(words):
+        use = _use(words, begin, moments)
+        if use is not None and (end in moments or use.name.place is not None):
+            yield use
+
+
+def _qualifiers(words: Words, uses: list[Use], aliases: set[str]) -> Iterator[Qualifier]:
+    """Where columns are called by the whole names of their tables."""
+    taken = {use.name.start for use in uses}
+    whole = {_folded(words, use): use.alias for use in uses if use.alias is not None}
+    for begin, end in chains(words):
+        parts = tuple(one.text.casefold() for one in words.words[begin:end:2])
+        if words.words[begin].start in taken or parts[0] in aliases:
+            continue
+        starred = end + 1 < len(words.words) and words.words[end].reads(".") and words.words[end + 1].reads("*")
+        for size in range(len(parts) if starred else len(parts) - 1, 1, -1):
+            alias = whole.get(parts[:size])
+            if alias is not None:
+                yield Qualifier(words.words[begin].start, words.words[begin + 2 * size - 2].end, alias)
+                break
+
+
+def _aliases(tree: "Node") -> set[str]:
+    """What tables and queries are called in the query, where that is not the whole name of a table."""
+    from sqlglot import expressions as nodes
+
+    return {one.alias.casefold() for one in tree.find_all(nodes.Table, nodes.Subquery, nodes.CTE) if one.alias}
+
+
+def _suspects(words: Words, uses: list[Use], aliases: set[str]) -> Iterator[LakeName]:
+    """Dotted names that are no use, no call, and begin with nothing that is called so in the query."""
+    taken = {use.name.start for use in uses}
+    called = aliases | {use.alias.casefold() for use in uses if use.alias is not None}
+    for begin, end in chains(words):
+        word = words.words[begin]
+        is_call = end < len(words.words) and words.words[end].reads("(")
+        if word.start in taken or is_call or word.text.casefold() in called:
+            continue
+        if any("@" in one.text for one in words.words[begin:end]):
+            continue  # no name of Spark's is written so
+        name = lake_name(words, begin, end)
+        if name is not None:
+            yield name
+
+
+def _folded(words: Words, use: Use) -> tuple[str, ...]:
+    begin = words.words.index(use.name.word)
+    return tuple(one.text.casefold() for one in words.words[begin : chain_end(words, begin) : 2])
+
+
+def name_at(words: Words, start: int) -> Use | None:
+    """The name that stands at a place of the text, if it may be one of the lake's."""
+    numbers = {one.start: number for number, one in enumerate(words.words) if one.kind in (Kind.PLAIN, Kind.QUOTED)}
+    return _use(words, numbers[start], {}) if start in numbers else None

@@ -1,0 +1,233 @@
+"""A text of SQL as words that know where they stand: everything is cut from it, and nothing is written anew."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from lakebed.errors import Invalid
+
+
+class Kind(Enum):
+    """What a word is."""
+
+    PLAIN = "a keyword or a name"
+    QUOTED = "a name in backticks"
+    STRING = "a text"
+    NUMBER = "a number"
+    SIGN = "anything else"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word and its place; `text` is what it means: without quotes, and of `items@dev` all of it.
+
+    `tokens` are sqlglot's. Several words may share one token, which is then the first's.
+    """
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+    tokens: tuple[Any, ...]
+
+    @property
+    def names(self) -> bool:
+        """Whether it can be a name."""
+        return self.kind in (Kind.PLAIN, Kind.QUOTED)
+
+    def reads(self, *keywords: str) -> bool:
+        """Whether it is one of these keywords or signs, given in capitals."""
+        return self.kind in (Kind.PLAIN, Kind.SIGN) and self.text.upper() in keywords
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of one statement in its text."""
+
+    text: str
+    words: tuple[Word, ...]
+    after: Word | None = None
+    """The word behind the last, if they are a part of more."""
+
+    def part(self, begin: int, end: int) -> "Words":
+        """Some of the words, by their numbers, in the same text."""
+        after = self.words[end] if end < len(self.words) else self.after
+        return Words(self.text, self.words[begin:end], after)
+
+    @property
+    def start(self) -> int:
+        return self.words[0].start if self.words else len(self.text)
+
+    @property
+    def end(self) -> int:
+        return self.words[-1].end if self.words else len(self.text)
+
+    @property
+    def own_text(self) -> str:
+        """The text from the first word to the last."""
+        return self.text[self.start : self.end]
+
+    def only(self) -> str:
+        """The whole text with blanks for all that is before and behind, so that every word stays where it is."""
+        before = re.sub(r"[^\n]", " ", self.text[: self.start])
+        return before + self.own_text
+
+    def place_of(self, word: Word) -> str:
+        """The place of a word, as people find it."""
+        return place(self.text, word.start)
+
+    def refused(self, problem: str, at: Word | None, *, expected: object = None, advice: str = "") -> Invalid:
+        """An error that points at a word, or at what comes behind the last."""
+        return refused(self.text, problem, at or self.after, expected=expected, advice=advice)
+
+
+def place(text: str, index: int) -> str:
+    """A place in a text, as people find it."""
+    line = text.count("\n", 0, index) + 1
+    return f"line {line}, column {index - (text.rfind(chr(10), 0, index) + 1) + 1}"
+
+
+def refused(text: str, problem: str, at: Word | None, *, expected: object = None, advice: str = "") -> Invalid:
+    """An error that points at a word, or at the end of the text."""
+    index = len(text.rstrip()) if at is None else at.start
+    found = "the end" if at is None else repr(text[at.start : at.end][:80])
+    return Invalid(problem, subject=place(text, index), expected=expected, found=found, advice=advice)
+
+
+def quoted(name: str) -> str:
+    """A name in backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def words_of(text: str) -> Words:
+    """The words of the one statement in a text; a semicolon at its end is left out."""
+    from sqlglot.dialects.spark import Spark  # here, since it takes over 100 ms to import
+    from sqlglot.errors import SqlglotError
+
+    if not isinstance(text, str):
+        raise Invalid("SQL is text", expected="str", found=type(text).__name__)
+    try:
+        tokens = _tokens(Spark(), text)
+    except SqlglotError as error:
+        raise Invalid(
+            "this can't be read", subject=str(error).partition("\n")[0][:120], found="a quote without end"
+        ) from error
+    found = list(_split(text, _grouped(tokens)))
+    found = list(_joined(found, _continues, _one_string))
+    found = _with_refs(text, found)
+    return Words(text, tuple(_one_statement(text, found)))
+
+
+def _tokens(dialect: Any, text: str) -> list[Any]:
+    """The tokens of a text: what sqlglot takes for a command that it does not know, it leaves as one."""
+    tokens: list[Any] = dialect.tokenize(text)
+    if len(tokens) > 1 and tokens[0].token_type.name in ("COMMAND", "EXECUTE", "FETCH", "SHOW", "RENAME", "DESCRIBE"):
+        first = tokens[0]
+        blank = re.sub(r"[^\n]", " ", text[: first.end + 1])
+        return [first, *dialect.tokenize(blank + text[first.end + 1 :])]
+    return tokens
+
+
+def _grouped(tokens: Sequence[Any]) -> Iterator[list[Any]]:
+    """Tokens by their places: of 10L sqlglot makes three."""
+    group: list[Any] = []
+    for token in tokens:
+        if group and token.start == group[-1].start:
+            group.append(token)
+            continue
+        if group:
+            yield group
+        group = [token]
+    if group:
+        yield group
+
+
+_PLAIN = re.compile(r"\w*[^\W\d]\w*")
+_KINDS = {"IDENTIFIER": Kind.QUOTED, "STRING": Kind.STRING, "RAW_STRING": Kind.STRING, "NUMBER": Kind.NUMBER}
+
+
+def _split(text: str, groups: Iterator[list[Any]]) -> Iterator[Word]:
+    """The words of tokens: of `GROUP BY`, one token of sqlglot's, two."""
+    for group in groups:
+        token = group[0]
+        raw, kind = text[token.start : token.end + 1], _KINDS.get(token.token_type.name)
+        parts = list(re.finditer(r"\S+", raw))
+        if kind is None and all(_PLAIN.fullmatch(one[0]) for one in parts):
+            for number, one in enumerate(parts):
+                start = token.start + one.start()
+                yield Word(Kind.PLAIN, one[0], start, start + len(one[0]), () if number else tuple(group))
+        else:
+            yield Word(kind or Kind.SIGN, token.text, token.start, token.end + 1, tuple(group))
+
+
+def _joined(words: list[Word], do: Callable[[Word, Word], bool], join: Callable[[Word, Word], Word]) -> Iterator[Word]:
+    last = None
+    for one in words:
+        if last is not None and do(last, one):
+            last = join(last, one)
+            continue
+        if last is not None:
+            yield last
+        last = one
+    if last is not None:
+        yield last
+
+
+def _continues(last: Word, word: Word) -> bool:
+    return last.kind is word.kind is Kind.STRING and last.end == word.start
+
+
+def _one_string(last: Word, word: Word) -> Word:
+    """'it''s', which sqlglot reads as two texts."""
+    return _merged(last, word, f"{last.text}'{word.text}")
+
+
+def _merged(first: Word, last: Word, text: str) -> Word:
+    token = first.tokens[0]
+    whole = type(token)(token.token_type, text, token.line, token.col, first.start, last.end - 1)
+    return replace(first, text=text, end=last.end, tokens=(whole,))
+
+
+def _with_refs(text: str, words: list[Word]) -> list[Word]:
+    """The words with `items@dev` as one: by itself sqlglot takes the ref for an alias, and the trunk would be read."""
+    found: list[Word] = []
+    position = 0
+    while position < len(words):
+        word = words[position]
+        if word.kind is Kind.SIGN and word.text == "@":
+            found[-1:] = [_named_ref(text, found, words, position)]
+            position += 2
+            continue
+        found.append(word)
+        position += 1
+    return found
+
+
+def _named_ref(text: str, before: list[Word], words: list[Word], position: int) -> Word:
+    sign = words[position]
+    ref = words[position + 1] if position + 1 < len(words) else None
+    behind = words[position + 2] if position + 2 < len(words) else None
+    if not before or not before[-1].names or before[-1].end != sign.start or ref is None or ref.start != sign.end:
+        raise refused(text, "a ref stands right behind a name", sign, expected="such as sales.items@dev")
+    cut = behind is not None and behind.start == ref.end and (behind.names or behind.reads("-", "/", "@", "#", ":"))
+    if cut or not (ref.names or ref.kind is Kind.NUMBER):
+        raise refused(
+            text, "this ref is no plain word", ref, expected="a word", advice="Put it in backticks: sales.items@`…`."
+        )
+    own = before[-1]
+    name = own if own.tokens else replace(own, tokens=ref.tokens)
+    return _merged(name, ref, f"{own.text}@{ref.text}")
+
+
+def _one_statement(text: str, words: list[Word]) -> list[Word]:
+    while words and words[-1].reads(";"):
+        words = words[:-1]
+    for number, one in enumerate(words):
+        if one.reads(";"):
+            after = words[number + 1]
+            raise refused(text, "there is more than one statement", after, expected="one in each call of sql")
+    if not words:
+        raise Invalid("there is no statement", expected="SQL", found=repr(text[:80]))
+    return words

@@ -1,0 +1,140 @@
+"""The jobs of one piece of work: told from all others by a tag, counted, and cancelled.
+
+Of a session in this process they are found by the context's own tags: `SparkSession.interruptTag` finds those of the
+thread that calls it alone (Spark 4.3). How much was read and written is in its status store, which has no public way
+to it from Python: the one place where Lakebed looks behind PySpark.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, fields
+from threading import Lock
+from typing import Any, Protocol, cast
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from lakebed.spark.session import check_running, is_remote
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How far jobs are: their tasks, and what these have read and written so far."""
+
+    tasks: int = 0
+    tasks_done: int = 0
+    rows_read: int = 0
+    bytes_read: int = 0
+    rows_written: int = 0
+    bytes_written: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+
+class Jobs(Protocol):
+    """The jobs that a thread starts while they are `tagged`."""
+
+    def tagged(self) -> AbstractContextManager[None]: ...
+
+    def counts(self) -> Counts: ...
+
+    def cancel(self) -> None: ...
+
+
+def jobs_of(spark: SparkSession, tag: str) -> Jobs:
+    """The jobs of a tag, which nobody else has."""
+    check_running(spark)
+    return ConnectJobs(spark, tag) if is_remote(spark) else ClassicJobs(spark.sparkContext, tag)
+
+
+class ClassicJobs:
+    """Jobs of a session in this process."""
+
+    def __init__(self, context: SparkContext, tag: str) -> None:
+        self._context = context
+        self._tag = tag
+        self._over: dict[int, Counts] = {}
+
+    @contextmanager
+    def tagged(self) -> Iterator[None]:
+        self._context.addJobTag(self._tag)
+        try:
+            yield
+        finally:
+            self._context.removeJobTag(self._tag)
+
+    def cancel(self) -> None:
+        self._context.cancelJobsWithTag(self._tag)
+
+    def counts(self) -> Counts:
+        """The sum over all jobs; of an executor that works on a task, at its last heartbeat."""
+        found = Counts()
+        # What Spark has forgotten, or a version of it that keeps it elsewhere, is no reason for any work to fail.
+        with suppress(Py4JError, PySparkException, AttributeError):
+            for job in self._context._jsc.sc().statusTracker().getJobIdsForTag(self._tag):
+                found += self._job(job)
+        return found
+
+    def _job(self, job: int) -> Counts:
+        if job in self._over:
+            return self._over[job]
+        info = self._context.statusTracker().getJobInfo(job)
+        if info is None:
+            return Counts()
+        found = sum((self._stage(stage) for stage in info.stageIds), Counts())
+        if info.status != "RUNNING":
+            self._over[job] = found
+        return found
+
+    def _stage(self, stage: int) -> Counts:
+        try:
+            data: Any = self._context._jsc.sc().statusStore().lastStageAttempt(stage)
+        except (Py4JError, PySparkException):  # it has not begun, or is forgotten
+            return Counts()
+        if data.status().toString() == "SKIPPED":
+            return Counts()
+        return Counts(
+            data.numTasks(),
+            data.numCompleteTasks(),
+            data.inputRecords(),
+            data.inputBytes(),
+            data.outputRecords(),
+            data.outputBytes(),
+        )
+
+
+class ConnectJobs:
+    """Jobs of a session on a server, which tells of tasks and of bytes that were read, by operation."""
+
+    def __init__(self, spark: SparkSession, tag: str) -> None:
+        self._spark = spark
+        self._tag = tag
+        self._operations: dict[str | None, Counts] = {}
+        self._lock = Lock()
+
+    @contextmanager
+    def tagged(self) -> Iterator[None]:
+        handler = cast(Any, self._note)
+        self._spark.addTag(self._tag)
+        self._spark.registerProgressHandler(handler)
+        try:
+            yield
+        finally:
+            self._spark.removeProgressHandler(handler)
+            self._spark.removeTag(self._tag)
+
+    def cancel(self) -> None:
+        self._spark.interruptTag(self._tag)
+
+    def counts(self) -> Counts:
+        with self._lock:
+            return sum(self._operations.values(), Counts())
+
+    def _note(self, stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+        # Those of all threads of the session: an operation does not say which tags it has.
+        found = [Counts(one.num_tasks, one.num_completed_tasks, 0, one.num_bytes_read) for one in stages or ()]
+        with self._lock:
+            self._operations[operation_id] = sum(found, Counts())

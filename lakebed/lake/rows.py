@@ -4,39 +4,44 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from random import random
 from time import sleep
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 from uuid import UUID
 
+from lakebed.catalog.about import about
 from lakebed.catalog.commits import Argument, Commit, Request
-from lakebed.catalog.file_changes import fits
-from lakebed.catalog.row_change import RowChange, Written, put_change
+from lakebed.catalog.partition_overwrite import overwrite_partitions
+from lakebed.catalog.planning import plan
+from lakebed.catalog.row_change import RowChange, put_change
 from lakebed.catalog.scopes import Scope
 from lakebed.catalog.tables import TableState, table_state
 from lakebed.catalog.work import Work
 from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
 from lakebed.files import Files
-from lakebed.lake.engine import can_be_read_again, load_engine, write_rows
+from lakebed.lake.engine import load_engine
+from lakebed.lake.growing import Evolution, Growing, asked_evolution
+from lakebed.lake.row_engines import Make, Overwrite, RowEngine, copying, row_engine
+from lakebed.lake.written_once import WrittenOnce
 from lakebed.table.condition import Condition
-from lakebed.table.filter import Filter
-from lakebed.table.filter_binding import bind
 from lakebed.table.merge_clause import Clause
 from lakebed.table.schema import Schema
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 ATTEMPTS = 50
-"""How often rows are read and changed before changes by others are too many. Each is lost to one that took effect."""
+"""How often rows are read and changed before changes by others are too many, unless an engine says less."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.2
 """Seconds that a call which lost a race waits at most before it reads again; twice as long each time."""
 
-Make = Callable[[Work, TableState], RowChange | None]
-"""Makes a change; None if there is nothing to do, and then nothing is committed."""
-
-Overwrite = Callable[[Work, TableState, Written], RowChange]
 Discard = Callable[[RowChange, Files], None]
 
 
-class Rows:
-    """The calls of a table that change its rows in place. The local engine does them, in this process."""
+class Rows(Growing):
+    """The calls of a table that change its rows in place.
+
+    The local engine does them, in this process; or Spark, if it is given a session, or a DataFrame as data.
+    """
 
     __slots__ = ()
 
@@ -50,30 +55,32 @@ class Rows:
     def delete(
         self,
         where: str | Condition,
+        spark: "SparkSession | None" = None,
         *,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
-        """Take away the rows that pass. Files of which all rows go are removed unread; others get deletion vectors."""
+        """Take away the rows that pass. Files of which all rows go are removed unread; others get deletion vectors.
+
+        With a session Spark looks for the rows, and `where` may be any condition of its SQL.
+        """
         request = Request("delete", (self.id, str(where)), message, author, event_id)
-
-        def make(work: Work, state: TableState) -> RowChange:
-            return cast(RowChange, _arrow().delete_rows(work, state, bind(where, state.schema)))
-
-        return self._changed("delete", make, request, str(where))
+        engine = row_engine(spark)
+        return self._made("delete", engine, engine.delete(where), request, str(where))
 
     def truncate(
         self, *, message: str | None = None, author: str | None = None, event_id: str | UUID | None = None
     ) -> Commit | None:
         """Take away all rows. No file is read."""
         request = Request("truncate", (self.id,), message, author, event_id)
-        return self._changed("delete", lambda work, state: _arrow().delete_rows(work, state, None), request, "all rows")
+        return self._changed("delete", _everything, request, "all rows")
 
     def update(
         self,
         values: Mapping[str, Any],
         where: str | Condition | None = None,
+        spark: "SparkSession | None" = None,
         *,
         message: str | None = None,
         author: str | None = None,
@@ -82,17 +89,14 @@ class Rows:
         """Change columns of the rows that pass, of all without `where`. The rows keep their ids.
 
         `values` are SQL expressions over the table's columns, as text, or values as `lakebed.lit(…)`: each sees the row
-        as it was before.
+        as it was before. With a session Spark changes them, and both may be any SQL that it knows.
         """
         given = _given_values(values)
         told = {name: str(value) for name, value in given.items()}
         request = Request("update", (self.id, _told(told), _condition(where)), message, author, event_id)
 
-        def make(work: Work, state: TableState) -> RowChange:
-            change = _arrow().assignments(given, state.schema)
-            return cast(RowChange, _arrow().update_rows(work, state, change, _filter(where, state.schema)))
-
-        return self._changed("update", make, request, _condition(where))
+        engine = row_engine(spark)
+        return self._made("update", engine, engine.update(given, where), request, _condition(where))
 
     def upsert(
         self,
@@ -106,19 +110,17 @@ class Rows:
         """Put rows in the place of those with the same key; those whose key is not there yet are added.
 
         The key is the primary key, or the columns `on`. Rows are whole: columns that lack get their default. A key that
-        comes twice in the data is `Invalid`. The data is held in memory.
+        comes twice in the data is `Invalid`. Arrow and pandas are held in memory, a DataFrame by its executors.
         """
         given = _given_names(on)
         request = Request("upsert", (self.id, *given), message, author, event_id)
         if self._scope.replayed(request) is not None:
             return self._scope.change(_nothing, request)
         names = given or _key_names(self._state.schema)
-        held = _arrow().held(data)
-
-        def make(work: Work, state: TableState) -> RowChange:
-            return cast(RowChange, _arrow().upsert_rows(work, state, _arrow().keyed_rows(held, state.schema, names)))
-
-        return self._changed("merge_rows", make, request, f"upsert by {', '.join(names)}")
+        engine = row_engine(data=data)
+        with about(self._scope.read(), self.id):
+            make = engine.upsert(data, names)
+        return self._made("merge_rows", engine, make, request, f"upsert by {', '.join(names)}")
 
     def merge(
         self,
@@ -133,7 +135,8 @@ class Rows:
 
         `on` is a column, several, or `target.a = source.b AND …`. Of the clauses for a row the first whose condition is
         true decides. A row that several of the source match is `Invalid`, unless it goes anyway; so is a primary key
-        that comes twice among the rows that are inserted. The source is held in memory.
+        that comes twice among the rows that are inserted. Arrow and pandas are held in memory; with a DataFrame Spark
+        merges, and `on`, conditions and values may be any SQL that it knows.
         """
         given = _given_names(on)
         told = tuple(_clause_text(one) for one in clauses)
@@ -142,35 +145,35 @@ class Rows:
             return self._scope.change(_nothing, request)
         if not clauses:
             raise Invalid("a merge has no clause", expected="at least one, such as when_matched_update()")
-        held = _arrow().held(source)
-
-        def make(work: Work, state: TableState) -> RowChange:
-            bound = _arrow().bind_merge(state.schema, held, on, clauses)
-            return cast(RowChange, _arrow().merge_rows(work, state, bound))
-
-        return self._changed("merge_rows", make, request, "; ".join(map(str, clauses)))
+        engine = row_engine(data=source)
+        with about(self._scope.read(), self.id):
+            make = engine.merge(source, on, clauses)
+        return self._made("merge_rows", engine, make, request, "; ".join(map(str, clauses)))
 
     def overwrite(
         self,
         data: Any,
         where: str | Condition | None = None,
         *,
+        evolve: Evolution = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
         """Put rows in the place of those that pass, or of all, in one commit.
 
-        Readers see the old rows or the new ones. The new rows need not pass `where`.
+        Readers see the old rows or the new ones. The new rows need not pass `where`. With `evolve="add"`, columns that
+        the table lacks are added to it in the same commit.
         """
         condition = None if where is None else str(where)
-        request = Request("overwrite", (self.id, condition or ""), message, author, event_id)
+        asked = asked_evolution(evolve)
+        request = Request("overwrite", (self.id, condition or "", *asked), message, author, event_id)
 
-        def make(work: Work, state: TableState, written: Written) -> RowChange:
-            filter = _filter(where, state.schema)
-            return cast(RowChange, _arrow().overwrite_rows(work, state, written, filter, condition))
+        def write(table: Self, rows: Any, request: Request) -> Commit | None:
+            engine = row_engine(data=rows)
+            return table._overwritten(rows, engine, engine.overwrite(where), request, condition or "all rows")
 
-        return self._overwritten(data, make, request, condition or "all rows")
+        return self._grown(data, request, write) if asked else write(self, data, request)
 
     def overwrite_partitions(
         self,
@@ -189,28 +192,41 @@ class Rows:
             return self._scope.change(_nothing, request)
         if not self._state.spec.fields:
             raise Invalid("the table has no partitions", subject=self.id, advice="Use overwrite(data, where).")
-        return self._overwritten(data, _arrow().overwrite_partitions, request, "by partition")
+        return self._overwritten(data, row_engine(data=data), overwrite_partitions, request, "by partition")
 
     def get(self, *key: Any) -> dict[str, Any] | None:
         """The row with a primary key, None if there is none: `orders.get(17)`."""
         work = self._scope.read()
-        return cast("dict[str, Any] | None", _arrow().find_row(work, table_state(work, self.id), key))
+        return cast("dict[str, Any] | None", load_engine("arrow").find_row(work, table_state(work, self.id), key))
+
+    def _made(self, operation: str, engine: RowEngine, make: Make, request: Request, detail: str) -> Commit | None:
+        """Make a change by an engine, as the table wants its rows changed."""
+        return self._changed(operation, copying(engine, make), request, detail, attempts=engine.attempts)
 
     def _changed(
-        self, operation: str, make: Make, request: Request, detail: str, discard: Discard = RowChange.discard
+        self,
+        operation: str,
+        make: Make,
+        request: Request,
+        detail: str,
+        discard: Discard = RowChange.discard,
+        attempts: int = ATTEMPTS,
     ) -> Commit | None:
         """Make the change on the newest state, and again if what it read was changed meanwhile."""
         if self._scope.replayed(request) is not None:
             return self._scope.change(_nothing, request)
-        for attempt in range(ATTEMPTS - 1):
+        for attempt in range(attempts):
             try:
                 return self._attempt(operation, make, request, detail, discard)
-            except Conflict:
+            except Conflict as error:
                 if self._scope.read() is self._scope.read():
                     raise  # a transaction reads one state all along
+                if attempt + 1 == attempts:
+                    error.advice = f"{error.advice} {_lost_advice(attempts)}".lstrip()
+                    raise
                 # Those who lost together would meet again and again if they all went on at once.
                 sleep(random() * min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
-        return self._attempt(operation, make, request, detail, discard)
+        raise AssertionError("the last attempt answers or raises")
 
     def _attempt(self, operation: str, make: Make, request: Request, detail: str, discard: Discard) -> Commit | None:
         seen = self._scope.read()
@@ -228,17 +244,20 @@ class Rows:
             discard(change, self._scope.home.files)
             raise
 
-    def _overwritten(self, data: Any, make: Overwrite, request: Request, detail: str) -> Commit | None:
+    def _overwritten(
+        self, data: Any, engine: RowEngine, make: Overwrite, request: Request, detail: str
+    ) -> Commit | None:
         """Write the rows once, unless the table's schema or spec is changed, and find what goes as often as needed."""
-        rows = _WrittenOnce(data)
+        rows = WrittenOnce(data)
+
+        def made(work: Work, state: TableState) -> RowChange:
+            written = rows.written_for(work, state)
+            with rows.used(work.home.files):
+                return make(work, state, written)
+
+        change = copying(engine, made)
         try:
-            return self._changed(
-                "overwrite",
-                lambda work, state: make(work, state, rows.written_for(work, state)),
-                request,
-                detail,
-                RowChange.discard_vectors,
-            )
+            return self._changed("overwrite", change, request, detail, RowChange.discard_vectors, engine.attempts)
         except OutcomeUnknown:
             raise
         except LakebedError:
@@ -246,36 +265,8 @@ class Rows:
             raise
 
 
-class _WrittenOnce:
-    """Rows that are written when they are first needed, and again only for another schema or spec."""
-
-    def __init__(self, data: Any) -> None:
-        self._data = data
-        self._written: Written | None = None
-        self._state: TableState | None = None
-
-    def written_for(self, work: Work, state: TableState) -> Written:
-        if self._written is None or self._state is None or not fits(state, self._state):
-            if self._written is not None and not can_be_read_again(self._data):
-                raise Invalid(
-                    "the table's schema or spec changed while rows were written that can't be read again",
-                    advice="Give the rows again.",
-                )
-            self.discard(work.home.files)
-            self._written, self._state = write_rows(work, state, self._data), state
-        return self._written
-
-    def discard(self, files: Files) -> None:
-        if self._written is not None:
-            RowChange(written=self._written).discard(files)
-
-
-def _arrow() -> Any:
-    return load_engine("arrow")
-
-
-def _filter(where: str | Condition | None, schema: Schema) -> Filter | None:
-    return None if where is None else bind(where, schema)
+def _lost_advice(attempts: int) -> str:
+    return f"It was made {attempts} times, each time on newer rows. Run it again when fewer write, or for fewer rows."
 
 
 def _condition(where: str | Condition | None) -> str:
@@ -315,6 +306,11 @@ def _key_names(schema: Schema) -> tuple[str, ...]:
     if not schema.key:
         raise Invalid("the table has no primary key", advice="Name the columns to match by: upsert(data, on=…).")
     return schema.key
+
+
+def _everything(work: Work, state: TableState) -> RowChange:
+    """All rows go: no engine has to look at them."""
+    return RowChange([one.file for one in plan(work, state).files])
 
 
 def _nothing(_: Work) -> None:

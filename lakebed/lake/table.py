@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from lakebed.catalog import checkpointing, file_changes, snapshots
+from lakebed.catalog import checkpointing, snapshots
+from lakebed.catalog.about import about
 from lakebed.catalog.commits import Commit, Request
 from lakebed.catalog.log import Asked, log, newest_commit, read_all
 from lakebed.catalog.moments import Moment, find_version
@@ -19,11 +20,12 @@ from lakebed.catalog.sources import Sources, sources
 from lakebed.catalog.table_past import table_past
 from lakebed.catalog.tables import TableState, table_state
 from lakebed.catalog.work import Work
-from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
+from lakebed.errors import Invalid
 from lakebed.lake.adding import Adding
+from lakebed.lake.appending import Appending
 from lakebed.lake.compacting import Compacting
 from lakebed.lake.description import Description
-from lakebed.lake.engine import can_be_read_again, load_engine, read_with_spark, write_rows
+from lakebed.lake.engine import load_engine, read_with_spark
 from lakebed.lake.evolve import Evolve
 from lakebed.lake.moments import at_tag
 from lakebed.lake.propertied import Propertied
@@ -32,7 +34,6 @@ from lakebed.store import Version
 from lakebed.table.condition import Condition
 from lakebed.table.filter import Filter
 from lakebed.table.filter_binding import bind
-from lakebed.table.inline import file_paths
 from lakebed.table.partition_spec import PartitionField
 from lakebed.table.plan import Plan
 from lakebed.table.schema import Schema
@@ -43,12 +44,9 @@ if TYPE_CHECKING:
 
     from lakebed.arrow import Scan
 
-WRITES = 5
-"""How often rows in memory are written before changes of their table are too many."""
-
 
 @dataclass(frozen=True, slots=True)
-class Table(Adding, Compacting, Propertied):
+class Table(Appending, Adding, Compacting, Propertied):
     """A table by its id: the handle stays good when it is renamed. Every call is one transaction.
 
     Of a transaction, it works inside that; of a catalog at a version, it shows the table as it was then.
@@ -102,48 +100,6 @@ class Table(Adding, Compacting, Propertied):
     def _state(self) -> TableState:
         return table_state(self._scope.read(), self.id)
 
-    def append(
-        self,
-        data: Any,
-        *,
-        message: str | None = None,
-        author: str | None = None,
-        event_id: str | UUID | None = None,
-    ) -> Commit | None:
-        """Add rows: a Spark DataFrame, an Arrow table, batch or reader, a pandas DataFrame.
-
-        Columns are matched by name, without case; those that lack get their default. Files are written first, then one
-        commit shows them all; rows of few bytes (property `write.inline-bytes`) are in the commit itself. If anything
-        fails, nothing of it can be seen. If somebody changes the table's schema or partition spec meanwhile, rows that
-        are in memory are written again; for others it is a `Conflict`.
-        """
-        request = Request("append", (self.id,), message, author, event_id)
-        if self._scope.replayed(request) is not None:
-            return self._scope.change(_nothing, request)
-        for _ in range(WRITES - 1):
-            seen = self._scope.read()
-            written = table_state(seen, self.id)
-            try:
-                return self._append(data, request, seen, written)
-            except Conflict:
-                if not can_be_read_again(data) or file_changes.fits(self._state, written):
-                    raise
-        seen = self._scope.read()
-        return self._append(data, request, seen, table_state(seen, self.id))
-
-    def _append(self, data: Any, request: Request, seen: Work, state: TableState) -> Commit | None:
-        rows = write_rows(seen, state, data)
-        try:
-            return self._scope.change(
-                lambda work: file_changes.append(work, state, rows.files, rows.bodies), request, seen
-            )
-        except OutcomeUnknown:
-            raise
-        except LakebedError:
-            # Nobody can see them; what can't be deleted now is left for garbage collection.
-            self._scope.home.files.delete_many(file_paths(rows.files))
-            raise
-
     def scan(
         self, where: str | Condition | None = None, columns: Sequence[str] | None = None, limit: int | None = None
     ) -> "Scan":
@@ -162,8 +118,9 @@ class Table(Adding, Compacting, Propertied):
         self, spark: "SparkSession", where: str | Condition | None = None, columns: Sequence[str] | None = None
     ) -> "DataFrame":
         """Rows as a Spark DataFrame, read by Spark's own Parquet reader; `where` is the same as in `scan`."""
-        sources, state, plan, filter = self._planned(where)
-        return read_with_spark(spark, sources, state.schema, [one.file for one in plan.files], filter, columns)
+        with about(self._scope.read(), self.id):
+            sources, state, plan, filter = self._planned(where)
+            return read_with_spark(spark, sources, state.schema, [one.file for one in plan.files], filter, columns)
 
     def at(
         self,
@@ -246,7 +203,3 @@ class Table(Adding, Compacting, Propertied):
         state = table_state(work, self.id)
         filter = None if where is None else bind(where, state.schema)
         return sources(work, self.id), state, plan(work, state, filter), filter
-
-
-def _nothing(_: Work) -> None:
-    """A change that was made before."""

@@ -16,7 +16,7 @@ import lakebed
 from lakebed import Conflict, Corrupt, Expired, Invalid, event_id
 from lakebed.catalog.table_files import live_files
 from lakebed.catalog.tables import table_state
-from lakebed.lake import table as tables
+from lakebed.lake import appending
 from lakebed.records import layout
 from lakebed.records.check import check
 from lakebed.records.layout import PREFIX, Space
@@ -347,7 +347,7 @@ def test_rows_are_put_again_when_a_race_is_lost(main, orders, store, monkeypatch
 
 
 def test_a_schema_that_changes_meanwhile_has_the_rows_fitted_again(main, orders, monkeypatch):
-    written = tables.write_rows
+    written = appending.write_rows
     seen = []
 
     def racing(*arguments):
@@ -358,7 +358,7 @@ def test_a_schema_that_changes_meanwhile_has_the_rows_fitted_again(main, orders,
                 change.add_column("note", "string", default="none")
         return made
 
-    monkeypatch.setattr(tables, "write_rows", racing)
+    monkeypatch.setattr(appending, "write_rows", racing)
     orders.append(numbers(3))
     assert orders.scan().to_arrow().to_pylist() == [{"id": number, "note": "none"} for number in (1, 2, 3)]
     assert len(entries(orders)[1].statistics) == 2

@@ -83,7 +83,7 @@ def test_a_file_has_rows_of_one_partition_and_says_which(events):
         (1, {"at_day": "2026-11-01", "region": "eu"}, 2),
         (1, {"at_day": "2026-11-01", "region": "us"}, 1),
         (1, {"at_day": "2026-11-02", "region": "eu"}, 1),
-        (1, {"at_day": "null", "region": "null"}, 1),
+        (1, {"at_day": None, "region": None}, 1),
     ]
 
 
@@ -243,10 +243,10 @@ def test_a_partition_is_found_after_its_column_was_widened(main, term):
         ("day(at)", {"at": datetime.datetime(1969, 12, 31, 23, 59, 59, 999999)}, "1969-12-31"),
         ("hour(at)", {"at": datetime.datetime(2017, 11, 16, 22, 31, 8)}, "2017-11-16-22"),
         ("place.city", {"place": {"city": "Rome"}}, "Rome"),
-        ("void(id)", {"id": 1}, "null"),
-        ("bucket(16, id)", {}, "null"),
-        ("truncate(10, region)", {}, "null"),
-        ("day(at)", {}, "null"),
+        ("void(id)", {"id": 1}, None),
+        ("bucket(16, id)", {}, None),
+        ("truncate(10, region)", {}, None),
+        ("day(at)", {}, None),
     ],
 )
 def test_a_partition_has_icebergs_value(main, term, row, text):

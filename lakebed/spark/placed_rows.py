@@ -1,0 +1,62 @@
+"""The rows of a table with where they are: what a change by Spark begins with.
+
+Of a row that goes, its file and its position are noted; one that is written again keeps its id.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType
+
+from lakebed.spark.fit import quoted
+from lakebed.spark.read import read
+from lakebed.spark.running import aim
+from lakebed.spark.source import ORDINAL, Source
+from lakebed.table.filter import Filter
+from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.metadata_columns import POSITION as POSITION_FIELD
+from lakebed.table.metadata_columns import ROW_ID
+from lakebed.table.schema import Schema
+
+# By names that nobody's SQL meets by accident: no column of a table has a name with a dot.
+PLACE: Final = quoted(ORDINAL)
+POSITION: Final = quoted("lakebed.position")
+ID: Final = quoted("lakebed.row")
+
+
+def placed_rows(
+    source: Source, schema: Schema, files: Sequence[DataFileRef], filter: Filter | None, columns: Sequence[str]
+) -> DataFrame:
+    """The rows of the files that pass, in some of the table's columns, and `PLACE`, `POSITION` and `ID`."""
+    aim(files)
+    asked = [*columns, ORDINAL, POSITION_FIELD.name, ROW_ID.name]
+    rows = read(source.spark, source.files, schema, files, filter=filter, columns=asked, held=source.held)
+    return rows.select(
+        *map(quoted, columns),
+        PLACE,
+        F.col(POSITION_FIELD.name).alias(bare(POSITION)),
+        F.col(ROW_ID.name).alias(bare(ID)),
+    )
+
+
+def bare(name: str) -> str:
+    """A quoted name without its quotes."""
+    return name[1:-1].replace("``", "`")
+
+
+@contextmanager
+def kept(rows: DataFrame) -> Iterator[DataFrame]:
+    """The rows, calculated once and kept by the executors, in memory or on their disks, until the end of the `with`."""
+    kept = rows.persist()
+    try:
+        yield kept
+    finally:
+        kept.unpersist()
+
+
+def without_id() -> Column:
+    """The id of a row that is new."""
+    return F.lit(None).cast(LongType()).alias(ROW_ID.name)

@@ -24,6 +24,7 @@ from bench import (
     point,
     processes,
     spark_append,
+    spark_peers,
     spark_scan,
     table,
     undrop,
@@ -55,23 +56,29 @@ FIGURES = (
     catalog_processes.FIGURE,
     spark_scan.FIGURE,
     spark_append.FIGURE,
+    spark_peers.FIGURE,
 )
+
+PARTS = spark_peers.PARTS
+"""Of a figure above, each by its own name: only measured if it is asked for."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("figures", nargs="*", metavar="figure", help=", ".join(figure.name for figure in FIGURES))
+    parser.add_argument(
+        "figures", nargs="*", metavar="figure", help=", ".join(figure.name for figure in (*FIGURES, *PARTS))
+    )
     parser.add_argument("--write", action="store_true", help="put all figures into docs/performance.md")
     parser.add_argument("--quick", action="store_true", help="small sizes, where a figure has them: only to see it run")
     asked = parser.parse_args()
-    unknown = set(asked.figures) - {figure.name for figure in FIGURES}
+    unknown = set(asked.figures) - {figure.name for figure in (*FIGURES, *PARTS)}
     if unknown:
         parser.error(f"no such figure: {', '.join(sorted(unknown))}")
     if asked.write and (asked.figures or asked.quick):
         parser.error("the page holds one whole run: --write takes no names and no --quick")
     where = machine()
     print(where, end="\n\n")
-    chosen = [one for one in FIGURES if not asked.figures or one.name in asked.figures]
+    chosen = [one for one in (*FIGURES, *PARTS) if one.name in asked.figures] or FIGURES
     measured = [_measured(one, one.quick if asked.quick and one.quick else one.measure) for one in chosen]
     if asked.write:
         table.write(PAGE, table.markdown(measured, where))

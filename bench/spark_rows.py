@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -21,7 +22,7 @@ _COLUMNS = (
 
 
 @contextmanager
-def spark_session() -> Iterator[SparkSession]:
+def spark_session(**conf: Any) -> Iterator[SparkSession]:
     spark = lakebed.spark.session(
         **{
             "spark.driver.bindAddress": "127.0.0.1",
@@ -30,6 +31,7 @@ def spark_session() -> Iterator[SparkSession]:
             "spark.log.level": "ERROR",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
+            **conf,
         }
     )
     try:
@@ -40,7 +42,12 @@ def spark_session() -> Iterator[SparkSession]:
 
 def rows(spark: SparkSession, count: int) -> DataFrame:
     """As many partitions as files are to be written."""
-    return spark.range(0, count, 1, FILES).selectExpr(*_COLUMNS)
+    return rows_by_id(spark.range(0, count, 1, FILES))
+
+
+def rows_by_id(ids: DataFrame) -> DataFrame:
+    """The rows of some ids, which are in the column `id`."""
+    return ids.selectExpr(*_COLUMNS)
 
 
 def write_plain(frame: DataFrame, folder: Path) -> None:

@@ -6,40 +6,17 @@ import pytest
 from lakebed.catalog.stored_deltas import history, stored_manifest
 from lakebed.catalog.tables import table_state
 from lakebed.errors import Forbidden, Invalid
-
-LINEAGE = ["_row_id", "_last_updated_sequence_number"]
-
-
-def rows(table):
-    """All rows with their lineage, in no order."""
-    found = table.scan(columns=[*table.schema.names, *LINEAGE]).to_arrow().to_pylist()
-    return sorted((tuple(one.values()) for one in found), key=repr)
-
-
-def entries(table):
-    return [one.file for one in table.scan()._plan.files]
-
-
-def ids(first, last):
-    return pyarrow.table({"id": range(first, last), "name": [f"n{one}" for one in range(first, last)]})
+from lakebed.testing.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows
 
 
 @pytest.fixture
 def table(main):
-    main.create_namespace("s")
-    return main.create_table("s.t", {"id": "long", "name": "string"}, properties={"write.inline-bytes": "0"})
+    return plain_table(main)
 
 
 @pytest.fixture
 def keyed(main):
-    main.create_namespace("k")
-    properties = {"write.inline-bytes": "0"}
-    return main.create_table("k.t", {"id": "long", "name": "string"}, primary_key=["id"], properties=properties)
-
-
-def fill(table, count=5, each=10):
-    for one in range(count):
-        table.append(ids(one * each, (one + 1) * each))
+    return keyed_table(main)
 
 
 def rewrites(table):

@@ -27,7 +27,7 @@ INLINE_BYTES: Final = Setting("write.inline-bytes", DEFAULT_INLINE_BYTES, most=M
 TARGET_FILE_BYTES: Final = Setting("write.target-file-bytes", 128 << 20, least=1)
 ROW_GROUP_BYTES: Final = Setting("write.row-group-bytes", 64 << 20, least=1)
 """In memory, before they are compressed."""
-ROW_GROUP_ROWS: Final = Setting("write.row-group-rows", 1 << 17, least=1, most=1 << 30)
+ROW_GROUP_ROWS: Final = Setting("write.row-group-rows", 1 << 20, least=1, most=1 << 30)
 KEYED_GROUP_ROWS: Final = replace(ROW_GROUP_ROWS, default=1 << 15)
 """Of a table with a primary key: a row by its key is found by decoding one row group."""
 

@@ -11,7 +11,7 @@ from lakebed.arrow.scan import Scan
 from lakebed.arrow.sorted_rows import HELD_BYTES, SortedRows
 from lakebed.arrow.write import write, write_groups
 from lakebed.catalog import compaction
-from lakebed.catalog.compaction import Form, Where
+from lakebed.catalog.compaction import Done, Form, Where
 from lakebed.catalog.sources import sources
 from lakebed.catalog.tables import TableState
 from lakebed.catalog.work import Work
@@ -62,7 +62,11 @@ class _Writer(compaction.Writer):
     form: Form
     held_bytes: int
 
-    def written(self, group: Group) -> list[DataFileRef]:
+    def write(self, groups: Sequence[Group], done: Done) -> None:
+        for one in groups:
+            done([(one, self._written(one))])
+
+    def _written(self, group: Group) -> list[DataFileRef]:
         if self.form.keys is None or group.partition is OLDER_SPEC:
             return self.streamed(group.files)
         return self._by_key(group, self.form.keys)

@@ -41,6 +41,9 @@ Where = Callable[[Schema], Filter | None]
 
 Made = list[DataFileRef]
 
+Done = Callable[[Sequence[tuple[Group, Made]]], None]
+"""Takes over groups that are written, each with its new files: all of them, also if it raises an error."""
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -69,12 +72,12 @@ class Writer(ABC):
     """What an engine does of a compaction."""
 
     @abstractmethod
-    def written(self, group: Group) -> Made:
-        """New files with exactly the rows of the group that are not deleted; after an error none is left behind."""
+    def write(self, groups: Sequence[Group], done: Done) -> None:
+        """Write the rows of each group that are not deleted, exactly these, to new files, and hand them over.
 
-    def each(self, do: Callable[[Group], Made], groups: Sequence[Group]) -> list[Made]:
-        """Do it to each group; an engine that can does it to several at a time. After an error none is under way."""
-        return [do(one) for one in groups]
+        An engine that can writes several groups at a time, and hands over, from any thread, those that it has written
+        together. After an error none is under way, and of what was not handed over nothing is left behind.
+        """
 
 
 class Compaction(ABC):
@@ -132,9 +135,8 @@ class Compaction(ABC):
         groups = self._within([*(one for one, _ in kept), *(() if left else chosen)], form.options.file_bytes)
         if not groups:
             return None
-        writer = self._writer(work, form)
-        outputs = writer.each(lambda group: self._written(work, form, writer, group), groups)
-        return _change(work, groups, outputs, left)
+        self._write(work, form, groups)
+        return _change(work, groups, [self._copies(form, one) for one in groups], left)
 
     def _form(self, work: Work, state: TableState) -> Form:
         options = _with_target(write_options(work, state), self._target)
@@ -165,11 +167,21 @@ class Compaction(ABC):
             taken.append(one)
         return taken
 
-    def _written(self, work: Work, form: Form, writer: Writer, group: Group) -> Made:
-        key = self._key(form, group)
-        if key not in self._done:
-            self._done[key] = group, _checked_rows(work, group, writer.written(group))
-        return [_copied(one) for one in self._done[key][1]]  # the commit completes them, and may have to do it again
+    def _write(self, work: Work, form: Form, groups: Sequence[Group]) -> None:
+        """Write those of the groups that are not yet."""
+
+        def done(made: Sequence[tuple[Group, Made]]) -> None:
+            self._done.update((self._key(form, group), (group, files)) for group, files in made)
+            for group, files in made:
+                _check_rows(work, group, files)
+
+        missing = [one for one in groups if self._key(form, one) not in self._done]
+        if missing:
+            self._writer(work, form).write(missing, done)
+
+    def _copies(self, form: Form, group: Group) -> Made:
+        """What was written for a group, for a commit that completes it, and may have to do it again."""
+        return [_copied(one) for one in self._done[self._key(form, group)][1]]
 
     def _key(self, form: Form, group: Group) -> object:
         """What is the same as long as the group would be written as it was."""
@@ -247,16 +259,13 @@ def _change(work: Work, groups: Sequence[Group], outputs: Sequence[Made], left: 
     )
 
 
-def _checked_rows(work: Work, group: Group, made: Made) -> Made:
-    """What was written, if it has as many rows as the entries of its group; else it is taken away, and `Corrupt`."""
-    files = work.home.files
-    expected = sum(live_rows(files, one) for one in group.files)
+def _check_rows(work: Work, group: Group, made: Made) -> None:
+    """Refuse what was written if it has not as many rows as the entries of its group."""
+    expected = sum(live_rows(work.home.files, one) for one in group.files)
     found = sum(one.num_rows for one in made)
     if found != expected:
-        files.delete_many(file_paths(made))
         subject = ", ".join(_paths(group.files)[:3])
         raise Corrupt("files have other rows than their entries say", subject=subject, expected=expected, found=found)
-    return made
 
 
 def _checked_keys(state: TableState, keys: SortOrder, order: SortOrder, asked: Sequence[str]) -> SortOrder:

@@ -112,6 +112,13 @@ class Files(ABC):
     def delete_many(self, paths: Iterable[str]) -> DeleteFailures:
         """Delete each file as `delete` does, and answer those that could not be."""
 
+    def delete_folder(self, folder: str) -> DeleteFailures:
+        """Delete the files below a folder that nobody else writes to, and answer those that could not be.
+
+        Where folders are there without files too, it goes with all that are in it.
+        """
+        return self.delete_many([info.path for info in self.list(f"{folder}/")])
+
     @abstractmethod
     def sync(self, paths: Iterable[str]) -> None:
         """Make files that others wrote durable, or `NotFound` before any is."""

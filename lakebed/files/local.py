@@ -131,6 +131,13 @@ class LocalFiles(Files):
                 failures += [DeleteFailure(path, unknown(error, path)) for path in sorted(gone)]
         return failures
 
+    def delete_folder(self, folder: str) -> DeleteFailures:
+        failures = super().delete_folder(folder)
+        for inside, _, _ in os.walk(f"{self.root}/{check_path(folder)}", topdown=False):
+            with suppress(OSError):  # one that is not empty stays, as what is in it does
+                os.rmdir(inside)
+        return failures
+
     def sync(self, paths: Iterable[str]) -> None:
         files = {path: self._find(path)[0] for path in paths}
         folders = {folder for path in files if not is_outside(path) for folder in _folders_of(path)}

@@ -14,19 +14,22 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from lakebed.catalog import compaction
-from lakebed.catalog.compaction import Form, Made, Where
+from lakebed.catalog.compaction import Done, Form, Made, Where
 from lakebed.catalog.tables import TableState
 from lakebed.catalog.work import Work
 from lakebed.catalog.write_options import write_options
+from lakebed.spark.compaction_batches import batched, file_count
 from lakebed.spark.exact_keys import set_exact_keys
 from lakebed.spark.fit import quoted
+from lakebed.spark.group_layout import GroupLayout, group_of
 from lakebed.spark.last_changes import tell_last_changes
-from lakebed.spark.layout import ORDERED
+from lakebed.spark.layout import ORDERED, Complete
+from lakebed.spark.partitions import free_prefix
 from lakebed.spark.read import read
 from lakebed.spark.running import aim
 from lakebed.spark.source import Source
 from lakebed.spark.transforms import Term, with_terms
-from lakebed.spark.write import FOOTER_THREADS, write
+from lakebed.spark.write import FOOTER_THREADS, write, write_laid_out
 from lakebed.table.compaction_choice import OLDER_SPEC, Group, live_bytes
 from lakebed.table.inline import file_paths
 from lakebed.table.levels import COMPACTED_LEVEL
@@ -39,10 +42,7 @@ from lakebed.table.transforms import IDENTITY
 from lakebed.table.types import Field
 
 AT_ONCE: Final = 4
-"""So many groups are written at a time: each has a few tasks, and a cluster has room for more of them."""
-
-Complete = Callable[[DataFileRef], None]
-"""Adds to the entry of a file what the writer can't know."""
+"""So many batches are written at a time: each has a few tasks, and a cluster has room for more of them."""
 
 
 class Compaction(compaction.Compaction):
@@ -81,7 +81,28 @@ class _Writer(compaction.Writer):
     work: Work
     form: Form
 
-    def written(self, group: Group) -> Made:
+    def write(self, groups: Sequence[Group], done: Done) -> None:
+        """Several batches at a time, from threads whose jobs have the tags of this one's."""
+        aim([file for group in groups for file in group.files])
+        batches = batched(groups, self.form.options.file_bytes)
+
+        def write_one(batch: Sequence[Group]) -> None:
+            done([*zip(batch, self._written(batch), strict=True)])
+
+        with ThreadPoolExecutor(min(AT_ONCE, len(batches))) as pool:
+            inherit = inheritable_thread_target(self.source.spark)
+            started = [pool.submit(inherit(copy_context().run), write_one, one) for one in batches]
+            try:
+                for one in started:
+                    one.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # those under way are waited for by the `with`
+                raise
+
+    def _written(self, batch: Sequence[Group]) -> list[Made]:
+        return [self._alone(*batch)] if len(batch) == 1 else self._together(batch)
+
+    def _alone(self, group: Group) -> Made:
         if group.partition is OLDER_SPEC:
             return self.spread(group.files)
         if self.form.keys is not None:
@@ -90,17 +111,20 @@ class _Writer(compaction.Writer):
             return self._sorted(group, self.form.sorts)
         return self._packed(group)
 
-    def each(self, do: Callable[[Group], Made], groups: Sequence[Group]) -> list[Made]:
-        """Several at a time, from threads whose jobs have the tags of this one's."""
-        aim([file for group in groups for file in group.files])
-        with ThreadPoolExecutor(min(AT_ONCE, len(groups))) as pool:
-            inherit = inheritable_thread_target(self.source.spark)
-            started = [pool.submit(inherit(copy_context().run), do, one) for one in groups]
-            try:
-                return [one.result() for one in started]
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)  # those under way are waited for by the `with`
-                raise
+    def _together(self, groups: Sequence[Group]) -> list[Made]:
+        """A file for each of the groups, by one job."""
+        state, options = self.form.written, self.form.options
+        order = self.form.order if self.form.keys is None else self.form.keys
+        numbers = [number for number, group in enumerate(groups) for _ in group.files]
+        layout = GroupLayout(free_prefix(state.schema), numbers, [*map(self._completing, groups)], order)
+        rows = self._rows([file for group in groups for file in group.files], *layout.places)
+        folder, most = f"{state.data_folder}/{uuid4()}", max(_rows_of(one.files) for one in groups)
+        files, row_bytes = self.work.home.files, self._row_bytes(most)
+        made = write_laid_out(files, folder, state.schema, rows, layout, options, row_bytes=row_bytes)
+        by_group: list[Made] = [[] for _ in groups]
+        for one in made:
+            by_group[group_of(one.path)].append(one)
+        return by_group
 
     def spread(self, files: Sequence[DataFileRef]) -> Made:
         """Rows of any partitions, in the table's own."""
@@ -114,7 +138,7 @@ class _Writer(compaction.Writer):
         # Of parts that all are one task, Spark 4.1 and later make one task again, unless one of them is none at all.
         frames = [*(self._rows(one).coalesce(1) for one in bins), *([self._rows(())] if len(bins) > 1 else [])]
         most = max(-(-_rows_of(one) // self._count(one)) for one in bins)
-        return self._write(reduce(DataFrame.union, frames), self.form.order, self._placed_like(group), most)
+        return self._write(reduce(DataFrame.union, frames), self.form.order, self._completing(group), most)
 
     def _sorted(self, group: Group, order: SortOrder) -> Made:
         terms, columns = list[Term](), list[Column]()
@@ -128,44 +152,42 @@ class _Writer(compaction.Writer):
         columns.append(F.col(quoted(ROW_ID.name)))
         rows = self._ranged(with_terms(self._rows(group.files), terms), group.files, columns)
         shown = rows.drop(*(one.name for one in terms))
-        return self._write(shown, order, self._placed_like(group), _rows_of(group.files))
+        return self._write(shown, order, self._completing(group), _rows_of(group.files))
 
     def _by_key(self, group: Group, order: SortOrder) -> Made:
         """Files that have no key in common, each with its first and its last."""
-        schema, files, place = self.form.state.schema, self.work.home.files, self._placed_like(group)
-
-        def complete(file: DataFileRef) -> None:
-            place(file)
-            file.level = COMPACTED_LEVEL
-            set_exact_keys(files, file, schema)
-
+        schema = self.form.state.schema
         keys = [_column(schema.way_by_id(one)) for one in schema.identifier_ids]
         rows = self._ranged(self._rows(group.files), group.files, keys)
-        return self._write(rows, order, complete, _rows_of(group.files))
+        return self._write(rows, order, self._completing(group), _rows_of(group.files))
 
     def _ranged(self, rows: DataFrame, files: Sequence[DataFileRef], columns: Sequence[Column]) -> DataFrame:
         """The rows in as many ranges of these columns as there are to be files; rows that are equal are in one."""
         count = self._count(files)
         return rows.coalesce(1) if count == 1 else rows.repartitionByRange(count, *columns)
 
-    def _placed_like(self, group: Group) -> Complete:
-        """What puts a file in the partition that the group is in."""
+    def _completing(self, group: Group) -> Complete:
+        """What puts a file in the partition that the group is in, and on the level of its rows."""
         like, state = group.files[0], self.form.state
         values = list(partition_values(like, state.spec, state.schema).values())
 
-        def place(file: DataFileRef) -> None:
+        def complete(file: DataFileRef) -> None:
             if like.HasField("spec_id"):
                 set_partition(file, state.spec, state.schema, values)
             self._tell(file)
+            if self.form.keys is not None:
+                file.level = COMPACTED_LEVEL
+                set_exact_keys(self.work.home.files, file, state.schema)
 
-        return place
+        return complete
 
     def _tell(self, file: DataFileRef) -> None:
         tell_last_changes(self.work.home.files, file)
 
-    def _rows(self, files: Sequence[DataFileRef]) -> DataFrame:
+    def _rows(self, files: Sequence[DataFileRef], *others: str) -> DataFrame:
+        """The rows that are not deleted, in the columns that are written, and some that are not."""
         source, schema = self.source, self.form.state.schema
-        names = self.form.written.schema.names
+        names = [*self.form.written.schema.names, *others]
         return read(source.spark, source.files, schema, files, columns=names, held=source.held)
 
     def _write(
@@ -173,7 +195,7 @@ class _Writer(compaction.Writer):
     ) -> Made:
         """Write the rows, of which a file has so many at most, and complete the entries of its files."""
         state, files, options = self.form.written, self.work.home.files, self.form.options
-        folder, row_bytes = f"{state.data_folder}/{uuid4()}", options.file_bytes / (most + 0.5)
+        folder, row_bytes = f"{state.data_folder}/{uuid4()}", self._row_bytes(most)
         made = write(files, folder, state.schema, rows, spec, order, options, row_bytes=row_bytes)
         try:
             with ThreadPoolExecutor(FOOTER_THREADS) as pool:
@@ -183,9 +205,12 @@ class _Writer(compaction.Writer):
             raise
         return made
 
+    def _row_bytes(self, most: int) -> float:
+        """What a row takes in a file of the target's size that has so many rows at most."""
+        return self.form.options.file_bytes / (most + 0.5)
+
     def _count(self, files: Sequence[DataFileRef]) -> int:
-        """How many files of the target's size there will be, about."""
-        return max(1, round(sum(map(live_bytes, files)) / self.form.options.file_bytes))
+        return file_count(files, self.form.options.file_bytes)
 
     def _bins(self, files: Sequence[DataFileRef]) -> list[list[DataFileRef]]:
         """The files in their order, cut where they fill a file of the target's size, about."""

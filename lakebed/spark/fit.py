@@ -1,6 +1,6 @@
 """Bringing a DataFrame to the columns of a table's files: what fits, and the projection that does it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -35,21 +35,24 @@ def check_rows(data: Any) -> DataFrame:
     return data
 
 
-def fit(frame: DataFrame, schema: Schema) -> DataFrame:
+def fit(frame: DataFrame, schema: Schema, beside: Mapping[str, str] | None = None) -> DataFrame:
     """The rows with the names, order, types and field ids of the files; lazy, no job runs.
 
     Columns are matched by name without case, in structs too. A missing column has its default, or is null if it is
     optional. Types fit if they are the same or only get wider. What does not fit is one `Invalid` that lists it all.
-    A null in a required column is found by the job itself: its error says `NULL_FOUND`.
+    A null in a required column is found by the job itself: its error says `NULL_FOUND`. Columns `beside` those of the
+    table stay behind them, under the names that are given there for theirs.
     """
-    problems = list(_struct_problems(frame.schema, schema.fields, ""))
+    others = beside or {}
+    own = spark.StructType([one for one in frame.schema.fields if one.name not in others])
+    problems = list(_struct_problems(own, schema.fields, ""))
     if problems:
         raise Invalid(
             "the DataFrame does not fit the table",
             found="; ".join(problems),
             advice="Select, rename or cast its columns so that they fit.",
         )
-    found = _by_name(frame.schema)
+    found = _by_name(own)
     targets = file_schema(schema).fields
     return frame.select(
         *(
@@ -57,7 +60,8 @@ def fit(frame: DataFrame, schema: Schema) -> DataFrame:
             .cast(target.dataType)  # by position: renames, widens, and gives nested fields their ids
             .alias(target.name, metadata={FIELD_ID: one.id})
             for one, target in zip(schema.fields, targets, strict=True)
-        )
+        ),
+        *(_column(name).alias(shown) for name, shown in others.items()),
     )
 
 

@@ -1,44 +1,84 @@
 """How rows lie in the files of a job: set apart by partitions, brought together, sorted."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from lakebed.catalog.write_options import Distribution
+from lakebed.files import FileInfo, Files
+from lakebed.spark.fit import fit
 from lakebed.spark.partitions import Partitions, column_of, free_prefix
 from lakebed.spark.transforms import Term, with_terms
+from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.partition_spec import UNPARTITIONED
+from lakebed.table.partition_values import set_partition
 from lakebed.table.schema import Schema
 from lakebed.table.sort_order import Direction, NullOrder, SortField, SortOrder, sorted_columns
 from lakebed.table.transforms import IDENTITY
 from lakebed.table.types import Field
 
+Complete = Callable[[DataFileRef], None]
+"""Adds to the entry of a file what the file itself does not tell."""
+
 _Ordered = Callable[[Column], Column]
 
 
+class Layout(ABC):
+    """What is done to rows before Spark writes them, and what is known of a file by the folders that it is in."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The columns that set rows apart: Spark makes a folder of each value, and does not write it to the files."""
+
+    @abstractmethod
+    def laid_out(self, frame: DataFrame, schema: Schema) -> DataFrame:
+        """The rows in the form of files, with the columns that set them apart behind their own.
+
+        Sorted by these first, so that Spark does not sort them again for its folders.
+        """
+
+    @abstractmethod
+    def completing(self, files: Files, info: FileInfo, folders: Sequence[str]) -> Complete:
+        """What completes the entries of files in these folders, of which this is one."""
+
+
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """What is done to rows in the form of files before Spark writes them."""
+class PartitionLayout(Layout):
+    """Rows of any partitions, in the table's own, sorted by an order."""
 
     partitions: Partitions
     order: SortOrder
     distribution: Distribution
 
-    def laid_out(self, fitted: DataFrame, schema: Schema) -> DataFrame:
-        """The rows, with the columns that set them apart behind their own.
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.partitions.names
 
-        Sorted by these first, so that Spark does not sort them again for its folders; then by the table's order, in
-        which NaN is above all numbers, as it is in Spark's.
-        """
-        names = self.partitions.names
-        frame = self.partitions.derived(fitted)
-        if names and self.distribution is Distribution.PARTITION:
-            frame = frame.hint("rebalance", *names)
-        if not self.order.fields:
-            return frame
-        sort = _Sort(free_prefix(schema), sorted_columns(self.order, schema))
-        return sort.sorted(frame, [F.col(name).asc() for name in names])
+    def laid_out(self, frame: DataFrame, schema: Schema) -> DataFrame:
+        fitted = self.partitions.derived(fit(frame, schema))
+        if self.names and self.distribution is Distribution.PARTITION:
+            fitted = fitted.hint("rebalance", *self.names)
+        return sorted_rows(fitted, schema, self.names, self.order) if self.order.fields else fitted
+
+    def completing(self, files: Files, info: FileInfo, folders: Sequence[str]) -> Complete:
+        spec, schema = self.partitions.spec, self.partitions.schema
+        if spec == UNPARTITIONED:
+            return lambda _: None
+        values = self.partitions.values(files, info, folders)
+        return lambda entry: set_partition(entry, spec, schema, values)
+
+
+def sorted_rows(fitted: DataFrame, schema: Schema, names: Sequence[str], order: SortOrder) -> DataFrame:
+    """Rows in the form of files, in each task by these columns, then by the order.
+
+    NaN is above all numbers there, as it is in Spark's.
+    """
+    sort = _Sort(free_prefix(schema), sorted_columns(order, schema))
+    return sort.sorted(fitted, [F.col(name).asc() for name in names])
 
 
 @dataclass(frozen=True, slots=True)

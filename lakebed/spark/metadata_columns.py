@@ -65,9 +65,9 @@ def added_column(field: Field, data_files: Sequence[DataFileRef], places: Places
         case POSITION.id:
             return position
         case ROW_ID.id:
-            inherited = F.get(_numbers([_first_row_id(one) for one in data_files]), ordinal) + position
+            inherited = F.get(numbers([_first_row_id(one) for one in data_files]), ordinal) + position
         case LAST_UPDATED.id:
-            inherited = F.get(_numbers([_sequence_number(one) for one in data_files]), ordinal)
+            inherited = F.get(numbers([_sequence_number(one) for one in data_files]), ordinal)
         case _:
             return ordinal
     return inherited if own is None else F.coalesce(own, inherited)
@@ -81,7 +81,8 @@ def _sequence_number(file: DataFileRef) -> int | None:
     return file.seq_max if file.HasField("first_row_id") else None
 
 
-def _numbers(values: Sequence[int | None]) -> Column:
+def numbers(values: Sequence[int | None]) -> Column:
+    """A constant array of whole numbers."""
     return _array(["" if one is None else str(one) for one in values]).try_cast("array<bigint>")
 
 

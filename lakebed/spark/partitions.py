@@ -51,8 +51,10 @@ _DIGITS = frozenset((BOOLEAN, INT, LONG, DATE, TIMESTAMP, TIMESTAMPTZ))
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """The partition fields of a spec beside the names of the columns that Spark sets rows apart by."""
+    """The partition fields of a table's spec beside the names of the columns that Spark sets rows apart by."""
 
+    spec: PartitionSpec
+    schema: Schema
     bound: tuple[BoundField, ...]
     names: tuple[str, ...]
 
@@ -74,7 +76,7 @@ class Partitions:
 def partitions_of(spec: PartitionSpec, schema: Schema) -> Partitions:
     """What Spark sets rows apart by for a spec. The columns have names that none of the table's has in its files."""
     bound, prefix = bound_fields(spec, schema), free_prefix(schema)
-    return Partitions(bound, tuple(f"{prefix}{one.field.field_id}" for one in bound))
+    return Partitions(spec, schema, bound, tuple(f"{prefix}{one.field.field_id}" for one in bound))
 
 
 def free_prefix(schema: Schema) -> str:

@@ -12,20 +12,18 @@ from pyspark.sql import functions as F
 from lakebed.catalog.write_options import DEFAULTS, WriteOptions
 from lakebed.errors import AlreadyExists, Invalid, LakebedError, Unavailable
 from lakebed.files import FileInfo, Files
-from lakebed.spark.fit import NULL_FOUND, check_rows, fit, quoted
+from lakebed.spark.fit import NULL_FOUND, check_rows, quoted
 from lakebed.spark.footer import count_nan, read_footer
-from lakebed.spark.layout import Layout
+from lakebed.spark.layout import Complete, Layout, PartitionLayout
 from lakebed.spark.locations import spark_location
-from lakebed.spark.partitions import Partitions, partitions_of
+from lakebed.spark.partitions import partitions_of
 from lakebed.spark.transforms import TOO_NEAR
 from lakebed.spark.write_settings import ALWAYS, guessed_row_bytes, write_settings
 from lakebed.table.blooms import seal_blooms
 from lakebed.table.column_names import folded_column
-from lakebed.table.filter import Value
 from lakebed.table.footers import data_file
 from lakebed.table.manifest_pb2 import DataFileRef
 from lakebed.table.partition_spec import UNPARTITIONED, PartitionSpec
-from lakebed.table.partition_values import set_partition
 from lakebed.table.schema import Schema
 from lakebed.table.sort_order import UNSORTED, SortOrder
 
@@ -55,18 +53,31 @@ def write(
     job. If the job fails, what it wrote is removed and Spark's own error goes through; a null in a required column is
     `Invalid`, a full disk `Unavailable`.
     """
+    layout = PartitionLayout(partitions_of(spec, schema), order, options.distribution)
+    return write_laid_out(files, folder, schema, frame, layout, options, row_bytes=row_bytes)
+
+
+def write_laid_out(
+    files: Files,
+    folder: str,
+    schema: Schema,
+    frame: DataFrame,
+    layout: Layout,
+    options: WriteOptions,
+    *,
+    row_bytes: float | None = None,
+) -> list[DataFileRef]:
+    """The same with rows that lie as a layout says, which completes the entries too."""
     check_rows(frame)
     _check_session(frame.sparkSession)
     _check_fresh(files, folder)
-    partitions = partitions_of(spec, schema)
-    layout = Layout(partitions, order, options.distribution)
     counted = Observation()
-    laid = layout.laid_out(fit(frame, schema), schema).observe(counted, F.count(F.lit(1)).alias(ROWS))
+    laid = layout.laid_out(frame, schema).observe(counted, F.count(F.lit(1)).alias(ROWS))
     settings = write_settings(options, schema, row_bytes or guessed_row_bytes(schema))
     try:
-        writer = laid.write.mode("error").options(**settings).partitionBy(*partitions.names)
+        writer = laid.write.mode("error").options(**settings).partitionBy(*layout.names)
         writer.parquet(spark_location(files, folder))
-        return _Job(files, folder, schema, spec, partitions).written(counted.get[ROWS])
+        return _Job(files, folder, schema, layout).written(counted.get[ROWS])
     except BaseException as error:
         _clear(files, folder, error)
         # Of a full disk Spark Connect tells in an error of PySpark's, a session in this process in one of py4j's.
@@ -131,9 +142,9 @@ def _check_fresh(files: Files, folder: str) -> None:
 class _Job:
     """A job that ended well, and what it left in its folder."""
 
-    def __init__(self, files: Files, folder: str, schema: Schema, spec: PartitionSpec, partitions: Partitions) -> None:
-        self._files, self._folder, self._schema, self._spec, self._partitions = files, folder, schema, spec, partitions
-        self._known: dict[tuple[str, ...], tuple[Value | None, ...]] = {}
+    def __init__(self, files: Files, folder: str, schema: Schema, layout: Layout) -> None:
+        self._files, self._folder, self._schema, self._layout = files, folder, schema, layout
+        self._known: dict[tuple[str, ...], Complete] = {}
 
     def written(self, rows: int) -> list[DataFileRef]:
         """The entries of the files, which are durable now; empty ones and checksums beside them are gone.
@@ -160,21 +171,21 @@ class _Job:
 
     def _is_data(self, info: FileInfo) -> bool:
         name = info.path.rpartition("/")[2]
-        is_ours = len(self._folders(info)) == len(self._partitions.names)
+        is_ours = len(self._folders(info)) == len(self._layout.names)
         return name.endswith(".parquet") and is_ours and not name.startswith((".", "_"))
 
     def _entry(self, info: FileInfo) -> DataFileRef:
         entry = data_file(read_footer(self._files, info), self._schema, path=info.path, size=info.size)
         count_nan(entry, self._schema)
         seal_blooms(entry, self._files.read)
-        if self._spec != UNPARTITIONED and entry.num_rows:
-            set_partition(entry, self._spec, self._schema, self._values(info))
+        if entry.num_rows:
+            self._completing(info)(entry)
         return entry
 
-    def _values(self, info: FileInfo) -> tuple[Value | None, ...]:
+    def _completing(self, info: FileInfo) -> Complete:
         folders = self._folders(info)
         if folders not in self._known:
-            self._known[folders] = self._partitions.values(self._files, info, folders)
+            self._known[folders] = self._layout.completing(self._files, info, folders)
         return self._known[folders]
 
     def _elsewhere(self, rows: int, here: int) -> Unavailable:
@@ -190,7 +201,7 @@ class _Job:
 def _clear(files: Files, folder: str, error: BaseException) -> None:
     """Remove what a failed job left, as far as that is possible; what stays is unreferenced, and the error says so."""
     try:
-        failures = files.delete_many([info.path for info in files.list(f"{folder}/")])
+        failures = files.delete_folder(folder)
     except LakebedError as trouble:
         error.add_note(f"What the job wrote to {folder} could not be removed: {trouble}")
         return

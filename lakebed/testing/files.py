@@ -209,6 +209,17 @@ class FilesSuite:
         assert [(failure.path, failure.error.kind) for failure in failures] == [("../c", "invalid")]
         assert paths_of(files.list()) == ["c"]
 
+    def test_deleting_a_folder_deletes_what_is_below_it_alone(self, files: Files) -> None:
+        for path in ("a/1", "a/b/2", "ab/3", "a.b", "c/a/4"):
+            files.put(path, b"x")
+        assert files.delete_folder("a") == []
+        assert files.delete_folder("absent") == []
+        assert paths_of(files.list()) == ["a.b", "ab/3", "c/a/4"]
+        for folder in ("", "..", "/a", "a/../ab"):
+            with pytest.raises(Invalid):
+                files.delete_folder(folder)
+        assert paths_of(files.list()) == ["a.b", "ab/3", "c/a/4"]
+
     @pytest.mark.parametrize("call", CALLS)
     @pytest.mark.parametrize("path", BAD_URLS.values(), ids=BAD_URLS.keys())
     def test_a_bad_url_is_refused_by_every_call(self, files: Files, call: str, path: str) -> None:

@@ -229,6 +229,27 @@ def test_a_pipe_outside_is_no_file(files: LocalFiles, tmp_path: Path) -> None:
 # Sweeping
 
 
+def test_a_folder_is_deleted_with_the_empty_ones_in_it(files: LocalFiles, root: Path, tmp_path: Path) -> None:
+    files.put("a/b/1", b"x")
+    files.put("c", b"x")
+    (root / "a" / "d" / "e").mkdir(parents=True)
+    assert files.delete_folder("a") == []
+    assert everything(root) == ["c"]
+
+
+def test_what_is_linked_in_a_folder_outlives_it(files: LocalFiles, root: Path, tmp_path: Path) -> None:
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "file").write_bytes(b"x")
+    (root / "a" / "b").mkdir(parents=True)
+    (root / "a" / "link").symlink_to(tmp_path / "others")
+    (root / "link").symlink_to(tmp_path / "others")
+    assert files.delete_folder("a") == []
+    with pytest.raises(Invalid, match="link"):
+        files.delete_folder("link")
+    assert everything(root) == ["a", "a/link", "link"]
+    assert (tmp_path / "others" / "file").read_bytes() == b"x"
+
+
 def test_a_sweep_removes_old_temporaries_alone(files: LocalFiles, root: Path) -> None:
     files.put("a/file", b"x")
     (root / "a" / ".tmp-old").write_bytes(b"x")

@@ -12,8 +12,7 @@ from lakebed.arrow import write as write_arrow
 from lakebed.catalog.write_options import Distribution
 from lakebed.errors import AlreadyExists, Invalid
 from lakebed.files import LocalFiles
-from lakebed.spark.fit import fit
-from lakebed.spark.layout import Layout
+from lakebed.spark.layout import PartitionLayout
 from lakebed.spark.partitions import partitions_of
 from lakebed.spark.write import REBASE, write
 from lakebed.table.bounds import decode_bound
@@ -82,6 +81,25 @@ def test_statistics_come_from_the_footers(spark: SparkSession, files: LocalFiles
     assert [one.null_count for one in written.statistics] == [1, 0, 0, 0, 0]
 
 
+@pytest.mark.before("4.3", "a session's settings go before a write's options")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spark.sql.parquet.outputTimestampType", "INT96"),
+        ("spark.sql.parquet.writeLegacyFormat", "true"),
+        ("spark.sql.parquet.fieldId.write.enabled", "false"),
+    ],
+)
+def test_a_session_that_would_write_otherwise_is_refused(
+    spark: SparkSession, files: LocalFiles, setting: Setting, name: str, value: str
+) -> None:
+    schema = with_ids(Schema({"id": "long"}), 1, 1)
+    with setting({name: value}), pytest.raises(Invalid, match=f"{name}: .* would write other files.*found {value}"):
+        write(files, "data/1", schema, spark.range(1))
+    assert write(files, "data/1", schema, spark.range(1))[0].num_rows == 1
+
+
+@pytest.mark.since("4.3", "a write's options go before the session's settings; older sessions are refused")
 def test_no_setting_of_the_session_changes_what_is_written(
     spark: SparkSession, files: LocalFiles, setting: Setting
 ) -> None:
@@ -139,6 +157,7 @@ def test_a_failing_job_shows_its_own_error_and_leaves_nothing(spark: SparkSessio
     with pytest.raises(PySparkException, match="the user's own mistake"):
         write(files, "data/1", IDS, frame)
     assert paths(files) == []
+    assert not os.path.exists(files.location("data/1"))  # an empty folder stayed, one for each job that failed
 
 
 def test_a_null_in_a_required_column_is_invalid_and_leaves_nothing(spark: SparkSession, files: LocalFiles) -> None:
@@ -216,10 +235,10 @@ def test_nan_is_above_all_numbers_as_in_the_local_engine(
 def test_rows_are_sorted_once_for_partitions_and_order(spark: SparkSession) -> None:
     schema = with_ids(Schema({"id": "long", "name": "string"}), 1, 1)
     spec = make_spec(schema, ["truncate(1, name)"], spec_id=1)
-    layout = Layout(
+    layout = PartitionLayout(
         partitions_of(spec, schema), make_sort_order(schema, ["bucket(4, id)"], order_id=1), Distribution.PARTITION
     )
-    laid = layout.laid_out(fit(spark.range(9).selectExpr("id", "string(id) as name"), schema), schema)
+    laid = layout.laid_out(spark.range(9).selectExpr("id", "string(id) as name"), schema)
     laid.createOrReplaceTempView("laid_out")
     apart = ", ".join(layout.partitions.names)
     spark.sql(f"create table laid_out_files using parquet partitioned by ({apart}) as select * from laid_out limit 0")

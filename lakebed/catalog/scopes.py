@@ -1,6 +1,7 @@
 """What a handle works on: a line as it goes on, a line at a version, or a transaction."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from random import random
@@ -94,9 +95,10 @@ class Live:
         event = new_id() if request.event_id is None else check_event_id(request.event_id)
         try:
             return self._attempts(do, request, event, seen)
-        except LakebedError:
+        except LakebedError as error:
             # The same call may have been made by somebody else meanwhile, and its effect be what this one met.
-            known = self.replayed(request)
+            with _unknown_still(error):
+                known = self.replayed(request)
             if known is None:
                 raise
             return known
@@ -202,6 +204,18 @@ class Open:
             self._check_untold(request)
             do(work)
 
+    @contextmanager
+    def all_or_none(self) -> Iterator[None]:
+        """Changes inside are all made, or none if an error ends them. Those of other threads wait."""
+        with self._lock:
+            work = self.read()
+            before = work.mark()
+            try:
+                yield
+            except BaseException:
+                work.back_to(before)
+                raise
+
     def replayed(self, request: Request) -> Commit | None:
         """None: of a transaction that comes again every change is made again, seen inside it, and thrown away."""
         self.read()
@@ -276,6 +290,17 @@ def _committed(work: Work, request: Request, event: str) -> StoredCommit:
     for watch in work.home.watchers:
         watch(work.home, work.ref, work.made)
     return commit
+
+
+@contextmanager
+def _unknown_still(error: LakebedError) -> Iterator[None]:
+    """A look for what became of a commit. If that fails too, its outcome stays unknown: what it wrote must be kept."""
+    try:
+        yield
+    except LakebedError as later:
+        if isinstance(error, OutcomeUnknown):
+            raise error from later
+        raise
 
 
 def find_replayed(home: Home, ref: Ref, request: Request) -> StoredCommit | None:

@@ -1,10 +1,11 @@
 """A line at a version with changes on top: what every read and every change of the catalog works in."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from google.protobuf.message import Message
 
@@ -36,6 +37,11 @@ from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
 from lakebed.table.inline import BODY_KIND, BUDGET_BYTES, inline_path
+
+_CHANGES = ("_lives", "_names", "_attributes", "_bodies", "_operations", "_inserts", "_brought", "_known_ids", "deltas")
+
+Mark = Mapping[str, Any]
+"""What a work had changed at some moment."""
 
 
 class Work:
@@ -322,6 +328,15 @@ class Work:
             fingerprint=request.fingerprint,
             parents=self.parents,
         )
+
+    def mark(self) -> Mark:
+        """What it has changed so far, for `back_to`. Each change puts new values: none is changed in its place."""
+        return {name: copy(getattr(self, name)) for name in _CHANGES}
+
+    def back_to(self, mark: Mark) -> None:
+        """Forget what was changed since; what was read stays read, and files that were written go at the end."""
+        for name, before in mark.items():
+            setattr(self, name, before)
 
     def wrote(self, paths: Iterable[str]) -> None:
         """Remember files that were written for this work alone: it takes away those that no commit has."""

@@ -44,8 +44,9 @@ class Growing:
         if not new_columns(self._state.schema, given):
             return write(self, rows, request)
         if isinstance(self._scope, Open):
-            self._add_columns(given)
-            return write(self, rows, request)
+            with self._scope.all_or_none():
+                self._add_columns(given)
+                return write(self, rows, request)
         return self._in_one_commit(given, rows, request, write)
 
     def _in_one_commit(

@@ -14,7 +14,7 @@ from lakebed.catalog.commits import check_event_id
 from lakebed.catalog.planning import plan
 from lakebed.catalog.sources import sources
 from lakebed.catalog.tables import TableState, table_state
-from lakebed.errors import Invalid
+from lakebed.errors import Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.engine import load_engine
 from lakebed.lake.lake import Lake, connect
@@ -158,13 +158,26 @@ class Writing:
         """One commit of what all tasks have written."""
         written = _entries(messages)
         with connect(self.place.url) as lake:
-            known = self._is_committed(lake)
-            self._commit(Table(self.state.id, self.place.open(lake)._scope), Prepared(self.state, written))
+            try:
+                known = self._is_committed(lake)
+                self._commit(Table(self.state.id, self.place.open(lake)._scope), Prepared(self.state, written))
+            except OutcomeUnknown as error:
+                error.advice = f'Its files are kept. Write the same again with .option("event_id", "{self.event}").'
+                raise
+            except LakebedError:
+                self._delete(written)
+                raise
             if known:  # the same write came again: what it has written now is of no use
                 self._delete(written)
 
     def abort(self, messages: Sequence[Message | None]) -> None:
-        """Delete what was written, unless it is committed: Spark calls this even after a commit that took effect."""
+        """Delete what the tasks of a write have written of which one failed.
+
+        Spark calls this after a commit that failed too, in another process. A message of every task tells that there
+        was one: it has deleted the files itself, or can't know whether it took effect, or will yet.
+        """
+        if None not in messages:
+            return
         with connect(self.place.url) as lake:
             if not self._is_committed(lake):
                 self._delete(_entries(messages))

@@ -6,6 +6,7 @@ whoever has the lake, `Tables`, from one to the next.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar, NoReturn, Protocol, cast
@@ -16,6 +17,7 @@ from pyspark.sql.datasource import WriterCommitMessage as CommitMessage
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from lakebed.catalog.about import about_table
 from lakebed.errors import Invalid
 from lakebed.spark.datasource_filters import condition_of
 from lakebed.spark.types import result_schema
@@ -73,17 +75,24 @@ class LakebedSource(DataSource):
 
     def schema(self) -> StructType:
         # Spark keeps this object for the plan of the read, so that the version is that of `load`.
-        self._reading = self.tables.reading(self.options)
-        return result_schema(self._reading.schema)
+        with _about(self._table):
+            self._reading = self.tables.reading(self.options)
+            return result_schema(self._reading.schema)
 
     def reader(self, schema: StructType) -> "LakebedReader":
-        reading = self._reading or self.tables.reading(self.options)
-        _check_columns(schema, result_schema(reading.schema))
-        return LakebedReader(reading, arrow_form(schema))
+        with _about(self._table):
+            reading = self._reading or self.tables.reading(self.options)
+            _check_columns(schema, result_schema(reading.schema))
+            return LakebedReader(reading, arrow_form(schema), self._table)
 
     def writer(self, schema: StructType, overwrite: bool) -> "LakebedWriter":
-        form = arrow_form(schema)
-        return LakebedWriter(self.tables.writing(self.options, form, overwrite=overwrite))
+        with _about(self._table):
+            form = arrow_form(schema)
+            return LakebedWriter(self.tables.writing(self.options, form, overwrite=overwrite), self._table)
+
+    @property
+    def _table(self) -> str:
+        return self.options.get("path", "")
 
     def streamReader(self, schema: StructType) -> NoReturn:
         raise _batch_only()
@@ -110,9 +119,10 @@ class TaskPartition(InputPartition):
 class LakebedReader(DataSourceReader):
     """Plans a read, and reads the rows of one of its tasks."""
 
-    def __init__(self, reading: Reading, form: pyarrow.Schema) -> None:
+    def __init__(self, reading: Reading, form: pyarrow.Schema, table: str) -> None:
         self._reading = reading
         self._form = form
+        self._table = table
         self._conditions: list[Condition] = []
 
     @property
@@ -128,12 +138,14 @@ class LakebedReader(DataSourceReader):
         return filters
 
     def partitions(self) -> list[InputPartition]:
-        return [TaskPartition(one) for one in self._reading.tasks(self._conditions)]
+        with _about(self._table):
+            return [TaskPartition(one) for one in self._reading.tasks(self._conditions)]
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
         if isinstance(partition, TaskPartition):  # without any task, Spark makes a partition of its own
-            for batch in partition.task.batches():
-                yield from pyarrow.Table.from_batches([batch]).cast(self._form).to_batches()
+            with _about(self._table):
+                for batch in partition.task.batches():
+                    yield from pyarrow.Table.from_batches([batch]).cast(self._form).to_batches()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +172,9 @@ class WrittenMessage(CommitMessage):
 class LakebedWriter(DataSourceArrowWriter):
     """Writes the rows of each task, and commits or takes back what all have written."""
 
-    def __init__(self, writing: Writing) -> None:
+    def __init__(self, writing: Writing, table: str) -> None:
         self._writing = writing
+        self._table = table
 
     def write(self, iterator: Iterator[pyarrow.RecordBatch]) -> CommitMessage:
         first = next(iterator, None)
@@ -172,13 +185,16 @@ class LakebedWriter(DataSourceArrowWriter):
             yield first
             yield from iterator
 
-        return WrittenMessage(self._writing.write(pyarrow.RecordBatchReader.from_batches(first.schema, batches())))
+        with _about(self._table):
+            return WrittenMessage(self._writing.write(pyarrow.RecordBatchReader.from_batches(first.schema, batches())))
 
     def commit(self, messages: Sequence[CommitMessage | None]) -> None:
-        self._writing.commit(_entries(messages))
+        with _about(self._table):
+            self._writing.commit(_entries(messages))
 
     def abort(self, messages: Sequence[CommitMessage | None]) -> None:
-        self._writing.abort(_entries(messages))
+        with _about(self._table):
+            self._writing.abort(_entries(messages))
 
 
 def _entries(messages: Sequence[CommitMessage | None]) -> list[tuple[bytes, ...] | None]:
@@ -189,6 +205,11 @@ def arrow_form(schema: StructType) -> pyarrow.Schema:
     """The Arrow schema that Spark has for rows of its own. Times with a zone are in UTC; 4.0 has no word for it."""
     zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(schema, **cast(Any, zone))
+
+
+def _about(table: str) -> AbstractContextManager[None]:
+    """Errors name the table. Spark shows their text alone, of whichever process they come from."""
+    return about_table(table) if table else nullcontext()
 
 
 def _check_columns(given: StructType, found: StructType) -> None:

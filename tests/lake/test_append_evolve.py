@@ -92,6 +92,29 @@ def test_a_transaction_has_the_new_columns_at_once(main: Catalog, orders: Table)
     assert orders.scan().count() == 3
 
 
+@pytest.mark.usefixtures("in_files")
+@pytest.mark.parametrize("call", ["append", "overwrite"])
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_transaction_that_went_on_after_an_append_failed_committed_its_columns(
+    main: Catalog, orders: Table, files: Any, call: str, is_new: bool
+) -> None:
+    before = set(files())
+    with main.transaction("a part of it") as change:
+        table = change.create_table("sales.new", orders.schema) if is_new else change.table("sales.orders")
+        table.append(pa.table({"id": [2]}))
+        seen = table.schema, table.scan().to_arrow()
+        with pytest.raises(Invalid, match="id"):
+            getattr(table, call)(pa.table({"id": ["no number"], "note": ["new"]}), evolve="add")
+        assert (table.schema, table.scan().to_arrow()) == seen
+        table.append(pa.table({"id": [3], "size": [7]}), evolve="add")
+    name = "sales.new" if is_new else "sales.orders"
+    assert main.table(name).schema.names == ("id", "price", "size")
+    assert sorted(main.table(name).scan().to_arrow()["id"].to_pylist()) == ([2, 3] if is_new else [1, 2, 3])
+    commit = main.log()[0]
+    assert [one.type for one in commit.operations if one.type not in ("create", "insert")] == ["add_column"]
+    assert len(set(files()) - before) == 2
+
+
 def test_an_append_that_evolves_comes_again_as_one(orders: Table) -> None:
     event = lakebed.event_id("load", 1)
     first = orders.append(MORE, evolve="add", event_id=event)

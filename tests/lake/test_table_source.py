@@ -1,14 +1,19 @@
 """What a data source calls: reads of one version, writes of one commit, and nothing deleted that a commit names."""
 
 import pickle
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from uuid import uuid4
 
 import pyarrow
 import pytest
 
-from lakebed import Conflict, Invalid, Lake, NotFound, Table, col, connect
+from lakebed import Conflict, Invalid, Lake, NotFound, OutcomeUnknown, Table, Unavailable, col, connect
+from lakebed.lake import table_source
 from lakebed.lake.table_source import Reading, TableSource, Writing
+from lakebed.store import Committed, MemoryStore, Transaction
+from lakebed.testing.faults import WrappedStore, WrappedTransaction
 
 ROWS = pyarrow.table({"id": pyarrow.array(range(100)), "name": [f"row {one}" for one in range(100)]})
 
@@ -133,6 +138,84 @@ def test_an_abort_after_a_commit_that_took_effect_deletes_nothing(lake: Lake, ta
     writing.commit(messages)
     writing.abort(messages)
     assert table.scan().to_arrow().equals(ROWS)
+
+
+class LateStore(WrappedStore):
+    """Once `slow`, one that takes a commit and is away for a while; it takes effect later, by `land`."""
+
+    slow = False
+    refusals = 0
+
+    def __init__(self) -> None:
+        super().__init__(MemoryStore())
+        self.late: list[Transaction] = []
+
+    def begin(self) -> Transaction:
+        if self.refusals:
+            self.refusals -= 1
+            raise Unavailable("away")
+        return LateTransaction(self.store.begin(), self) if self.slow else super().begin()
+
+    def land(self) -> None:
+        self.late.pop().commit()
+        self.slow = False
+
+
+class LateTransaction(WrappedTransaction):
+    def __init__(self, transaction: Transaction, store: LateStore) -> None:
+        super().__init__(transaction)
+        self._store = store
+        self._writes = False
+
+    def set_stamped_key(self, key: bytes, offset: int, value: bytes) -> None:
+        self._writes = True
+        super().set_stamped_key(key, offset, value)
+
+    def commit(self) -> Committed | None:
+        if not self._writes:
+            return super().commit()
+        self._store.late.append(self.transaction)
+        self._store.refusals = 2  # of the second attempt, and of the look for the event id
+        raise OutcomeUnknown("no answer")
+
+    def close(self) -> None:
+        if self.transaction not in self._store.late:
+            super().close()
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_commit_that_lands_after_its_abort_has_its_files(
+    open_lake: Callable[..., Lake], monkeypatch: pytest.MonkeyPatch, overwrite: bool
+) -> None:
+    """The abort deleted them, since no commit named them yet, and then the table's rows could not be read."""
+    with LateStore() as store:
+        held = open_lake(store)
+        monkeypatch.setattr(table_source, "connect", lambda _: nullcontext(held))
+        held.catalog().create_namespace("sales")
+        table = held.catalog().create_table("sales.orders", {"id": "long", "name": "string"})
+        source = TableSource(store.url)
+        writing = source.writing({"path": "sales.orders"}, ROWS.schema, overwrite=overwrite)
+        messages = [writing.write(ROWS.to_reader())]
+        store.slow = True
+        with pytest.raises(OutcomeUnknown, match=f'files are kept.*"event_id", "{writing.event}"'):
+            writing.commit(messages)
+        assert store.refusals == 0
+        writing.abort(messages)
+        store.land()
+        assert table.scan().to_arrow().equals(ROWS)
+        writing.commit([source.writing({"path": "sales.orders"}, ROWS.schema, overwrite=False).write(ROWS.to_reader())])
+        assert table.scan().to_arrow().equals(ROWS)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_commit_that_fails_for_sure_deletes_what_was_written(lake: Lake, table: Table, overwrite: bool) -> None:
+    writing, messages = written(lake, overwrite=overwrite)
+    with table.evolve() as change:
+        change.add_column("price", "double")
+    with pytest.raises(Conflict, match="schema"):
+        writing.commit(messages)
+    assert data_files(lake) == set()
+    writing.abort(messages)
 
 
 def test_a_write_that_comes_again_with_its_event_id_is_done_once(lake: Lake, table: Table) -> None:

@@ -14,7 +14,7 @@ from pyspark.sql.datasource import DataSourceReader
 from pyspark.sql.types import StructType
 
 import pyspark_lakebed
-from lakebed import Invalid, Lake, Table, connect
+from lakebed import Invalid, Lake, NotFound, Table, connect
 from lakebed.spark.datasource import LakebedReader
 
 COLUMNS = {
@@ -108,7 +108,7 @@ def test_filters_are_pushed_where_the_session_lets_them(spark: SparkSession, lak
     frame = reader(spark, lake).load("sales.orders").where(wanted).select("id")
     assert [row.id for row in frame.collect()] == [11]
     off = setting({"spark.sql.python.filterPushdown.enabled": "false"})
-    with off, pytest.raises(Exception, match=r"lakebed\.errors\.Corrupt"):
+    with off, pytest.raises(Exception, match=r"lakebed\.errors\.Corrupt: table sales\.orders, "):
         reader(spark, lake).load("sales.orders").where(wanted).select("id").collect()
 
 
@@ -130,12 +130,25 @@ def test_a_failed_write_leaves_nothing(spark: SparkSession, lake: Lake, table: T
 
 
 def test_what_does_not_fit_is_refused_before_any_job(spark: SparkSession, lake: Lake, table: Table) -> None:
-    with pytest.raises(AnalysisException, match="id: long expected, string found"):
+    with pytest.raises(AnalysisException, match=r"table sales\.orders.*id: long expected, string found"):
         spark.sql("select 'x' as id").write.format("lakebed").option("lake", lake.url).mode("append").save(
             "sales.orders"
         )
-    with pytest.raises(AnalysisException, match="the table's own columns"):
+    with pytest.raises(AnalysisException, match=r"table sales\.orders: a read has the table's own columns"):
         reader(spark, lake).schema("id int").load("sales.orders").count()
+
+
+def test_an_error_of_a_task_or_of_a_commit_did_not_say_which_table(
+    spark: SparkSession, lake: Lake, table: Table
+) -> None:
+    table.set_properties({"check.small": "id < 15"})
+    with pytest.raises(Exception, match=r"Invalid: table sales\.orders, .*check\.small"):
+        rows(spark, 0, 20).write.format("lakebed").option("lake", lake.url).mode("append").save("sales.orders")
+    source = pyspark_lakebed.DefaultSource({"lake": lake.url, "path": "sales.orders"})
+    writer = source.writer(rows(spark, 0, 1).schema, False)
+    lake.catalog().drop_table("sales.orders")
+    with pytest.raises(NotFound, match=r"^table sales\.orders, "):
+        writer.commit([])
 
 
 def test_streams_are_refused(lake: Lake, table: Table) -> None:
@@ -147,5 +160,5 @@ def test_streams_are_refused(lake: Lake, table: Table) -> None:
 
 def test_a_reader_looks_to_spark_as_if_it_had_no_filters_of_its_own() -> None:
     """A session with pushdown off, the default, refuses a reader that has."""
-    made = LakebedReader(None, pyarrow.schema([]))  # type: ignore[arg-type]
+    made = LakebedReader(None, pyarrow.schema([]), "t")  # type: ignore[arg-type]
     assert made.pushFilters.__func__ is getattr(DataSourceReader, "pushFilters", None)

@@ -1,5 +1,6 @@
 """Filters of Spark's as conditions: what each keeps is what Spark keeps, or there is no condition."""
 
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pyarrow
@@ -58,9 +59,19 @@ def test_a_condition_keeps_what_spark_keeps(filter: Any, ids: list[int | None]) 
         datasource.StringContains(("name",), "a"),
         datasource.Not(datasource.EqualNullSafe(("id",), 2)),
         datasource.Not(datasource.In(("id",), (2, None))),
+        datasource.EqualTo(("day",), date(1582, 10, 15)),  # of ten other days, in a session with the old calendar
+        datasource.In(("day",), (date(2026, 1, 1), date(1582, 10, 15))),
+        datasource.GreaterThan(("at",), datetime(1899, 12, 31, tzinfo=UTC)),
         datasource.EqualTo(("id",), [1, 2]),
     ],
     ids=repr,
 )
 def test_what_has_no_such_meaning_is_left_to_spark(filter: Any) -> None:
     assert kept(filter) is None
+
+
+@pytest.mark.parametrize(
+    "value", [date(1582, 10, 16), date(1, 1, 1), datetime(1582, 10, 15), datetime(1900, 1, 1, tzinfo=UTC)], ids=repr
+)
+def test_days_and_times_that_every_session_pushes_as_they_are_prune(value: date) -> None:
+    assert condition_of(datasource.GreaterThan(("day",), value)) is not None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final
 
-from lakebed.catalog.row_change import RowChange
+from lakebed.catalog.row_change import Discard, RowChange
 from lakebed.catalog.settings import text
 from lakebed.catalog.table_files import live_among
 from lakebed.catalog.tables import TableState
@@ -46,10 +46,13 @@ def row_changes(work: Work, table: str) -> RowChanges:
         ) from None
 
 
-def without_vectors(work: Work, state: TableState, change: RowChange, rewritten: Rewritten) -> RowChange:
+def without_vectors(
+    work: Work, state: TableState, change: RowChange, rewritten: Rewritten, discard: Discard = RowChange.discard
+) -> RowChange:
     """The change with new files in the place of those that got vectors, which are taken away again.
 
-    It is a change of rows like others, no compaction: the log counts the copied rows as removed and added.
+    It is a change of rows like others, no compaction: the log counts the copied rows as removed and added. If it fails,
+    `discard` takes away what the change had written.
     """
     if not change.changed:
         return change
@@ -58,7 +61,7 @@ def without_vectors(work: Work, state: TableState, change: RowChange, rewritten:
         live = live_among(work, state, {one.path: one for one in change.changed})
         copied = tuple(rewritten(work, state, change.changed))
     except BaseException:
-        change.discard(files)
+        discard(change, files)
         raise
     change.discard_vectors(files)
     rows = sum(one.num_rows for one in copied)

@@ -1,6 +1,6 @@
 """What an engine made of a change of rows: files, vectors and bodies that are written, for a commit to show."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lakebed.catalog.file_changes import change_files, delta_of, fitting, put_rows
@@ -54,6 +54,10 @@ class RowChange:
     def discard_vectors(self, files: Files) -> None:
         """Take away the vectors, or the copies in their place, and leave the rows that were written."""
         files.delete_many(self._paths_besides)
+
+
+Discard = Callable[[RowChange, Files], None]
+"""Takes away what was written for a change that is not made: all, or what no other attempt has."""
 
 
 def with_columns(state: TableState, *columns: Field) -> TableState:

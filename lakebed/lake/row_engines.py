@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from lakebed.catalog.copy_on_write import RowChanges, row_changes, without_vectors
-from lakebed.catalog.row_change import RowChange, Written
+from lakebed.catalog.row_change import Discard, RowChange, Written
 from lakebed.catalog.sources import sources
 from lakebed.catalog.tables import TableState
 from lakebed.catalog.work import Work
@@ -62,15 +62,18 @@ def row_engine(spark: "SparkSession | None" = None, data: Any = None) -> RowEngi
     return SparkRows(spark)
 
 
-def copying(engine: RowEngine, make: Make) -> Make:
-    """The change as the table wants it: with vectors, or with copies of the files that it takes rows out of."""
+def copying(engine: RowEngine, make: Make, discard: Discard = RowChange.discard) -> Make:
+    """The change as the table wants it: with vectors, or with copies of the files that it takes rows out of.
+
+    `discard` takes away what it had written if the copies fail.
+    """
 
     def made(work: Work, state: TableState) -> RowChange | None:
         wanted = row_changes(work, state.id)
         change = make(work, state)
         if change is None or wanted is RowChanges.MERGE_ON_READ:
             return change
-        return without_vectors(work, state, change, engine.rewritten)
+        return without_vectors(work, state, change, engine.rewritten, discard)
 
     return made
 

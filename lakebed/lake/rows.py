@@ -1,7 +1,7 @@
 """Changing the rows of a table: a call reads what it changes, writes, and commits on what it read, or does it again."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import random
 from time import sleep
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -11,12 +11,11 @@ from lakebed.catalog.about import about
 from lakebed.catalog.commits import Argument, Commit, Request
 from lakebed.catalog.partition_overwrite import overwrite_partitions
 from lakebed.catalog.planning import plan
-from lakebed.catalog.row_change import RowChange, put_change
+from lakebed.catalog.row_change import Discard, RowChange, put_change
 from lakebed.catalog.scopes import Scope
 from lakebed.catalog.tables import TableState, table_state
 from lakebed.catalog.work import Work
 from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
-from lakebed.files import Files
 from lakebed.lake.engine import load_engine
 from lakebed.lake.growing import Evolution, Growing, asked_evolution
 from lakebed.lake.row_engines import Make, Overwrite, RowEngine, copying, row_engine
@@ -33,8 +32,6 @@ ATTEMPTS = 50
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.2
 """Seconds that a call which lost a race waits at most before it reads again; twice as long each time."""
-
-Discard = Callable[[RowChange, Files], None]
 
 
 class Rows(Growing):
@@ -251,13 +248,16 @@ class Rows(Growing):
         rows = WrittenOnce(data)
 
         def made(work: Work, state: TableState) -> RowChange:
-            written = rows.written_for(work, state)
-            with rows.used(work.home.files):
-                return make(work, state, written)
+            return make(work, state, rows.written_for(work, state))
 
-        change = copying(engine, made)
+        change = copying(engine, made, RowChange.discard_vectors)
+
+        def used(work: Work, state: TableState) -> RowChange | None:
+            with rows.used(work.home.files):
+                return change(work, state)
+
         try:
-            return self._changed("overwrite", change, request, detail, RowChange.discard_vectors, engine.attempts)
+            return self._changed("overwrite", used, request, detail, RowChange.discard_vectors, engine.attempts)
         except OutcomeUnknown:
             raise
         except LakebedError:

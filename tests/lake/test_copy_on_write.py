@@ -5,6 +5,7 @@ import pytest
 
 import lakebed
 from lakebed import Conflict, Invalid, when_matched_delete, when_matched_update, when_not_matched_insert
+from lakebed.lake.row_engines import LocalRows
 
 COPY = {"write.row-changes": "copy-on-write", "write.inline-bytes": "0"}
 
@@ -71,6 +72,28 @@ def test_files_of_which_all_rows_go_are_removed_and_nothing_is_copied(main, file
     table.delete("id > 0")
     assert set(files()) == before
     assert table.scan().count() == 0
+
+
+@pytest.mark.parametrize("error", [Conflict("others were quicker"), KeyboardInterrupt()], ids=["conflict", "interrupt"])
+def test_an_overwrite_that_was_made_again_lost_the_rows_that_it_had_written(main, files, monkeypatch, error):
+    """What copies files failed once, which took away the rows of the next attempt too."""
+    table = main.create_table("t", {"id": "long", "note": "string"}, properties=COPY)
+    table.append(rows(1, 2, 3))
+    before, own, errors = set(files()), LocalRows.rewritten, [error]
+
+    def rewritten(*arguments):
+        if errors:
+            raise errors.pop()
+        return own(*arguments)
+
+    monkeypatch.setattr(LocalRows, "rewritten", rewritten)
+    if isinstance(error, Conflict):
+        table.overwrite(rows(7), "id < 2")
+        assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [2, 3, 7]
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            table.overwrite(rows(7), "id < 2")
+        assert set(files()) == before
 
 
 def test_no_vector_and_no_copy_stays_behind(main, files):

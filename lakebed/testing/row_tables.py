@@ -1,7 +1,7 @@
 """Small tables whose rows tests change: six rows with what is hard about values, in several layouts."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import pyarrow
@@ -39,6 +39,13 @@ def new_table(line: Catalog, inline_bytes: str, layout: str = "plain") -> Table:
     table.append(arrow(*START[:3]))
     table.append(arrow(*START[3:]))
     return table
+
+
+def counted_table(line: Catalog, inline_bytes: str, layout: str = "plain") -> Iterator[Table]:
+    """The same for a fixture: the table's counts are proved when the test is over."""
+    table = new_table(line, inline_bytes, layout)
+    yield table
+    assert_counted(table)
 
 
 def arrow(*rows: Row) -> pyarrow.Table:

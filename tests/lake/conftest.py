@@ -64,6 +64,12 @@ def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "INLINE_BYTES", replace(settings.INLINE_BYTES, default=0))
 
 
+@pytest.fixture(params=["0", "64000"], ids=["files", "inline"])
+def inline(request: pytest.FixtureRequest) -> str:
+    """How large an append may be that writes no file: none, and all those of tests."""
+    return str(request.param)
+
+
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The Parquet files that the local engine has opened."""

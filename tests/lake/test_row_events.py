@@ -5,12 +5,6 @@ import pytest
 from lakebed import Invalid, event_id
 from lakebed.testing.row_tables import SCHEMA, START, arrow, row, rows
 
-
-@pytest.fixture(params=["0", "64000"], ids=["files", "inline"])
-def inline(request):
-    return request.param
-
-
 EVENTS = {
     "delete": (lambda t, e: t.delete("id = 1", event_id=e), lambda t, e: t.delete("id = 2", event_id=e)),
     "truncate": (lambda t, e: t.truncate(event_id=e), lambda t, e: t.delete("true", event_id=e)),

@@ -12,9 +12,9 @@ from lakebed.testing.row_tables import (
     START,
     arrow,
     assert_counted,
+    counted_table,
     entries,
     ids,
-    new_table,
     only,
     row,
     row_ids,
@@ -23,24 +23,15 @@ from lakebed.testing.row_tables import (
 )
 
 
-@pytest.fixture(params=["0", "64000"], ids=["files", "inline"])
-def inline(request):
-    return request.param
-
-
 @pytest.fixture(params=LAYOUTS)
 def table(request, main, inline):
     """Six rows in two commits; its counts are proved when the test is over."""
-    table = new_table(main, inline, request.param)
-    yield table
-    assert_counted(table)
+    yield from counted_table(main, inline, request.param)
 
 
 @pytest.fixture
 def plain(main, inline):
-    table = new_table(main, inline)
-    yield table
-    assert_counted(table)
+    yield from counted_table(main, inline)
 
 
 # delete

@@ -11,8 +11,8 @@ from lakebed.testing.row_tables import (
     START,
     arrow,
     assert_counted,
+    counted_table,
     ids,
-    new_table,
     row,
     rows,
     shown,
@@ -20,17 +20,10 @@ from lakebed.testing.row_tables import (
 )
 
 
-@pytest.fixture(params=["0", "64000"], ids=["files", "inline"])
-def inline(request):
-    return request.param
-
-
 @pytest.fixture(params=LAYOUTS)
 def table(request, main, inline):
     """Six rows in two commits; its counts are proved when the test is over."""
-    table = new_table(main, inline, request.param)
-    yield table
-    assert_counted(table)
+    yield from counted_table(main, inline, request.param)
 
 
 def test_a_transaction_reads_what_it_changed_and_nobody_else_does(main, table):

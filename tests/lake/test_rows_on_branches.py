@@ -7,8 +7,8 @@ from lakebed.testing.row_tables import (
     START,
     arrow,
     assert_counted,
+    counted_table,
     ids,
-    new_table,
     row,
     row_ids,
     rows,
@@ -16,24 +16,15 @@ from lakebed.testing.row_tables import (
 )
 
 
-@pytest.fixture(params=["0", "64000"], ids=["files", "inline"])
-def inline(request):
-    return request.param
-
-
 @pytest.fixture(params=LAYOUTS)
 def table(request, main, inline):
     """Six rows in two commits; its counts are proved when the test is over."""
-    table = new_table(main, inline, request.param)
-    yield table
-    assert_counted(table)
+    yield from counted_table(main, inline, request.param)
 
 
 @pytest.fixture
 def plain(main, inline):
-    table = new_table(main, inline)
-    yield table
-    assert_counted(table)
+    yield from counted_table(main, inline)
 
 
 def test_a_branch_changes_rows_of_its_own_and_a_merge_brings_them(main, table):

@@ -1,4 +1,4 @@
-"""Load TPC-H into a lake, branch it, merge it, drop, undrop and revert, and check each answer with DuckDB."""
+"""Load TPC-H into a lake, branch, merge, drop, undrop, revert, change rows, and check each answer with DuckDB."""
 
 import shutil
 from pathlib import Path
@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import lakebed
-from demo import quiet_spark
+from demo import changes, quiet_spark
 from demo.page import compare, expect, say, side_by_side, step
 from demo.questions import QUESTIONS
 from demo.tpch import NAMES, SHIFT, THREE_ORDERS, YEAR, make_files, nowhere, on_branch, on_main
@@ -91,6 +91,13 @@ def tell(spark: SparkSession, files: Path, folder: Path) -> None:
             main.revert(merged, message="not yet")
             ask(spark, main, on_main(files))
             expect("lines at the tag from before", main.tag("merged").table("tpch.lineitem").scan().count(), rows)
+        before = main.version
+        with step("Upsert with Spark: the urgent orders of 1998 at 10 more, and a copy of each under a new key"):
+            changes.upsert(main, frames["orders"])
+        with step("Delete with Spark: the open orders of every February"):
+            changes.delete(spark, main)
+        with step("Ask in SQL for the orders as they are, and as they were before both changes"):
+            changes.ask_in_sql(spark, lake, files, before)
         with step("Look at the log of main, newest first"):
             for commit in main.log():
                 say(str(commit))

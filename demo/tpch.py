@@ -11,6 +11,8 @@ import pyarrow
 
 NAMES = ("orders", "lineitem")
 YEAR = "o_orderdate >= '1998-01-01'"
+URGENT = f"{YEAR} AND o_orderpriority = '1-URGENT'"
+FEBRUARY = "o_orderstatus = 'O' AND month(o_orderdate) = 2"
 SHIFT = 1_000_000_000  # more than any key of TPC-H at this scale
 
 # Columns that are left out become null.
@@ -50,6 +52,15 @@ def on_branch(files: Path) -> dict[str, str]:
         "orders": f"(FROM {raw['orders']} UNION ALL {orders} UNION ALL BY NAME FROM three_orders)",
         "lineitem": f"(FROM {raw['lineitem']} UNION ALL {lines})",
     }
+
+
+def changed_orders(files: Path) -> str:
+    """The raw file after the upsert and the delete: what DuckDB selects from for orders."""
+    raw = on_main(files)["orders"]
+    dearer = f"SELECT * REPLACE (o_totalprice + 10 AS o_totalprice) FROM {raw} WHERE {URGENT}"
+    copies = f"SELECT * REPLACE (o_orderkey + {SHIFT} AS o_orderkey) FROM {raw} WHERE {URGENT}"
+    upserted = f"FROM {raw} WHERE NOT ({URGENT}) UNION ALL {dearer} UNION ALL {copies}"
+    return f"(FROM ({upserted}) WHERE NOT ({FEBRUARY}))"
 
 
 def nowhere(files: Path) -> dict[str, str]:

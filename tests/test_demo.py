@@ -30,6 +30,7 @@ def test_the_story_is_told_to_its_end(
     said = capsys.readouterr().out
     assert "● Ask dev as it was" in said
     assert "merge dev" in said.rpartition("● Look at the log")[2]
+    assert "VERSION AS OF" in said.rpartition("● Ask in SQL")[2]
     assert "1,500 rows" in said, "TPC-H has 1,500 orders at this scale"
 
 

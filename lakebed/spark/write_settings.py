@@ -21,8 +21,8 @@ _TEXT = 12.0
 _ITEMS = 4  # of a list or a map
 
 # The writer fills filters of so many sizes, each half the last, and keeps the smallest that does: that of 100 rows
-# takes 1 kB instead of 256.
-_BLOOM_SIZES = 10
+# takes 1 kB instead of 2 MB. Those that have become too small for their row group are dropped on the way.
+_BLOOM_SIZES = 13
 
 
 def write_settings(options: WriteOptions, schema: Schema, row_bytes: float) -> dict[str, str]:

@@ -10,6 +10,7 @@ from pyspark.sql.types import BooleanType
 
 from lakebed.catalog.constraints import Check
 from lakebed.errors import Invalid
+from lakebed.spark.doubled_quotes import means_otherwise
 from lakebed.spark.expressions import first_line, quietly
 from lakebed.spark.fit import check_rows, fit, quoted
 from lakebed.spark.types import result_schema
@@ -60,6 +61,8 @@ def _named(frame: DataFrame, schema: Schema) -> DataFrame:
 
 def _is_broken(check: Check, rows: DataFrame) -> Column:
     """Whether a row breaks it: its condition is false, and not null."""
+    if means_otherwise(rows.sparkSession, check.condition):
+        raise check.unreadable(rf"Spark {rows.sparkSession.version} leaves a doubled quote out; write 'it\'s'")
     condition = F.expr(check.condition)
     try:
         with quietly():

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid, LakebedError
+from lakebed.spark.doubled_quotes import check_quotes
 from lakebed.table.sql_tree import short
 
 ANSI = "spark.sql.ansi.enabled"
@@ -35,6 +36,7 @@ def typed(frame: DataFrame, text: str, told: str, table: str) -> tuple[Column, s
     """
     if not isinstance(text, str):
         raise Invalid(f"{told} is text in SQL", subject=table, expected="str", found=f"{text!r:.80}")
+    check_quotes(frame.sparkSession, text, told, table)
     with told_as_invalid(told, text, table):
         found = F.expr(text)
         return found, frame.select(found).schema.fields[0].dataType

@@ -19,6 +19,7 @@ from lakebed.catalog.tables import TableState
 from lakebed.catalog.work import Work
 from lakebed.errors import Invalid
 from lakebed.spark.assignments import default, own_columns
+from lakebed.spark.doubled_quotes import check_quotes
 from lakebed.spark.expressions import check_session, told_as_invalid, values_told
 from lakebed.spark.fit import quoted
 from lakebed.spark.matching import Matching, matching
@@ -29,7 +30,7 @@ from lakebed.spark.positions import taken
 from lakebed.spark.row_deletes import table_name
 from lakebed.spark.row_updates import rows_replaced
 from lakebed.spark.source import Source
-from lakebed.spark.source_keys import SourceKeys, keys_of
+from lakebed.spark.source_keys import SourceKeys, keys_of, shown_key
 from lakebed.spark.stable_rows import NUMBER, known_schema, sent
 from lakebed.spark.types import file_schema, readable
 from lakebed.table.column_names import folded_column
@@ -96,6 +97,7 @@ def _bound(table: str, schema: Schema, rows: DataFrame, on: str | Sequence[str],
     given = known_schema(rows)
     both = frozenset(map(folded_column, schema.names)) & frozenset(map(folded_column, rows.columns))
     told = [_told_apart(one, both) for one in clauses]
+    check_quotes(rows.sparkSession, str(on), "the condition of a merge", table)
     with told_as_invalid("the condition of a merge", str(on), table):
         match = matching(on, schema, given)
     return Merge(table, schema, rows, match, tuple(told), keys_of(rows, match.keys))
@@ -221,9 +223,7 @@ def _check_new_keys(merge: Merge, new: DataFrame) -> None:
     columns = [F.col(".".join(quoted(part.name) for part in way)).alias(key) for key, way in keys.items()]
     counted = new.select(*columns).groupBy(*keys).agg(F.count("*").alias("n"))
     is_twice = F.col("n") > 1
-    shown = F.concat_ws(
-        ", ", *(F.concat(F.lit(f"{path} = "), F.col(key).cast("string")) for key, path in paths.items())
-    )
+    shown = shown_key({path: (key, keys[key][-1].type) for key, path in paths.items()})
     nulls = [F.sum(F.when(F.col(key).isNull(), F.col("n"))) for key in keys]
     [(count, example, *missing)] = counted.agg(F.count_if(is_twice), F.max(F.when(is_twice, shown)), *nulls).collect()
     for path, rows in zip(paths.values(), missing, strict=True):

@@ -12,7 +12,7 @@ from lakebed.spark.positions import few_rows
 from lakebed.spark.stable_rows import width
 from lakebed.table.filter import NEVER, Filter, Value, all_of
 from lakebed.table.key_filter import LISTED, between, one_of_values
-from lakebed.table.types import DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMPTZ, Field, Type
+from lakebed.table.types import BINARY, DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMPTZ, Field, Fixed, Type
 
 _UNSURE = 1.2  # Spark's count of different values is off by some per cent
 SHORT = 64
@@ -90,12 +90,13 @@ def _named(keys: Keys) -> list[Column]:
 
 def _known(counted: DataFrame, keys: Keys) -> SourceKeys:
     names = [f"k{place}" for place in range(len(keys))]
+    shown = shown_key({field.name: (one, field.type) for field, one in zip(keys, names, strict=True)})
     is_repeated = F.col("n") > 1
     found = counted.agg(
         F.coalesce(F.sum("n"), F.lit(0)).alias("rows"),
         F.coalesce(F.sum("w"), F.lit(0)).alias("size"),
         F.count_if(is_repeated).alias("repeated"),
-        F.max_by(F.concat_ws(", ", *_shown(keys, names)), F.col("n")).alias("example"),
+        F.max_by(shown, "n").alias("example"),
         *(F.coalesce(F.sum(F.when(F.col(one).isNull(), F.col("n"))), F.lit(0)).alias(f"nulls_{one}") for one in names),
         *(F.min(one).alias(f"low_{one}") for one in names),
         *(F.max(one).alias(f"high_{one}") for one in names),
@@ -119,11 +120,17 @@ def _known(counted: DataFrame, keys: Keys) -> SourceKeys:
     )
 
 
-def _shown(keys: Keys, names: Sequence[str]) -> list[Column]:
-    return [
-        F.concat(F.lit(f"{field.name} = "), F.coalesce(F.col(one).cast("string"), F.lit("null")))
-        for field, one in zip(keys, names, strict=True)
-    ]
+def shown_key(columns: Mapping[str, tuple[str, Type]]) -> Column:
+    """A key as errors show it: for the name of each of its columns, the column that has it here, and its type."""
+    shown = [F.concat(F.lit(f"{name} = "), _shown(F.col(place), type)) for name, (place, type) in columns.items()]
+    return F.concat_ws(", ", *shown)
+
+
+def _shown(value: Column, type: Type) -> Column:
+    """Bytes by their digits: as text, some of them can't be read by anybody."""
+    is_bytes = type == BINARY or isinstance(type, Fixed)
+    text = F.concat(F.lit("X'"), F.lower(F.hex(value)), F.lit("'")) if is_bytes else value.cast("string")
+    return F.coalesce(text, F.lit("null"))
 
 
 def _values(counted: DataFrame, few: Sequence[str]) -> dict[str, pyarrow.Array]:

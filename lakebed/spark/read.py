@@ -1,6 +1,6 @@
 """Reading data files as a DataFrame, with Spark's own Parquet reader."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -20,7 +20,7 @@ from lakebed.spark.file_list import check_names
 from lakebed.spark.file_scan import Ordinals, placed_scan, scan
 from lakebed.spark.filter import to_spark
 from lakebed.spark.fit import quoted
-from lakebed.spark.hidden import NULL_STRUCTS, alike_files, hidden_columns
+from lakebed.spark.hidden import NULL_STRUCTS, alike_files, behind, hidden_columns, loses_structs
 from lakebed.spark.metadata_columns import (
     ADDED_COLUMNS,
     ORDINAL_COLUMN,
@@ -33,11 +33,13 @@ from lakebed.spark.metadata_columns import (
 from lakebed.spark.session import check_running
 from lakebed.spark.source import Held
 from lakebed.spark.types import check_types, readable, result_schema, scan_schema
+from lakebed.spark.witnesses import by_witnesses, without_witnesses
 from lakebed.table.filter import Filter, fields_of
 from lakebed.table.held_fields import as_held
 from lakebed.table.inline import is_inline
 from lakebed.table.manifest_pb2 import DataFileRef
 from lakebed.table.metadata_columns import FILE
+from lakebed.table.parts import Parts, walk
 from lakebed.table.pruning import may_match
 from lakebed.table.schema import Schema
 from lakebed.table.selection import selected
@@ -101,11 +103,13 @@ def _held_rows(
 class _Form:
     """Of files that are alike: the columns, the same as they are to be looked for there, and which fields they lack.
 
-    Nothing that is asked of the `hidden` columns, by their ids, is pushed to the files.
+    `asked` is `found` with witnesses. Nothing that is asked of the `hidden` columns, by their ids, is pushed to the
+    files.
     """
 
     schema: Schema
     found: Schema
+    asked: Schema
     absent: Absent
     hidden: frozenset[int]
 
@@ -128,27 +132,39 @@ class _Reading:
         self._places = free_places(self._known.fields)
         self._ordinals = _ordinals(data_files)
         self._hidden = hidden_columns(spark, self._known)
+        self._needed = asked.fields if filter is None else (*asked.fields, *fields_of(filter))
+        has_structs = any(isinstance(way[-1].type, Struct) for way in walk(self._needed))
+        self._needs_witnesses = has_structs and loses_structs(spark)
 
     def rows(self, kept: Sequence[DataFileRef]) -> DataFrame:
         """The rows of those of the files that are kept."""
         check_names(kept)
         check_whole(self._files, kept)
-        needed = self._asked.fields if self._filter is None else (*self._asked.fields, *fields_of(self._filter))
         frames = []
-        for nan, told in alike_files(kept, self._known):
-            for absent, alike in by_absent(self._files, needed, told).items():
-                form = _Form(self._known, Schema(as_held(alike[0], self._known.fields)), absent, self._hidden | nan)
-                # Apart, so that only files with deleted rows pay for them.
-                plain = [one for one in alike if not one.HasField("dv_path")]
-                deleted = [one for one in alike if one.HasField("dv_path")]
-                frames += [self._plain_rows(plain, form)] if plain else []
-                frames += [self._live_rows(deleted, form)] if deleted else []
+        for form, alike in self._forms(kept):
+            # Apart, so that only files with deleted rows pay for them.
+            plain = [one for one in alike if not one.HasField("dv_path")]
+            deleted = [one for one in alike if one.HasField("dv_path")]
+            frames += [self._plain_rows(plain, form)] if plain else []
+            frames += [self._live_rows(deleted, form)] if deleted else []
         return reduce(DataFrame.union, frames).select(*map(self._column, self._asked.fields))
+
+    def _forms(self, kept: Sequence[DataFileRef]) -> Iterator[tuple[_Form, list[DataFileRef]]]:
+        for hidden, told in alike_files(self._spark, kept, self._known):
+            for absent, alike in by_absent(self._files, self._needed, told).items():
+                found = as_held(alike[0], self._known.fields)
+                for asked, same in self._by_witnesses(found, alike).items():
+                    yield _Form(self._known, Schema(found), Schema(asked), absent, self._hidden | hidden), same
+
+    def _by_witnesses(self, found: Parts, alike: list[DataFileRef]) -> Mapping[Parts, list[DataFileRef]]:
+        if not self._needs_witnesses:
+            return {found: alike}
+        return by_witnesses(self._files, found, self._needed, alike)
 
     def _plain_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         if any(map(is_added, self._asked.fields)):
             return self._placed_rows(data_files, form)
-        return _rows(scan(self._spark, self._files, form.found, data_files, self._ordinals), form, self._filter)
+        return _rows(scan(self._spark, self._files, form.asked, data_files, self._ordinals), form, self._filter)
 
     def _live_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         """The same of files with vectors of deletes."""
@@ -157,7 +173,7 @@ class _Reading:
         return rows if any(map(is_added, self._asked.fields)) else rows.drop(*_names(self._places))
 
     def _placed_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
-        rows = placed_scan(self._spark, self._files, form.found, data_files, self._ordinals, self._places)
+        rows = placed_scan(self._spark, self._files, form.asked, data_files, self._ordinals, self._places)
         found = _rows(rows, form, self._filter, _names(self._places))
         names = [one.physical_name for one in form.schema.fields]
         return found.select(*map(quoted, names), *_names(self._places))  # in the one order in which they are joined
@@ -189,10 +205,8 @@ def _rows(rows: DataFrame, form: _Form, filter: Filter | None, others: Sequence[
     fields = form.schema.fields
     if form.absent or form.found != form.schema or form.hidden:
         columns = [
-            _behind(
-                _named(filled(F.col(quoted(there.physical_name)), there, form.absent), there, one), one, form.hidden
-            )
-            for there, one in zip(form.found.fields, fields, strict=True)
+            _behind(_named(filled(without_witnesses(asked), there, form.absent), there, one), one, form.hidden)
+            for asked, there, one in zip(form.asked.fields, form.found.fields, fields, strict=True)
         ]
         rows = rows.select(
             *(column.alias(one.physical_name) for column, one in zip(columns, fields, strict=True)),
@@ -207,9 +221,8 @@ def _named(column: Column, found: Field, field: Field) -> Column:
 
 
 def _behind(column: Column, field: Field, hidden: frozenset[int]) -> Column:
-    """The column; if it is hidden, no filter on it and no choice of its fields goes through to the files, ever."""
-    # Of `case when s is not null then s end` the optimizer makes `s` again, where a filter has said as much.
-    return F.element_at(F.array(column), 1) if field.id in hidden else column
+    """The column, behind what keeps filters from the files if it is hidden."""
+    return behind(column) if field.id in hidden else column
 
 
 def _empty(spark: SparkSession, schema: Schema) -> DataFrame:

@@ -20,7 +20,7 @@ SETTINGS = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Filters given to Lakebed take a time without a zone as UTC. So a script means the same on every machine.
     "spark.sql.session.timeZone": "UTC",
-    # Without it filters are pushed as dates of Java's old calendar, which lacks 1582-10-05 to 14: rows would be lost.
+    # Without it filters are pushed as dates of Java's old calendar, which lacks 1582-10-05 to 14: see `hidden`.
     "spark.sql.datetime.java8API.enabled": "true",
     # Without it `spark.read.format("lakebed")` is told of no filters, and reads every file. Spark 4.0 has none.
     "spark.sql.python.filterPushdown.enabled": "true",

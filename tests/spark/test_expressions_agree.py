@@ -399,7 +399,6 @@ TEXT = lines(r"""
     substring('abc', NULL, 1)
     substring(12345, 2, 2)
     'a\nb\\c\%d\_e\u0041\x'
-    'it''s'
     s LIKE '%1%'
     s LIKE '_'
     s LIKE 'a%b'
@@ -563,7 +562,6 @@ FAILURES = lines("""
     s = 1
     s < day
     round(2147483647 + i - i, -1)
-    floor(1e300 + d - d)
     99999999999999999999999999999999999999 + m
     IF(b, CAST(s AS int), 1)
 """)
@@ -576,7 +574,15 @@ def test_every_kind_of_expression_has_the_values_and_the_type_that_spark_gives_i
     assert check(spark, texts, rows(7, 60, **CALM)) == len(texts)
 
 
-@pytest.mark.parametrize("text", FAILURES)
+@pytest.mark.since("4.1", "a doubled quote is one")
+def test_a_doubled_quote_is_one_quote(spark: SparkSession) -> None:
+    assert check(spark, ["'it''s'"], rows(7, 1, **CALM)) == 1
+
+
+TOO_LARGE = pytest.param("floor(1e300 + d - d)", marks=pytest.mark.since("4.3", "floor fails at what no bigint holds"))
+
+
+@pytest.mark.parametrize("text", [*FAILURES, TOO_LARGE])
 def test_what_spark_has_no_value_for_is_an_error_that_names_the_expression(spark: SparkSession, text: str) -> None:
     batch = rows(8, 60)
     with pytest.raises(Invalid) as caught:

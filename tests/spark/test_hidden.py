@@ -1,5 +1,8 @@
 """Columns that filters on a DataFrame must not be pushed to the files of."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +14,8 @@ import lakebed
 from lakebed import Catalog
 
 NAN = float("nan")
+OLD_CALENDAR = {"spark.sql.datetime.java8API.enabled": "false"}
+Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
 
 
 @pytest.fixture
@@ -49,3 +54,39 @@ def test_files_without_nan_are_still_asked_by_their_footers(
     frame.explain()
     assert "PushedFilters: [IsNotNull(x), GreaterThan(x,1.0)]" in capsys.readouterr().out
     assert frame.count() == 1
+
+
+def test_a_session_of_others_lost_rows_of_the_days_that_the_old_calendar_skipped(
+    spark: SparkSession, setting: Setting, tmp_path: Path
+) -> None:
+    with lakebed.connect(tmp_path / "lake") as lake, setting(OLD_CALENDAR):
+        form = {"id": "long", "day": "date", "s": "struct<at: timestamptz>"}
+        properties = {"write.inline-bytes": "0", "write.row-group-rows": "1"}  # so that there is something to skip
+        table = lake.catalog().create_table("t", form, properties=properties)
+        days = [date(1582, 10, 3) + timedelta(one) for one in range(14)]
+        times = [{"at": datetime(one.year, one.month, one.day, 12, tzinfo=UTC)} for one in days]
+        inner = pa.struct({"at": pa.timestamp("us", "UTC")})
+        table.append(pa.table({"id": range(14), "day": days, "s": pa.array(times, inner)}))
+        of_format = spark.read.format("lakebed").option("lake", lake.url).load("t")
+        for condition, ids in {
+            "day = DATE '1582-10-10'": [7],
+            "day > DATE '1582-10-14' OR day <= DATE '1582-10-03'": [0, 12, 13],
+            "s.at = TIMESTAMP '1582-10-10 12:00:00Z'": [7],
+            "s.at > TIMESTAMP '1582-10-12 12:00:00Z' AND s.at < TIMESTAMP '1582-10-14 12:00:00Z'": [10],
+        }.items():
+            for frame in (table.read(spark, condition), table.read(spark).where(condition), of_format.where(condition)):
+                assert sorted(one.id for one in frame.collect()) == ids, condition
+        table.delete("day >= DATE '1582-10-10' AND hash(id) IS NOT NULL", spark)
+        assert table.scan().to_arrow()["id"].to_pylist() == list(range(7))
+
+
+def test_files_of_later_days_are_still_asked_by_their_footers(
+    spark: SparkSession, main: Catalog, setting: Setting, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = main.create_table("days", {"day": "date"}, properties={"write.inline-bytes": "0"})
+    table.append(pa.table({"day": [date(1582, 10, 16), date(2026, 1, 1)]}))
+    with setting(OLD_CALENDAR):
+        frame = table.read(spark).where("day > DATE '1582-10-10'")
+        frame.explain()
+        assert "GreaterThan(day,1582-10-15)" in capsys.readouterr().out
+        assert frame.count() == 2

@@ -43,6 +43,7 @@ def stored(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.parquet"))
 
 
+@pytest.mark.since("4.1", "Parquet bounds row groups by rows")
 def test_files_and_row_groups_are_as_large_as_the_table_wants_them(
     spark: SparkSession, main: Catalog, folder: Path
 ) -> None:
@@ -64,6 +65,7 @@ def test_files_and_row_groups_are_as_large_as_the_table_wants_them(
     assert any(pyarrow.parquet.read_metadata(path).num_row_groups > 1 for path in first)
 
 
+@pytest.mark.since("4.1", "Parquet bounds row groups by rows")
 def test_a_table_with_a_key_has_smaller_row_groups(spark: SparkSession, main: Catalog, folder: Path) -> None:
     table = main.create_table("sales.orders", {"id": "long"}, primary_key=["id"])
     table.append(spark.range(0, 40_000, 1, 1))

@@ -1,6 +1,8 @@
 """Conditions in words, cut where a part can be told from the others: pieces of the text as it stands, never made anew.
 
-SQL that is written back from a tree may mean something else; text that is only cut means what it meant.
+SQL that is written back from a tree may mean something else; text that is only cut means what it meant. It is for
+conditions of which every piece has to count: those that Lakebed can't read are Spark's to run. The WHERE of a whole
+query is cut as a tree by `lakebed.spark.sql.conjuncts`, which may leave pieces out.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,7 @@
 """Conditions in a query's WHERE that hold for every row of a table that can matter: files that can't pass stay unread.
 
-They are given to the read in addition: Spark filters by the whole WHERE all the same.
+They are given to the read in addition: Spark filters by the whole WHERE all the same. So they are parts of the query's
+tree, of which those that say too much are left out, where `lakebed.table.conjuncts` cuts a text and keeps every piece.
 """
 
 import re

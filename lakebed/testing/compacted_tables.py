@@ -1,9 +1,15 @@
 """Small tables of several files that tests compact, and how they look at their rows and files."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import pyarrow
+import pytest
 
+from lakebed.catalog.compaction import Compaction
+from lakebed.catalog.row_change import RowChange
+from lakebed.catalog.tables import TableState
+from lakebed.catalog.work import Work
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.table import Table
 from lakebed.table.manifest_pb2 import DataFileRef
@@ -45,3 +51,17 @@ def rows(table: Table) -> list[tuple[Any, ...]]:
 def entries(table: Table) -> list[DataFileRef]:
     """The entries of its files."""
     return [one.file for one in table.scan()._plan.files]
+
+
+def after_making(monkeypatch: pytest.MonkeyPatch, do: Callable[[int], object]) -> list[RowChange | None]:
+    """Do something after each time that a compaction has written its files, before its commit; what it has made."""
+    made = Compaction.make
+    changes: list[RowChange | None] = []
+
+    def make(self: Compaction, work: Work, state: TableState) -> RowChange | None:
+        changes.append(made(self, work, state))
+        do(len(changes))
+        return changes[-1]
+
+    monkeypatch.setattr(Compaction, "make", make)
+    return changes

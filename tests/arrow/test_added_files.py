@@ -18,31 +18,14 @@ from lakebed.files import LocalFiles
 from lakebed.table.evolution import add_column, rename_column, widen_column
 from lakebed.table.held_fields import held_ids
 from lakebed.table.partition_spec import UNPARTITIONED, make_spec
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.schema import Schema
 from lakebed.table.types import Field
-
-TABLE = pyarrow.table({"id": [1, 2, 3], "name": ["a", "b", None]})
-SCHEMA = with_ids(Schema({"id": "long", "name": "string"}), 1, 1)
+from lakebed.testing.added_entries import SCHEMA, TABLE, entry, numbered, refusal
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> LocalFiles:
     return LocalFiles(tmp_path / "lake")
-
-
-def numbered(types) -> Schema:
-    return with_ids(types if isinstance(types, Schema) else Schema(types), 1, 1)
-
-
-def entry(files, path, schema=SCHEMA, spec=UNPARTITIONED):
-    [found] = added_files(files, schema, spec, [path])
-    return found
-
-
-def refusal(files, paths, schema=SCHEMA, spec=UNPARTITIONED) -> str:
-    with pytest.raises(Invalid) as caught:
-        added_files(files, schema, spec, [paths] if isinstance(paths, str) else paths)
-    return caught.value.found or str(caught.value)
 
 
 # What an entry says

@@ -9,36 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow import added_files
-from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.table.evolution import add_column
-from lakebed.table.partition_spec import UNPARTITIONED, make_spec
+from lakebed.table.partition_spec import make_spec
 from lakebed.table.partition_values import partition_values
-from lakebed.table.schema import Schema, with_ids
-
-TABLE = pyarrow.table({"id": [1, 2, 3], "name": ["a", "b", None]})
-SCHEMA = with_ids(Schema({"id": "long", "name": "string"}), 1, 1)
+from lakebed.testing.added_entries import SCHEMA, TABLE, entry, numbered, refusal
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> LocalFiles:
     return LocalFiles(tmp_path / "lake")
-
-
-def numbered(types) -> Schema:
-    return with_ids(types if isinstance(types, Schema) else Schema(types), 1, 1)
-
-
-def entry(files, path, schema=SCHEMA, spec=UNPARTITIONED):
-    [found] = added_files(files, schema, spec, [path])
-    return found
-
-
-def refusal(files, paths, schema=SCHEMA, spec=UNPARTITIONED) -> str:
-    with pytest.raises(Invalid) as caught:
-        added_files(files, schema, spec, [paths] if isinstance(paths, str) else paths)
-    return caught.value.found or str(caught.value)
 
 
 def values_of(files, path, schema, texts):

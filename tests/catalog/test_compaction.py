@@ -1,6 +1,5 @@
 """The shared half of a compaction: which groups are taken, in which order, what is told, and what others may change."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pyarrow
@@ -10,6 +9,7 @@ from lakebed.arrow import Compaction, rewritten
 from lakebed.catalog.compaction import PATIENCE, Writer
 from lakebed.catalog.tables import table_state
 from lakebed.errors import Corrupt, Invalid, NotFound
+from lakebed.testing.compacted_tables import after_making
 
 LINEAGE = ["_row_id", "_last_updated_sequence_number"]
 
@@ -46,25 +46,6 @@ def parted(table_of):
     for first in (0, 10, 100, 110):
         table.append(ids(*range(first, first + 10)))
     return table
-
-
-@pytest.fixture
-def after_making(monkeypatch) -> Callable:
-    """Do something after each time that a compaction has written its files, before its commit."""
-    made = Compaction.make
-
-    def arrange(do):
-        changes = []
-
-        def make(self, work, state):
-            changes.append(made(self, work, state))
-            do(len(changes))
-            return changes[-1]
-
-        monkeypatch.setattr(Compaction, "make", make)
-        return changes
-
-    return arrange
 
 
 class TestReport:
@@ -107,9 +88,11 @@ class TestOrder:
 
 
 class TestOthersMeanwhile:
-    def test_a_group_that_others_keep_changing_is_left_and_the_others_are_committed(self, parted, after_making, folder):
+    def test_a_group_that_others_keep_changing_is_left_and_the_others_are_committed(self, parted, monkeypatch, folder):
         before = {row[0]: row for row in rows(parted)}
-        changes = after_making(lambda attempt: parted.delete(f"id = {attempt}") if attempt <= PATIENCE else None)
+        changes = after_making(
+            monkeypatch, lambda attempt: parted.delete(f"id = {attempt}") if attempt <= PATIENCE else None
+        )
         commit = parted.compact()
         assert len(changes) == PATIENCE + 1
         assert commit.operations[0].detail.endswith("; left alone: 1 group that others changed meanwhile")
@@ -119,23 +102,25 @@ class TestOthersMeanwhile:
         kept = {path for change in changes for one in change.rewrites for path in one.inputs}
         assert parquet(folder) == live | kept
 
-    def test_the_group_of_the_others_is_written_once(self, parted, after_making):
-        changes = after_making(lambda attempt: parted.delete(f"id = {attempt}") if attempt <= PATIENCE else None)
+    def test_the_group_of_the_others_is_written_once(self, parted, monkeypatch):
+        changes = after_making(
+            monkeypatch, lambda attempt: parted.delete(f"id = {attempt}") if attempt <= PATIENCE else None
+        )
         parted.compact()
         outputs = [{one.path for one in change.written.files} for change in changes]
         assert len(set.intersection(*outputs)) == 1
         assert len(set.union(*outputs)) == 1 + PATIENCE
 
-    def test_a_group_that_is_the_only_one_is_tried_on(self, table_of, after_making):
+    def test_a_group_that_is_the_only_one_is_tried_on(self, table_of, monkeypatch):
         table = table_of()
         for first in (0, 10):
             table.append(ids(*range(first, first + 10)))
-        after_making(lambda attempt: table.delete(f"id = {attempt}") if attempt <= PATIENCE + 2 else None)
+        after_making(monkeypatch, lambda attempt: table.delete(f"id = {attempt}") if attempt <= PATIENCE + 2 else None)
         assert table.compact() is not None
         assert sorted(row[0] for row in rows(table)) == [0, *range(PATIENCE + 3, 20)]
         assert len(entries(table)) == 1
 
-    def test_keys_that_another_compaction_has_put_there_are_no_conflict(self, table_of, after_making, folder):
+    def test_keys_that_another_compaction_has_put_there_are_no_conflict(self, table_of, monkeypatch, folder):
         table = table_of(primary_key=["id"], partition_by=["truncate(100, id)"])
         for first in (0, 1, 100, 101):
             table.append(ids(*range(first, first + 20, 2)))
@@ -146,7 +131,7 @@ class TestOthersMeanwhile:
                 table.compact(where="id < 100")
 
         before = [row[0] for row in rows(table)]
-        changes = after_making(others)
+        changes = after_making(monkeypatch, others)
         table.compact()
         first, _, second = ({one.path for one in change.written.files} for change in changes)
         assert len(first & second) == 1
@@ -235,9 +220,9 @@ def test_files_are_written_again_with_the_lineage_of_their_rows(parted):
     assert rewritten(work, state, []) == []
 
 
-def test_a_table_that_is_dropped_meanwhile_is_not_found_and_nothing_stays(parted, after_making, main, folder):
+def test_a_table_that_is_dropped_meanwhile_is_not_found_and_nothing_stays(parted, monkeypatch, main, folder):
     before = parquet(folder)
-    after_making(lambda _: main.drop_table("t") if main.table_exists("t") else None)
+    after_making(monkeypatch, lambda _: main.drop_table("t") if main.table_exists("t") else None)
     with pytest.raises(NotFound):
         parted.compact()
     assert parquet(folder) == before

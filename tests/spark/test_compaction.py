@@ -17,8 +17,9 @@ from lakebed.catalog.sources import sources
 from lakebed.catalog.tables import table_state
 from lakebed.errors import Corrupt, Invalid
 from lakebed.lake.engine import spark_source
-from lakebed.spark import Compaction, rewritten
+from lakebed.spark import rewritten
 from lakebed.table.key_encoding import encode_key, key_types
+from lakebed.testing.compacted_tables import after_making
 
 LINEAGE = ["_row_id", "_last_updated_sequence_number"]
 IN_FILES = {"write.inline-bytes": "0"}
@@ -214,33 +215,15 @@ class TestOthersMeanwhile:
             table.append(ids(first, first + 10))
         return table
 
-    @pytest.fixture
-    def after_making(self, monkeypatch):
-        """Do something after each time that a compaction has written its files, before its commit."""
-        made = Compaction.make
-
-        def arrange(do):
-            changes = []
-
-            def make(self, work, state):
-                changes.append(made(self, work, state))
-                do(len(changes))
-                return changes[-1]
-
-            monkeypatch.setattr(Compaction, "make", make)
-            return changes
-
-        return arrange
-
-    def test_appends_are_no_conflict(self, spark, parted, after_making):
-        changes = after_making(lambda _: parted.append(ids(20, 30)))
+    def test_appends_are_no_conflict(self, spark, parted, monkeypatch):
+        changes = after_making(monkeypatch, lambda _: parted.append(ids(20, 30)))
         parted.compact(spark)
         assert len(changes) == 1
         assert sorted(row[0] for row in rows(parted)) == [*range(30), *range(100, 120)]
 
-    def test_rows_that_are_deleted_stay_so_and_only_their_group_is_written_again(self, spark, parted, after_making):
+    def test_rows_that_are_deleted_stay_so_and_only_their_group_is_written_again(self, spark, parted, monkeypatch):
         before = {row[0]: row for row in rows(parted)}
-        changes = after_making(lambda attempt: parted.delete("id = 7") if attempt == 1 else None)
+        changes = after_making(monkeypatch, lambda attempt: parted.delete("id = 7") if attempt == 1 else None)
         parted.compact(spark)
         first, second = ({one.path for one in change.written.files} for change in changes)
         assert len(first & second) == 1
@@ -250,9 +233,9 @@ class TestOthersMeanwhile:
             path for change in changes for one in change.rewrites for path in one.inputs
         }
 
-    def test_a_group_that_others_keep_changing_is_left_and_the_other_is_committed(self, spark, parted, after_making):
+    def test_a_group_that_others_keep_changing_is_left_and_the_other_is_committed(self, spark, parted, monkeypatch):
         before = {row[0]: row for row in rows(parted)}
-        after_making(lambda attempt: parted.delete(f"id = {attempt}") if attempt <= PATIENCE else None)
+        after_making(monkeypatch, lambda attempt: parted.delete(f"id = {attempt}") if attempt <= PATIENCE else None)
         commit = parted.compact(spark)
         assert "left alone: 1 group" in commit.operations[0].detail
         assert rows(parted) == sorted((before[one] for one in before if one not in (1, 2, 3)), key=repr)

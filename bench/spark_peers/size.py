@@ -15,6 +15,6 @@ class Size:
 
 
 SIZES = {
-    "full": Size(rows=10_000_000, files=16, many_files=1_000, rounds=3, many_rounds=9),
+    "full": Size(rows=10_000_000, files=16, many_files=1_000, rounds=7, many_rounds=9),
     "quick": Size(rows=40_000, files=4, many_files=40, rounds=1, many_rounds=1),
 }

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, fields
 from threading import Lock
-from typing import Any, Protocol, cast
+from time import monotonic, sleep
+from typing import Any, Final, Protocol, cast
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
@@ -17,6 +18,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lakebed.spark.session import check_running, is_remote
+
+SETTLING_PERIOD: Final = 0.05
+"""Seconds between two looks at tasks that have been told to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,10 @@ class Jobs(Protocol):
     def counts(self) -> Counts: ...
 
     def cancel(self) -> None: ...
+
+    def settled(self, seconds: float) -> bool:
+        """Whether no task of jobs that are over runs any more; wait that long for it."""
+        ...
 
 
 def jobs_of(spark: SparkSession, tag: str) -> Jobs:
@@ -69,6 +77,28 @@ class ClassicJobs:
     def cancel(self) -> None:
         self._context.cancelJobsWithTag(self._tag)
 
+    def settled(self, seconds: float) -> bool:
+        # Spark fails a job at once, and tells its other tasks to stop: those that are in Python's hands go on a while.
+        until = monotonic() + seconds
+        while self._is_busy():
+            if monotonic() > until:
+                return False
+            sleep(SETTLING_PERIOD)
+        return True
+
+    def _is_busy(self) -> bool:
+        # That a job is over comes to the store after all that its tasks had begun by then.
+        with suppress(Py4JError, PySparkException, AttributeError):  # as in `counts`
+            for job in self._context._jsc.sc().statusTracker().getJobIdsForTag(self._tag):
+                info = self._context.statusTracker().getJobInfo(job)
+                if info is not None and (info.status == "RUNNING" or any(map(self._active_tasks, info.stageIds))):
+                    return True
+        return False
+
+    def _active_tasks(self, stage: int) -> int:
+        data = self._attempt(stage)
+        return 0 if data is None else cast(int, data.numActiveTasks())
+
     def counts(self) -> Counts:
         """The sum over all jobs; of an executor that works on a task, at its last heartbeat."""
         found = Counts()
@@ -90,11 +120,8 @@ class ClassicJobs:
         return found
 
     def _stage(self, stage: int) -> Counts:
-        try:
-            data: Any = self._context._jsc.sc().statusStore().lastStageAttempt(stage)
-        except (Py4JError, PySparkException):  # it has not begun, or is forgotten
-            return Counts()
-        if data.status().toString() == "SKIPPED":
+        data = self._attempt(stage)
+        if data is None or data.status().toString() == "SKIPPED":
             return Counts()
         return Counts(
             data.numTasks(),
@@ -104,6 +131,13 @@ class ClassicJobs:
             data.outputRecords(),
             data.outputBytes(),
         )
+
+    def _attempt(self, stage: int) -> Any:
+        """What the store has of a stage's last attempt; None if it has not begun, or is forgotten."""
+        try:
+            return self._context._jsc.sc().statusStore().lastStageAttempt(stage)
+        except (Py4JError, PySparkException):
+            return None
 
 
 class ConnectJobs:
@@ -128,6 +162,9 @@ class ConnectJobs:
 
     def cancel(self) -> None:
         self._spark.interruptTag(self._tag)
+
+    def settled(self, seconds: float) -> bool:
+        return True  # of operations that are over a server tells nothing more
 
     def counts(self) -> Counts:
         with self._lock:

@@ -4,6 +4,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final
+from uuid import uuid4
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -14,6 +15,7 @@ from lakebed.errors import AlreadyExists, Invalid, LakebedError, Unavailable
 from lakebed.files import FileInfo, Files
 from lakebed.spark.fit import NULL_FOUND, check_rows, quoted
 from lakebed.spark.footer import count_nan, read_footer
+from lakebed.spark.jobs import jobs_of
 from lakebed.spark.layout import Complete, Layout, PartitionLayout
 from lakebed.spark.locations import spark_location
 from lakebed.spark.partitions import partitions_of
@@ -30,6 +32,8 @@ from lakebed.table.sort_order import UNSORTED, SortOrder
 REBASE: Final = "spark.sql.parquet.datetimeRebaseModeInWrite"
 FOOTER_THREADS: Final = 8
 ROWS: Final = "rows"
+SETTLING: Final = 10.0
+"""Seconds that the tasks of a failed job have to stop before its folder is removed: they would make it again."""
 OPTIONS_WIN: Final = "4.3"
 """The version from which a write's options go before the session's settings: 4.3.0 does so, 4.1.4 does not."""
 _FULL: Final = re.compile("No space left on device|Disk quota exceeded|File too large")
@@ -74,11 +78,15 @@ def write_laid_out(
     counted = Observation()
     laid = layout.laid_out(frame, schema).observe(counted, F.count(F.lit(1)).alias(ROWS))
     settings = write_settings(options, schema, row_bytes or guessed_row_bytes(schema))
+    jobs = jobs_of(frame.sparkSession, f"lakebed-write-{uuid4()}")
     try:
-        writer = laid.write.mode("error").options(**settings).partitionBy(*layout.names)
-        writer.parquet(spark_location(files, folder))
+        with jobs.tagged():
+            writer = laid.write.mode("error").options(**settings).partitionBy(*layout.names)
+            writer.parquet(spark_location(files, folder))
         return _Job(files, folder, schema, layout).written(counted.get[ROWS])
     except BaseException as error:
+        if not jobs.settled(SETTLING):
+            error.add_note(f"Tasks of the job still run after {SETTLING} s; what they write to {folder} is garbage.")
         _clear(files, folder, error)
         # Of a full disk Spark Connect tells in an error of PySpark's, a session in this process in one of py4j's.
         ours = isinstance(error, LakebedError) or not isinstance(error, Exception)

@@ -1,11 +1,13 @@
 import os
+import sys
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.arrow import write as write_arrow
@@ -158,6 +160,33 @@ def test_a_failing_job_shows_its_own_error_and_leaves_nothing(spark: SparkSessio
         write(files, "data/1", IDS, frame)
     assert paths(files) == []
     assert not os.path.exists(files.location("data/1"))  # an empty folder stayed, one for each job that failed
+
+
+OUTLIVES = "aggregate(sequence(id, id + 10000000L), 0L, (sum, one) -> greatest(sum, one % 1000 + sum % 7))"
+"""Seconds in a loop that does not heed Spark's interrupt."""
+
+
+def outlived(spark: SparkSession) -> DataFrame:
+    """Rows of which one task fails at once, and the other goes on."""
+    return spark.range(0, 2, 1, 2).selectExpr(f"if(id = 0, raise_error('my own mistake'), {OUTLIVES}) as id")
+
+
+def test_a_task_that_outlived_its_failed_job_does_not_bring_the_folder_back(
+    spark: SparkSession, files: LocalFiles
+) -> None:
+    with pytest.raises(PySparkException, match="my own mistake"):
+        write(files, "data/1", IDS, outlived(spark))
+    time.sleep(3)
+    assert not os.path.exists(files.location("data/1"))
+
+
+def test_who_gets_an_error_is_told_of_tasks_that_still_run(
+    spark: SparkSession, files: LocalFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[write.__module__], "SETTLING", 0.0)
+    with pytest.raises(PySparkException, match="my own mistake") as caught:
+        write(files, "data/1", IDS, outlived(spark))
+    assert any("still run after 0.0 s; what they write to data/1" in note for note in caught.value.__notes__)
 
 
 def test_a_null_in_a_required_column_is_invalid_and_leaves_nothing(spark: SparkSession, files: LocalFiles) -> None:

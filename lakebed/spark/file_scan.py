@@ -58,15 +58,15 @@ def placed_scan(
     ordinals: Ordinals,
     places: Places,
 ) -> DataFrame:
-    """The same with the place of each row."""
+    """The same with the place of each row behind its columns, the ordinal first."""
     rows = scan(spark, files, schema, data_files, ordinals)
     position = F.col("_metadata.row_index").alias(places.position)
     if takes_lists(spark):
         ordinal = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
-        return rows.select("*", position, ordinal.alias(places.ordinal))
+        return rows.select("*", ordinal.alias(places.ordinal), position)
     locations = {one.path: spark_location(files, one.path) for one in data_files}
     known = [(shown, ordinals[path]) for path, location in locations.items() for shown in shown_locations(location)]
-    told = rows.select("*", position, F.col("_metadata.file_path").alias(places.ordinal))
+    told = rows.select("*", F.col("_metadata.file_path").alias(places.ordinal), position)
     return _by_path(spark, told, known, places, [one.physical_name for one in schema.fields])
 
 
@@ -82,7 +82,8 @@ def _by_path(
     # An inner join would lose the rows of a file whose path Spark writes otherwise.
     unknown = F.raise_error(F.concat(F.lit("Lakebed does not know the file "), path)).cast("int")
     own = [F.col(f"row.{quoted(one)}") for one in (*names, places.position)]
-    return joined.select(*own, F.coalesce(F.col("file.ordinal"), unknown).alias(places.ordinal))
+    ordinal = F.coalesce(F.col("file.ordinal"), unknown).alias(places.ordinal)
+    return joined.select(*own[:-1], ordinal, own[-1])
 
 
 def _by_paths(reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:

@@ -28,18 +28,19 @@ ID: Final = quoted("lakebed.row")
 
 
 def placed_rows(
-    source: Source, schema: Schema, files: Sequence[DataFileRef], filter: Filter | None, columns: Sequence[str]
+    source: Source,
+    schema: Schema,
+    files: Sequence[DataFileRef],
+    filter: Filter | None,
+    columns: Sequence[str],
+    *,
+    with_ids: bool = True,
 ) -> DataFrame:
-    """The rows of the files that pass, in some of the table's columns, and `PLACE`, `POSITION` and `ID`."""
+    """The rows of the files that pass, in some of the table's columns, `PLACE`, `POSITION`, and `ID` unless not."""
     aim(files)
-    asked = [*columns, ORDINAL, POSITION_FIELD.name, ROW_ID.name]
+    asked = [*columns, ORDINAL, POSITION_FIELD.name, *([ROW_ID.name] if with_ids else ())]
     rows = read(source.spark, source.files, schema, files, filter=filter, columns=asked, held=source.held)
-    return rows.select(
-        *map(quoted, columns),
-        PLACE,
-        F.col(POSITION_FIELD.name).alias(bare(POSITION)),
-        F.col(ROW_ID.name).alias(bare(ID)),
-    )
+    return rows.withColumnsRenamed({POSITION_FIELD.name: bare(POSITION), ROW_ID.name: bare(ID)})
 
 
 def bare(name: str) -> str:

@@ -147,7 +147,7 @@ class _Reading:
             deleted = [one for one in alike if one.HasField("dv_path")]
             frames += [self._plain_rows(plain, form)] if plain else []
             frames += [self._live_rows(deleted, form)] if deleted else []
-        return reduce(DataFrame.union, frames).select(*map(self._column, self._asked.fields))
+        return self._shown(reduce(DataFrame.union, frames))
 
     def _forms(self, kept: Sequence[DataFileRef]) -> Iterator[tuple[_Form, list[DataFileRef]]]:
         for hidden, told in alike_files(self._spark, kept, self._known):
@@ -174,9 +174,16 @@ class _Reading:
 
     def _placed_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         rows = placed_scan(self._spark, self._files, form.asked, data_files, self._ordinals, self._places)
-        found = _rows(rows, form, self._filter, _names(self._places))
-        names = [one.physical_name for one in form.schema.fields]
-        return found.select(*map(quoted, names), *_names(self._places))  # in the one order in which they are joined
+        return _rows(rows, form, self._filter, _names(self._places))
+
+    def _shown(self, rows: DataFrame) -> DataFrame:
+        """The columns asked for, of rows with all that are known, and with their places if any is asked for."""
+        known, asked = self._known.fields, self._asked.fields
+        if self._lineage or asked[: len(known)] != known or not all(map(_is_shown_as_it_is, known)):
+            return rows.select(*map(self._column, asked))
+        # Each column that is named takes calls to the JVM, a tenth of a second for 50: `*` takes one.
+        added = [self._column(one) for one in asked[len(known) :]]
+        return rows.select("*", *added).drop(*_names(self._places)) if added else rows
 
     def _column(self, field: Field) -> Column:
         """A column from physical names to the table's; nested names change by a cast, which goes by position."""
@@ -186,11 +193,18 @@ class _Reading:
             return added_column(field, self._data_files, self._places, own).alias(target.name, metadata={})
         there = scan_schema(Schema([field])).fields[0]
         column = F.col(quoted(there.name))
+        if there == target:
+            return column
         # Without metadata: a default that is for older files is nothing for whoever writes these rows elsewhere.
         # Spark 4.0 overlooks metadata that is empty, so such a column has a cast, which has none.
         is_same = there.dataType == target.dataType and not there.metadata
         shown = column if is_same else column.cast(target.dataType)
         return shown.alias(target.name, metadata={})
+
+
+def _is_shown_as_it_is(field: Field) -> bool:
+    """Whether a column of a scan has the name and the type that a read shows, and nothing besides."""
+    return scan_schema(Schema([field])) == result_schema(Schema([field]))
 
 
 def _names(places: Places) -> tuple[str, str]:

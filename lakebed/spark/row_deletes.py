@@ -56,6 +56,6 @@ def _is_covered(one: PlannedFile, filter: Filter) -> bool:
 def _found(work: Work, state: TableState, source: Source, files: Sequence[DataFileRef], where: Where) -> Doomed:
     table = table_name(work, state)
     columns = readable(state.schema).names if where.rest else ()
-    rows = placed_rows(source, state.schema, files, planning(where), columns)
+    rows = placed_rows(source, state.schema, files, planning(where), columns, with_ids=False)
     with values_told(table):
         return doomed(passing(rows, where, table).select(PLACE, POSITION), files, sum(one.num_rows for one in files))

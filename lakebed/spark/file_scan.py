@@ -6,9 +6,10 @@ of files that Lakebed writes; a session that takes no lists finds it by the file
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.errors import Invalid
@@ -18,7 +19,9 @@ from lakebed.spark.fit import quoted
 from lakebed.spark.locations import shown_locations, spark_location
 from lakebed.spark.metadata_columns import Places
 from lakebed.spark.types import scan_schema
+from lakebed.table.column_names import folded_column
 from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.metadata_columns import SPARK_POSITION
 from lakebed.table.schema import Schema
 
 # Given with the read, where they win over the session's settings: what they could be set to loses or changes rows.
@@ -38,16 +41,34 @@ Ordinals = Mapping[str, int]
 """The ordinals of files by their paths."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row is: the ordinal of its file, and its position there, both bigint."""
+
+    ordinal: Column
+    position: Column
+
+
 def scan(
     spark: SparkSession, files: Files, schema: Schema, data_files: Sequence[DataFileRef], ordinals: Ordinals
 ) -> DataFrame:
     """All rows, under the physical names."""
+    _check_columns(schema)
     reader = spark.read.schema(scan_schema(schema)).options(**OPTIONS)
     locations = [spark_location(files, one.path) for one in data_files]
     if not takes_lists(spark):
         return _by_paths(reader, locations)
     with listed(locations, [one.file_size for one in data_files], [ordinals[one.path] for one in data_files]) as folder:
         return reader.parquet(folder)
+
+
+def told_place(rows: DataFrame) -> Place:
+    """What Spark tells of the place of each row of a scan, in a session that takes lists.
+
+    To look at it there takes less than to have it as columns that are dropped later: each is one more frame to analyse.
+    """
+    file = _file(rows)
+    return Place(_ordinal(file), file["row_index"])
 
 
 def placed_scan(
@@ -58,16 +79,36 @@ def placed_scan(
     ordinals: Ordinals,
     places: Places,
 ) -> DataFrame:
-    """The same with the place of each row behind its columns, the ordinal first."""
+    """A scan with the place of each row behind its columns, the ordinal first."""
     rows = scan(spark, files, schema, data_files, ordinals)
-    position = F.col("_metadata.row_index").alias(places.position)
+    file = _file(rows)
+    position = file["row_index"].alias(places.position)
     if takes_lists(spark):
-        ordinal = F.unix_millis(F.col("_metadata.file_modification_time")).cast("int")
-        return rows.select("*", ordinal.alias(places.ordinal), position)
+        return rows.select("*", _ordinal(file).cast("int").alias(places.ordinal), position)
     locations = {one.path: spark_location(files, one.path) for one in data_files}
     known = [(shown, ordinals[path]) for path, location in locations.items() for shown in shown_locations(location)]
-    told = rows.select("*", F.col("_metadata.file_path").alias(places.ordinal), position)
+    told = rows.select("*", file["file_path"].alias(places.ordinal), position)
     return _by_path(spark, told, known, places, [one.physical_name for one in schema.fields])
+
+
+def _file(rows: DataFrame) -> Column:
+    """What Spark tells of each row's file. A table may have a column of this name too."""
+    return rows.metadataColumn("_metadata")
+
+
+def _ordinal(file: Column) -> Column:
+    return F.unix_millis(file["file_modification_time"])
+
+
+def _check_columns(schema: Schema) -> None:
+    for one in schema.fields:
+        if folded_column(one.physical_name) == SPARK_POSITION:
+            raise Invalid(
+                "Spark puts its own values in a column that has this name in the files",
+                subject=one.name,
+                found=SPARK_POSITION,
+                advice="Read the table without Spark, or copy it to one whose column has another name.",
+            )
 
 
 def _by_path(

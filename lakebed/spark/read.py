@@ -16,8 +16,8 @@ from lakebed.errors import Invalid
 from lakebed.files import Files
 from lakebed.spark.absent import Absent, by_absent, filled
 from lakebed.spark.deletes import without_deleted
-from lakebed.spark.file_list import check_names
-from lakebed.spark.file_scan import Ordinals, placed_scan, scan
+from lakebed.spark.file_list import check_names, takes_lists
+from lakebed.spark.file_scan import Ordinals, Place, placed_scan, scan, told_place
 from lakebed.spark.filter import to_spark
 from lakebed.spark.fit import quoted
 from lakebed.spark.hidden import NULL_STRUCTS, alike_files, behind, hidden_columns, loses_structs
@@ -168,9 +168,18 @@ class _Reading:
 
     def _live_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         """The same of files with vectors of deletes."""
+        shows_places = any(map(is_added, self._asked.fields))
+        if takes_lists(self._spark) and not shows_places:
+            rows = self._plain_rows(data_files, form)
+            return self._without_deleted(rows, data_files, told_place(rows))
+        place = Place(F.col(self._places.ordinal).cast("bigint"), F.col(self._places.position))
+        live = self._without_deleted(self._placed_rows(data_files, form), data_files, place)
+        return live if shows_places else live.drop(*_names(self._places))
+
+    def _without_deleted(self, rows: DataFrame, data_files: Sequence[DataFileRef], place: Place) -> DataFrame:
         vectors = {self._ordinals[one.path]: read_vector(self._files, one) or FrozenBitMap64() for one in data_files}
-        rows = without_deleted(self._spark, self._placed_rows(data_files, form), vectors, self._places)
-        return rows if any(map(is_added, self._asked.fields)) else rows.drop(*_names(self._places))
+        most_rows = max(one.num_rows for one in data_files)
+        return without_deleted(self._spark, rows, vectors, most_rows, place)
 
     def _placed_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         rows = placed_scan(self._spark, self._files, form.asked, data_files, self._ordinals, self._places)

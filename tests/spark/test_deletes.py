@@ -12,11 +12,13 @@ from pyspark.sql import SparkSession
 from lakebed import arrow
 from lakebed.catalog.vectors import write_vectors
 from lakebed.catalog.write_options import WriteOptions
+from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.spark.file_list import IGNORED
 from lakebed.spark.read import read
 from lakebed.table.filter_text import parse_filter
 from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.metadata_columns import SPARK_POSITION
 from lakebed.table.schema import Schema, with_ids
 from lakebed.table.types import Field
 
@@ -101,3 +103,38 @@ def test_both_of_sparks_readers_tell_the_same_places(
             one for one in range(49_990, 50_010) if one not in (49_999, 50_000)
         ]
         assert ids(spark, files, [file], "id >= 119998") == [119_998]
+
+
+def test_rows_behind_the_last_deleted_one_are_not_taken_for_rows_of_the_next_file(
+    spark: SparkSession, files: LocalFiles
+) -> None:
+    first = deleted(files, written(files, 0, 200_000), [5])
+    second = deleted(files, written(files, 200_000, 1), [0])
+    third = deleted(files, written(files, 300_000, 140_000), [0, 1, 65_540])
+    gone = {5, 200_000, 300_000, 300_001, 365_540}
+    assert ids(spark, files, [first, second, third]) == [
+        one for one in (*range(200_000), *range(300_000, 440_000)) if one not in gone
+    ]
+
+
+def test_a_column_called_as_sparks_own_does_not_hide_where_rows_are(spark: SparkSession, files: LocalFiles) -> None:
+    for type, value in (("long", 7), ("struct<row_index: long, file_modification_time: long>", {"row_index": 1})):
+        schema = with_ids(Schema({"id": "long", "_metadata": type}), 0, 1)
+        table = pyarrow.table({"id": [0, 1, 2], "_metadata": [value] * 3})
+        [file] = arrow.write(files, f"data/{type[:4]}", schema, table)
+        rows = read(spark, files, schema, [deleted(files, file, [1])]).select("id", "_metadata").orderBy("id")
+        assert [row.id for row in rows.collect()] == [0, 2]
+        assert rows.where("_metadata is not null").count() == 2
+
+
+def test_a_column_that_spark_fills_by_itself_is_refused_and_not_read_as_positions(
+    spark: SparkSession, files: LocalFiles
+) -> None:
+    schema = with_ids(Schema({"id": "long", SPARK_POSITION: "long"}), 0, 1)
+    [file] = arrow.write(files, "data", schema, pyarrow.table({"id": [0, 1], SPARK_POSITION: [100, 200]}))
+    for entry in (file, deleted(files, file, [1])):
+        with pytest.raises(Invalid, match="Spark puts its own values in a column") as caught:
+            read(spark, files, schema, [entry])
+        assert caught.value.subject == SPARK_POSITION
+        others = Schema([schema.field("id")])
+        assert read(spark, files, others, [entry]).count() == (1 if entry.HasField("dv_path") else 2)

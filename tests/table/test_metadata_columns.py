@@ -6,7 +6,7 @@ import pytest
 
 from lakebed.errors import Invalid
 from lakebed.table.evolution import add_column, drop_column, rename_column
-from lakebed.table.metadata_columns import METADATA_COLUMNS, check_free_name
+from lakebed.table.metadata_columns import METADATA_COLUMNS, SPARK_POSITION, check_free_name
 from lakebed.table.schema import Schema, with_ids
 from lakebed.table.types import Field, Struct
 
@@ -22,6 +22,14 @@ def test_a_reserved_name_is_refused_in_any_case(name: str) -> None:
         lambda: rename_column(SCHEMA, "id", name),
     ):
         with pytest.raises(Invalid, match="Iceberg reserves this name") as caught:
+            change()
+        assert caught.value.subject == name
+
+
+@pytest.mark.parametrize("name", [SPARK_POSITION, SPARK_POSITION.upper()])
+def test_a_name_under_which_spark_shows_other_values_is_refused(name: str) -> None:
+    for change in (lambda: check_free_name(name), lambda: add_column(SCHEMA, name, "int", ids=count(9))):
+        with pytest.raises(Invalid, match="Spark puts its own values") as caught:
             change()
         assert caught.value.subject == name
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -77,6 +77,14 @@ class Places:
         if moment is not None:
             return line._then(moment.version, moment.time)
         return line._pinned(self.version)
+
+    def inside(self, held: Objects, moment: Moment | None) -> "Places":
+        """Where the names in the text of a view are looked for: in the catalog that holds it, at the same version."""
+        if not isinstance(held, Line):  # the transaction, whose own names they are too
+            return self
+        if moment is None:
+            return replace(self, line=held, transaction=None)
+        return Places(held, held._scope.read().base)
 
     def write(self, name: "LakeName") -> Objects:
         """What holds an object that is changed."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lakebed.spark.sql.queries import Query, Use
     from lakebed.spark.sql.words import Words
 
+ANSI = "spark.sql.ansi.enabled"
 ZONE = "spark.sql.session.timeZone"
 UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 
@@ -62,7 +63,7 @@ class Reader:
     def _check_unambiguous(self, query: "Query") -> None:
         """Refuse a name that both have if it is not known to be a table's: Spark would take its own, and not ask."""
         for name in query.suspects:
-            if self._find(name, None) is not None and self.spark.catalog.tableExists(name.spelled):
+            if self._held(name, None) is not None and self.spark.catalog.tableExists(name.spelled):
                 raise query.words.refused(
                     "the session has a table of this name too, and it is not clear which one is meant",
                     name.word,
@@ -81,16 +82,16 @@ class Reader:
         name, place = use.name, words.place_of(use.name.word)
         try:
             moment = self._moment(name)
-            found = self._find(name, moment)
+            held = self._held(name, moment)
         except LakebedError as error:
             raise pointed(error, place) from error
-        if found is None:
+        if held is None:
             if moment is None and _is_of_session(name):
                 return None
             raise pointed(_missing(name), place)
-        if isinstance(found, Table):
-            return self._table(found, use)
-        return self._view(found, place)
+        if held.table_exists(name.parts):
+            return self._table(self.places.as_changed(held.table(name.parts)), use)
+        return self._view(held.view(name.parts), self.places.inside(held, moment), place)
 
     def _moment(self, name: "LakeName") -> Moment | None:
         given = name.moment
@@ -100,27 +101,26 @@ class Reader:
             return Moment(time=_sql().time_of(self.spark, given.expression))
         return Moment(given.version, given.time)
 
-    def _find(self, name: "LakeName", moment: Moment | None) -> Any:
-        """The table or view of a name, None if there is none."""
+    def _held(self, name: "LakeName", moment: Moment | None) -> Objects | None:
+        """What holds the table or view of a name, None if there is none."""
         if _is_path(name):
             return None
-        held: Objects = self.places.read(name, moment)
-        if held.table_exists(name.parts):
-            return self.places.as_changed(held.table(name.parts))
-        return held.view(name.parts) if held.view_exists(name.parts) else None
+        held = self.places.read(name, moment)
+        return held if held.table_exists(name.parts) or held.view_exists(name.parts) else None
 
     def _table(self, table: Table, use: "Use") -> "DataFrame":
         utc = self.spark.conf.get(ZONE) in UTC
-        where = _sql().prunable(use.conditions, table.schema, utc) if use.conditions else None
+        ansi = self.spark.conf.get(ANSI) == "true"
+        where = _sql().prunable(use.conditions, table.schema, utc, ansi) if use.conditions else None
         key = (table, str(where))
         if key not in self._frames:
             self._frames[key] = table.read(self.spark, where=where)
         return self._frames[key]
 
-    def _view(self, view: Any, place: str) -> "DataFrame":
+    def _view(self, view: Any, places: Places, place: str) -> "DataFrame":
         if view.id in self.within or len(self.within) >= DEEPEST:
             raise pointed(Invalid("a view is made of itself", subject=str(view.name)), place)
-        inner = replace(self, within=(*self.within, view.id))
+        inner = replace(self, places=places, within=(*self.within, view.id))
         return inner.frame(_sql().parse_query(view.sql_for()))
 
 

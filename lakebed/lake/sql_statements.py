@@ -160,8 +160,9 @@ class StatementRunner:
 
     def _meant(self, where: str) -> str:
         """A condition that means what the session takes it for, as that of a query does."""
-        is_utc = self.spark.conf.get(ZONE) in UTC
-        return where if is_utc else cast(str, load_engine("spark").SessionText(where))
+        engine = load_engine("spark")
+        is_alike = self.spark.conf.get(ZONE) in UTC and engine.VARIABLE not in where
+        return where if is_alike else cast(str, engine.SessionText(where))
 
     def create_table(self, statement: "CreateTable") -> Table:
         held = self.places.write(statement.table)

@@ -5,7 +5,7 @@ other machines, the commit. What goes from one to the next is pickled.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
@@ -54,7 +54,9 @@ class TableSource:
             moment = {name: options[name] for name in _MOMENT if name in options}
             pinned = catalog.at(**cast(Any, moment)) if moment else catalog
             version = int(pinned.version)
-            table = catalog.at(version=version).table(place.name)
+            if "tag" in moment:  # which may be of another line
+                place = replace(place, ref=moment["tag"])
+            table = place.open(lake).at(version=version).table(place.name)
             names = _names(options.get("columns"))
             schema = table.scan(columns=names).schema
             where = options.get("where")

@@ -9,7 +9,7 @@ if find_spec("pyspark") is None:
 
 from lakebed.spark import sql
 from lakebed.spark.compaction import Compaction, rewritten
-from lakebed.spark.conditions import SessionText, bind_where
+from lakebed.spark.conditions import VARIABLE, SessionText, bind_where
 from lakebed.spark.damage import damage_told
 from lakebed.spark.new_keys import check_new_keys
 from lakebed.spark.read import read
@@ -26,6 +26,7 @@ from lakebed.spark.write import write
 from lakebed.spark.write_rows import write_rows
 
 __all__ = [
+    "VARIABLE",
     "Compaction",
     "SessionText",
     "Source",

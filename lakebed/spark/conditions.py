@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
+from typing import Final
 
 from pyspark.sql import DataFrame
 
 from lakebed.errors import Invalid
-from lakebed.spark.expressions import check_session, predicate
+from lakebed.spark.expressions import check_session, predicate, told_as_invalid
 from lakebed.table.condition import Condition
 from lakebed.table.conjuncts import conjuncts
 from lakebed.table.filter import ALWAYS, Filter, all_of, fields_of
@@ -31,8 +32,12 @@ class Where:
     said: str = "true"
 
 
+VARIABLE: Final = "${"
+"""What a variable begins with whose value Spark puts there before it reads a text."""
+
+
 class SessionText(str):
-    """A condition of a statement in SQL, for a session in another zone than UTC: times in it are in that zone."""
+    """A condition of a statement in SQL for a session to which it may mean more: of another zone, or with variables."""
 
 
 def bind_where(where: str | Condition, schema: Schema) -> Where:
@@ -42,6 +47,8 @@ def bind_where(where: str | Condition, schema: Schema) -> Where:
     """
     if not isinstance(where, str):
         return Where(bind(where, schema), (), str(where))
+    if isinstance(where, SessionText) and VARIABLE in where:
+        return Where(ALWAYS, (where,))
     filters: list[Filter] = []
     said: list[str] = []
     rest: list[str] = []
@@ -60,7 +67,10 @@ def passing(rows: DataFrame, where: Where, table: str) -> DataFrame:
     if not where.rest:
         return rows
     check_session(rows.sparkSession)
-    return rows.where(reduce(and_, [predicate(rows, one, "a condition", table) for one in where.rest]))
+    told = "a condition"
+    condition = reduce(and_, [predicate(rows, one, told, table) for one in where.rest])
+    with told_as_invalid(told, _joined(where.rest), table):
+        return rows.where(condition)
 
 
 def _pieces(where: str, schema: Schema) -> Sequence[str]:

@@ -59,7 +59,9 @@ def column_of(expression: Expression) -> Column:
 
 def _is_condition(on: str) -> bool:
     """Whether the text is more than a name that is not there."""
-    return not on.replace("`", "").replace(".", "").replace("_", "").isalnum()
+    return (
+        on.strip().lower() in ("true", "false") or not on.replace("`", "").replace(".", "").replace("_", "").isalnum()
+    )
 
 
 def _pairs(piece: str, target: Schema, source: Schema) -> tuple[KeyPair, ...]:

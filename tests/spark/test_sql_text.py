@@ -499,13 +499,13 @@ SCHEMA = Schema(
     ],
 )
 def test_conditions_that_can_prune(text: str, expected: list[str | None]) -> None:
-    found = [prunable(use.conditions, SCHEMA, utc=True) for use in parse_query(text).uses]
+    found = [prunable(use.conditions, SCHEMA, utc=True, ansi=True) for use in parse_query(text).uses]
     assert [None if one is None else str(one) for one in found] == expected
 
 
 def test_times_prune_only_where_the_sessions_zone_is_utc() -> None:
     (use,) = parse_query("select * from a.t where at > '2020-01-01 00:00:00' and id = 1").uses
-    assert str(prunable(use.conditions, SCHEMA, utc=False)) == "`id` = 1"
+    assert str(prunable(use.conditions, SCHEMA, utc=False, ansi=True)) == "`id` = 1"
 
 
 NAMES = st.text(st.sampled_from("ab é`.@{}'\"-;/*0"), min_size=1, max_size=6).filter(lambda one: "@" not in one)

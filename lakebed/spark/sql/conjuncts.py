@@ -6,9 +6,11 @@ tree, of which those that say too much are left out, where `lakebed.table.conjun
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakebed.errors import LakebedError
+from lakebed.spark.conditions import VARIABLE
 from lakebed.spark.sql.words import Kind, Words
 from lakebed.table.condition import AllOf, AnyOf, Compares, Condition, Flag, In, Not, Null, all_conditions
 from lakebed.table.condition_text import tree_condition
@@ -30,15 +32,17 @@ def conjuncts(words: Words, table: "Node") -> Iterator[Condition]:
     from sqlglot.expressions import Column
 
     select = _select_of(table)
-    where = None if select is None or any(one.reads("|>") for one in words.words) else select.args.get("where")
-    if where is None:
+    is_other = VARIABLE in words.text or any(one.reads("|>") for one in words.words)
+    where = None if select is None or is_other else select.args.get("where")
+    if select is None or where is None:
         return
+    shared = _shared(select)
     own = (table.alias or table.name.partition("@")[0]).casefold()
     texts = _plain_texts(words)
     for part in _parts(where.this):
         copy = part.copy()
         columns = list(copy.find_all(Column))
-        if not all(_is_own(one, own) for one in columns):
+        if not all(_is_own(one, own, shared) for one in columns):
             continue
         for one in columns:
             one.set("table", None)
@@ -55,6 +59,8 @@ def _parts(node: "Node") -> list["Node"]:
 
 def _select_of(table: "Node") -> "Node | None":
     """The SELECT whose WHERE sees all rows of the table, None if there is none."""
+    from sqlglot.expressions import Pivot, TableSample
+
     if {name for name, value in table.args.items() if value} - _PLAIN_TABLE:
         return None  # a sample, a pivot: these come before the filter
     if table.args.get("alias") is not None and table.args["alias"].args.get("columns"):
@@ -63,6 +69,8 @@ def _select_of(table: "Node") -> "Node | None":
     if parent is None or parent.key not in ("from", "join") or parent.parent is None or parent.parent.key != "select":
         return None
     select = parent.parent
+    if select.find(Pivot, TableSample):
+        return None  # of a join, which may give columns other values
     joins = select.args.get("joins") or []
     if all(_is_inner(one) for one in joins):
         return select
@@ -77,11 +85,21 @@ def _keeps_left(join: "Node") -> bool:
     return _is_inner(join) or str(join.args.get("side") or "").upper() == "LEFT"
 
 
-def _is_own(column: "Node", own: str) -> bool:
+def _shared(select: "Node") -> frozenset[str] | None:
+    """The columns that USING names: without a table before them, Spark takes them from one side. None: any may be."""
+    joins = select.args.get("joins") or []
+    if any(str(one.args.get("method") or "").upper() == "NATURAL" for one in joins):
+        return None
+    return frozenset(name.name.casefold() for one in joins for name in one.args.get("using") or [])
+
+
+def _is_own(column: "Node", own: str, shared: frozenset[str] | None) -> bool:
     if column.args.get("db"):
         return False
     qualifier = column.text("table").partition("@")[0].casefold()
-    return qualifier in ("", own)
+    if qualifier:
+        return qualifier == own
+    return shared is not None and column.name.casefold() not in shared
 
 
 def _condition(node: "Node") -> Condition | None:
@@ -98,12 +116,25 @@ def _plain_texts(words: Words) -> bool:
     return quotes and not any("\\" in one or "'" in one for one in texts)
 
 
-def prunable(conditions: Iterable[Condition], schema: Schema, utc: bool) -> Condition | None:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The kinds of literals that a session compares with days and with times as such, and as Lakebed does."""
+
+    days: frozenset[LiteralKind]
+    times: frozenset[LiteralKind]
+
+
+def prunable(conditions: Iterable[Condition], schema: Schema, utc: bool, ansi: bool) -> Condition | None:
     """Of these conditions, those that mean exactly what Spark takes them for; None if there is none.
 
-    `utc` says whether the session's zone is UTC, which a time without a zone is in here.
+    `utc` says whether the session's zone is UTC, which a time without a zone is in here; `ansi` whether it compares
+    a time with a text as a time.
     """
-    found = [one for one in conditions if _is_alike(one, schema, utc) and _binds(one, schema)]
+    texts = frozenset({LiteralKind.STRING}) if ansi else frozenset[LiteralKind]()
+    days = texts | {LiteralKind.DATE}
+    times = texts | {LiteralKind.TIMESTAMP} if utc else frozenset[LiteralKind]()
+    reading = _Reading(days, times)
+    found = [one for one in conditions if _is_alike(one, schema, reading) and _binds(one, schema)]
     return all_conditions(found) if found else None
 
 
@@ -115,16 +146,16 @@ def _binds(condition: Condition, schema: Schema) -> bool:
     return True
 
 
-def _is_alike(condition: Condition, schema: Schema, utc: bool) -> bool:
+def _is_alike(condition: Condition, schema: Schema, reading: _Reading) -> bool:
     match condition:
         case Not(inner):
-            return _is_alike(inner, schema, utc)
+            return _is_alike(inner, schema, reading)
         case AllOf(parts) | AnyOf(parts):
-            return all(_is_alike(one, schema, utc) for one in parts)
+            return all(_is_alike(one, schema, reading) for one in parts)
         case Compares(names, _, literal):
-            return _means_alike(names, (literal,), schema, utc)
+            return _means_alike(names, (literal,), schema, reading)
         case In(names, literals):
-            return _means_alike(names, literals, schema, utc)
+            return _means_alike(names, literals, schema, reading)
         case Null(names):
             return _column_type(names, schema) is not None
         case Flag(names):
@@ -138,9 +169,9 @@ def _column_type(names: tuple[str, ...], schema: Schema) -> Type | None:
     return next((one.type for one in schema.fields if names == (one.name,)), None)
 
 
-def _means_alike(names: tuple[str, ...], literals: tuple[Literal, ...], schema: Schema, utc: bool) -> bool:
+def _means_alike(names: tuple[str, ...], literals: tuple[Literal, ...], schema: Schema, reading: _Reading) -> bool:
     type = _column_type(names, schema)
-    return type is not None and all(_reads_alike(one, type, utc) for one in literals)
+    return type is not None and all(_reads_alike(one, type, reading) for one in literals)
 
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
@@ -150,7 +181,7 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\
 _DIGITS = 38
 
 
-def _reads_alike(literal: Literal, type: Type, utc: bool) -> bool:
+def _reads_alike(literal: Literal, type: Type, reading: _Reading) -> bool:
     text, kind = literal.text, literal.kind
     if type in (INT, LONG):
         return kind is LiteralKind.NUMBER and bool(_WHOLE.fullmatch(text))
@@ -159,9 +190,9 @@ def _reads_alike(literal: Literal, type: Type, utc: bool) -> bool:
     if type == STRING:
         return kind is LiteralKind.STRING
     if type == DATE:
-        return kind in (LiteralKind.STRING, LiteralKind.DATE) and bool(_DAY.fullmatch(text))
+        return kind in reading.days and bool(_DAY.fullmatch(text))
     if type in (TIMESTAMP, TIMESTAMPTZ):
-        return utc and kind in (LiteralKind.STRING, LiteralKind.TIMESTAMP) and bool(_TIME.fullmatch(text))
+        return kind in reading.times and bool(_TIME.fullmatch(text))
     return False
 
 

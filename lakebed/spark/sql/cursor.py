@@ -11,12 +11,17 @@ QUERY = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 """What a query begins with, parentheses aside."""
 
 _NO_ALIAS = ("SET", "WHERE", "USING", "ON", "WHEN", "FROM", "SELECT", "VALUES", "ORDER", "LIMIT")
+_AWAIT = (
+    *(".", ":", ",", "(", "[", "=", "==", "!=", "<>", "<", "<=", ">=", "<=>", "+", "-", "*", "/", "%", "||", "|", "&"),
+    *("AND", "OR", "NOT", "WHEN", "THEN", "ELSE", "CASE", "BETWEEN", "LIKE", "IN", "DISTINCT"),
+)
+"""Behind these no clause begins. DISTINCT is that of IS DISTINCT FROM."""
 Nesting = Callable[[Word], int]
 
 
 def nests(word: Word) -> int:
-    """How many levels a word opens, below zero if it closes some."""
-    return word.reads("(", "[", "CASE") - word.reads(")", "]", "END")
+    """How many levels a word opens, below zero if it closes some; but for CASE and END, as columns may be called so."""
+    return word.reads("(", "[") - word.reads(")", "]")
 
 
 def nests_types(word: Word) -> int:
@@ -126,14 +131,22 @@ class Cursor:
 
     def until(self, *keywords: str, nesting: Nesting = nests) -> Words:
         """The words before one of these keywords, or all; those in parentheses and in CASE … END don't count."""
-        start, depth = self.position, 0
+        start, depth, cases = self.position, 0, 0
         while self.word is not None:
-            if not (self.position > start and self.words.words[self.position - 1].reads(".")):
-                if depth == 0 and self.word.reads(*keywords):
+            if not self._is_operand(start) or self.word.reads("(", "[", "CASE"):
+                if depth == cases == 0 and self.word.reads(*keywords):
                     break
                 depth += nesting(self.word)
+                cases += self.word.reads("CASE") - (cases > 0 and self.word.reads("END"))
             self.position += 1
         return self.words.part(start, self.position)
+
+    def _is_operand(self, start: int) -> bool:
+        """Whether the next word can only be a value or a name: `t.end`, `x + end`, `order = 1`."""
+        if self.position > start:
+            return self.words.words[self.position - 1].reads(*_AWAIT)
+        ahead = self.words.part(self.position + 1, self.position + 2).words
+        return bool(ahead) and ahead[0].reads("=")
 
     def items(self, nesting: Nesting = nests) -> list["Cursor"]:
         """All that is left, divided at commas."""

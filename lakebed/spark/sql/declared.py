@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructType, TimestampType
 
 from lakebed.spark.fit import quoted
 from lakebed.spark.sql.statements import Column
 from lakebed.spark.sql.words import Words
 from lakebed.spark.types import schema_of
+from lakebed.table.defaults import plain_default
 from lakebed.table.schema import Schema
 from lakebed.table.types import Field
 
@@ -38,14 +39,17 @@ def _field(spark: "SparkSession", column: Column, words: Words) -> Field:
     field = schema_of(struct).fields[0]
     if column.default is None:
         return field
-    return replace(field, write_default=_default(spark, column, struct, words))
+    return replace(field, write_default=plain_default(field, _default(spark, column, struct, words)))
 
 
 def _default(spark: "SparkSession", column: Column, struct: StructType, words: Words) -> Any:
     """The value of a default, calculated now."""
-    kind = struct.fields[0].dataType.simpleString()
+    kind = struct.fields[0].dataType
+    value = f"CAST({column.default} AS {kind.simpleString()})"
+    if isinstance(kind, TimestampType):  # which comes in the zone of this machine, without saying so
+        value = f"unix_micros({value})"
     try:
-        (row,) = spark.sql(f"SELECT CAST({column.default} AS {kind}) AS {quoted(column.name)}").collect()
+        (row,) = spark.sql(f"SELECT {value} AS {quoted(column.name)}").collect()
     except PySparkException as error:
         raise words.refused("Spark can't calculate this default", column.word, expected="a constant") from error
     return row[0]

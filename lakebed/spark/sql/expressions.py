@@ -8,6 +8,7 @@ from lakebed.spark.sql.cursor import QUERY
 from lakebed.spark.sql.names import LakeName, chains, closing
 from lakebed.spark.sql.queries import Query, Use, find_inner_uses
 from lakebed.spark.sql.words import Words, quoted
+from lakebed.table.expression_scope import SOURCE
 
 Tables = Mapping[tuple[str, ...], str]
 """The names that tables have before columns, without case, and those that they get; "" takes the name away."""
@@ -56,9 +57,9 @@ class Cutter:
         return "".join([*pieces, words.text[position : words.end]])
 
     def column(self, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """A column that is set, without the name of its table."""
+        """A column that is set, without the name of its table; one of a merge's source can't be, and keeps it."""
         for size in range(len(parts) - 1, 0, -1):
-            if tuple(one.casefold() for one in parts[:size]) in self.tables:
+            if self.tables.get(tuple(one.casefold() for one in parts[:size]), SOURCE) != SOURCE:
                 return parts[size:]
         return parts
 
@@ -78,6 +79,11 @@ class Cutter:
                 given = self.tables.get(tuple(parts[:size]))
                 if given is not None:
                     _check_visible(words, begin, given, query)
+                    if given == "" and parts[size] in variables:
+                        advice = "Call the function's argument otherwise."
+                        raise words.refused(
+                            "a function's argument has the name of this column", words.words[begin], advice=advice
+                        )
                     last = words.words[begin + 2 * size - (0 if given == "" else 2)]
                     yield words.words[begin].start, last.start if given == "" else last.end, given
                     break

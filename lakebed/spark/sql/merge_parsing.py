@@ -102,7 +102,12 @@ def _values(cursor: Cursor, when: When, cutter: Cutter) -> tuple[tuple[str, str]
 def _inserted(cursor: Cursor, cutter: Cutter) -> tuple[tuple[str, str], ...] | None:
     if cursor.take("*"):
         return None
-    columns = [item.column() for item in cursor.inside().items()]
+    columns: list[str] = []
+    for item in cursor.inside().items():
+        word = item.word
+        columns.append(item.column())
+        if columns[-1].casefold() in map(str.casefold, columns[:-1]):
+            raise cursor.words.refused("a column is set twice", word, expected="each once")
     cursor.expect("VALUES")
     word = cursor.word
     values = [cutter.cut(item.rest("an expression")) for item in cursor.inside().items()]

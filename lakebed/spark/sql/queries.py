@@ -1,6 +1,7 @@
 """Where a query names objects of the lake, found by sqlglot; the query itself stays as it was written."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ from lakebed.table.condition import Condition
 if TYPE_CHECKING:
     from sqlglot import expressions as nodes
     from sqlglot.expressions import Expr as Node
+
+
+_Whole = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,11 @@ def find_uses(words: Words, text: str | None = None) -> Query:
     moments = _moments(words)
     written = words.only() if text is None else text
     try:
-        return _found(words, written, moments)
+        tree = _tree(words, moments)
     except Invalid:
         uses = list(_plain_uses(words, moments))
         return Query(words, written, tuple(uses), suspects=tuple(_suspects(words, uses, set())))
+    return _found(words, written, moments, tree)
 
 
 def find_inner_uses(expression: Words) -> Query:
@@ -70,19 +75,20 @@ def find_inner_uses(expression: Words) -> Query:
     _check_written_out(expression)
     head = words_of("SELECT").words
     words = Words(expression.text, (*head, *expression.words), expression.after)
+    moments = _moments(words)
     try:
-        return _found(words, expression.text, _moments(words))
+        tree = _tree(words, moments)
     except Invalid as error:
         problem = "a query inside this expression can't be read"
         raise expression.refused(problem, expression.words[0], advice="Give it as USING of a MERGE.") from error
+    return _found(words, expression.text, moments, tree)
 
 
-def _found(words: Words, text: str, moments: dict[int, tuple[Moment, int]]) -> Query:
-    tree = _tree(words, moments)
+def _found(words: Words, text: str, moments: dict[int, tuple[Moment, int]], tree: "Node") -> Query:
     uses = sorted(_uses(words, tree, moments), key=lambda use: use.name.start)
     aliases = _aliases(tree)
     called = frozenset(aliases | {use.alias.casefold() for use in uses if use.alias is not None})
-    qualifiers = tuple(_qualifiers(words, uses, aliases))
+    qualifiers = tuple(_qualifiers(words, uses, aliases, _named_alike(tree)))
     return Query(words, text, tuple(uses), qualifiers, tuple(_suspects(words, uses, aliases)), called)
 
 
@@ -187,8 +193,10 @@ def _plain_uses(words: Words, moments: dict[int, tuple[Moment, int]]) -> Iterato
             yield use
 
 
-def _qualifiers(words: Words, uses: list[Use], aliases: set[str]) -> Iterator[Qualifier]:
-    """Where columns are called by the whole names of their tables."""
+def _qualifiers(
+    words: Words, uses: list[Use], aliases: set[str], others: Mapping[str, set[_Whole]]
+) -> Iterator[Qualifier]:
+    """Where columns are called by the whole names of their tables; `Invalid` if their short names are another's too."""
     taken = {use.name.start for use in uses}
     whole = {_folded(words, use): use.alias for use in uses if use.alias is not None}
     for begin, end in chains(words):
@@ -199,6 +207,11 @@ def _qualifiers(words: Words, uses: list[Use], aliases: set[str]) -> Iterator[Qu
         for size in range(len(parts) if starred else len(parts) - 1, 1, -1):
             alias = whole.get(parts[:size])
             if alias is not None:
+                if others[alias.casefold()] - {parts[:size]}:
+                    advice = "Give each an alias, and call its columns by that."
+                    raise words.refused(
+                        "another table of the query is called the same", words.words[begin], advice=advice
+                    )
                 yield Qualifier(words.words[begin].start, words.words[begin + 2 * size - 2].end, alias)
                 break
 
@@ -208,6 +221,17 @@ def _aliases(tree: "Node") -> set[str]:
     from sqlglot import expressions as nodes
 
     return {one.alias.casefold() for one in tree.find_all(nodes.Table, nodes.Subquery, nodes.CTE) if one.alias}
+
+
+def _named_alike(tree: "Node") -> dict[str, set[_Whole]]:
+    """The whole names of the tables and queries by what they are called in the query; a query has none."""
+    from sqlglot import expressions as nodes
+
+    found = defaultdict(set)
+    for one in tree.find_all(nodes.Table, nodes.Subquery, nodes.CTE):
+        whole = tuple(part.name.casefold() for part in one.parts) if isinstance(one, nodes.Table) else ()
+        found[(one.alias or one.name.partition("@")[0]).casefold()].add(whole)
+    return found
 
 
 def _suspects(words: Words, uses: list[Use], aliases: set[str]) -> Iterator[LakeName]:
@@ -226,7 +250,7 @@ def _suspects(words: Words, uses: list[Use], aliases: set[str]) -> Iterator[Lake
             yield name
 
 
-def _folded(words: Words, use: Use) -> tuple[str, ...]:
+def _folded(words: Words, use: Use) -> _Whole:
     begin = words.words.index(use.name.word)
     return tuple(one.text.casefold() for one in words.words[begin : chain_end(words, begin) : 2])
 

@@ -77,7 +77,14 @@ def assignments(words: Words, cutter: Cutter) -> tuple[tuple[str, str], ...]:
     """Columns and what they are set to."""
     if not words.words:
         raise words.refused("this statement can't be read", None, expected="such as price = price * 2")
-    return tuple(_assignment(item, cutter) for item in Cursor(words).items())
+    found: dict[str, tuple[str, str]] = {}
+    for item in Cursor(words).items():
+        word = item.word
+        name, value = _assignment(item, cutter)
+        if name.casefold() in found:
+            raise words.refused("a column is set twice", word, expected="each once")
+        found[name.casefold()] = name, value
+    return tuple(found.values())
 
 
 def _assignment(item: Cursor, cutter: Cutter) -> tuple[str, str]:

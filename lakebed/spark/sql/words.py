@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from lakebed.errors import Invalid
@@ -114,10 +115,28 @@ def words_of(text: str) -> Words:
         raise Invalid(
             "this can't be read", subject=str(error).partition("\n")[0][:120], found="a quote without end"
         ) from error
+    _check_comments(text, tokens)
     found = list(_split(text, _grouped(tokens)))
-    found = list(_joined(found, _continues, _one_string))
+    found = list(_joined(found, _continues, partial(_one_string, text)))
     found = _with_refs(text, found)
     return Words(text, tuple(_one_statement(text, found)))
+
+
+_BLOCK = re.compile(r"/\*.*?\*/", re.DOTALL)
+_LINE_GOES_ON = re.compile(r"--[^\n]*\\\r?\n")
+
+
+def _check_comments(text: str, tokens: Sequence[Any]) -> None:
+    """Refuse a comment whose line ends with a backslash: Spark takes the next line for a part of it, others don't."""
+    starts = [0, *(one.end + 1 for one in tokens)]
+    for start, end in zip(starts, [*(one.start for one in tokens), len(text)], strict=True):
+        found = _LINE_GOES_ON.search(_BLOCK.sub(lambda one: " " * len(one[0]), text[start:end]))
+        if found:
+            raise Invalid(
+                "a comment ends with a backslash, and would go on in the next line",
+                subject=place(text, start + found.start()),
+                advice="Put a blank behind the backslash.",
+            )
 
 
 def _tokens(dialect: Any, text: str) -> list[Any]:
@@ -179,9 +198,10 @@ def _continues(last: Word, word: Word) -> bool:
     return last.kind is word.kind is Kind.STRING and last.end == word.start
 
 
-def _one_string(last: Word, word: Word) -> Word:
-    """'it''s', which sqlglot reads as two texts."""
-    return _merged(last, word, f"{last.text}'{word.text}")
+def _one_string(text: str, last: Word, word: Word) -> Word:
+    """'it''s', which sqlglot reads as two texts; those in other quotes are one text to Spark, without a quote."""
+    quote = text[word.end - 1]
+    return _merged(last, word, f"{last.text}{quote if text[last.end - 1] == quote else ''}{word.text}")
 
 
 def _merged(first: Word, last: Word, text: str) -> Word:

@@ -1,0 +1,252 @@
+"""What SQL did to people, each under the name of it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from pyspark.sql import SparkSession
+
+import lakebed
+from lakebed import Catalog, Lake
+from lakebed.errors import Invalid
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with lakebed.connect(tmp_path / "lake") as lake:
+        yield lake
+
+
+@pytest.fixture
+def main(lake: Lake) -> Catalog:
+    main = lake.catalog()
+    main.create_namespace("a")
+    main.create_namespace("b")
+    return main
+
+
+@pytest.fixture
+def setting(spark: SparkSession) -> Callable[[dict[str, str]], AbstractContextManager[None]]:
+    @contextmanager
+    def changed(values: dict[str, str]) -> Iterator[None]:
+        before = {name: spark.conf.get(name, None) for name in values}
+        for name, value in values.items():
+            spark.conf.set(name, value)
+        try:
+            yield
+        finally:
+            for name, known in before.items():
+                spark.conf.unset(name) if known is None else spark.conf.set(name, known)
+
+    return changed
+
+
+Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
+
+
+def filled(catalog: Catalog, name: str, **columns: Any) -> None:
+    table = pyarrow.table(columns)
+    catalog.create_table(name, table.schema).append(table)
+
+
+def rows(lake: Lake, spark: SparkSession, text: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(one) for one in lake.sql(spark, text).collect())
+
+
+def ids(lake: Lake, spark: SparkSession, text: str) -> list[Any]:
+    return [one[0] for one in rows(lake, spark, text)]
+
+
+def test_a_view_of_another_place_was_read_with_the_tables_of_the_trunk(
+    lake: Lake, main: Catalog, spark: SparkSession
+) -> None:
+    filled(main, "a.t", id=[1])
+    main.create_view("a.v", "select id from a.t")
+    before, dev = main.version, main.create_branch("dev")
+    dev.table("a.t").append(pyarrow.table({"id": [100]}))
+    tagged = dev.create_tag("then").version
+    dev.table("a.t").append(pyarrow.table({"id": [101]}))
+    main.table("a.t").append(pyarrow.table({"id": [2]}))
+    other = lake.create_catalog("other")
+    other.create_namespace("a")
+    filled(other, "a.t", id=[777])
+    other.create_view("a.v", "select id from a.t")
+
+    assert ids(lake, spark, "select * from a.v") == [1, 2]
+    assert ids(lake, spark, "select * from a.v@dev") == [1, 100, 101]
+    assert ids(lake, spark, f"select * from a.v version as of {before}") == [1]
+    assert ids(lake, spark, "select * from a.v version as of 'then'") == [1, 100]
+    assert ids(lake, spark, f"select * from a.v@dev version as of {tagged}") == [1, 100]
+    assert ids(lake, spark, "select * from other@main.a.v") == [777]
+    with main.transaction("both") as tx:
+        tx.sql(spark, "insert into a.t values (3)")
+        assert sorted(one.id for one in tx.sql(spark, "select * from a.v").collect()) == [1, 2, 3]
+        tx.sql(spark, "insert into a.t select id from a.v@dev where id > 100")
+    assert ids(lake, spark, "select * from a.v") == [1, 2, 3, 101]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select id from a.t where not exists (select 1 from b.t where b.t.id = a.t.id)",
+        "select id from a.t@dev where not exists (select 1 from a.t where a.t.id = a.t@dev.id)",
+        "select id from a.t where exists (select 1 from b.t t where t.id = a.t.id)",
+        "with t as (select 9 as id) select id from a.t where exists (select 1 from t where t.id = a.t.id)",
+        "select id from a.t where id in (select x.id from b.t x, (select 1 id) as t where a.t.id = 1)",
+    ],
+)
+def test_a_whole_name_before_a_column_was_taken_for_the_inner_table_of_the_same_last_part(
+    lake: Lake, main: Catalog, spark: SparkSession, text: str
+) -> None:
+    filled(main, "a.t", id=[1, 2])
+    filled(main, "b.t", id=[1])
+    main.create_branch("dev")
+    with pytest.raises(Invalid, match="another table of the query is called the same"):
+        lake.sql(spark, text)
+    assert ids(lake, spark, "select id from a.t where not exists (select 1 from b.t y where y.id = a.t.id)") == [2]
+    assert ids(lake, spark, "select id from a.t where exists (select 1 from a.t where a.t.id = 2)") == [1, 2]
+
+
+def test_a_tag_of_a_branch_was_read_from_the_trunk_by_the_format(
+    lake: Lake, main: Catalog, spark: SparkSession
+) -> None:
+    filled(main, "a.t", id=[1])
+    dev = main.create_branch("dev")
+    dev.table("a.t").append(pyarrow.table({"id": [100]}))
+    dev.create_tag("then")
+    reader = spark.read.format("lakebed").option("lake", lake.url)
+    assert sorted(one.id for one in reader.option("tag", "then").load("a.t").collect()) == [1, 100]
+
+
+def test_a_pivot_behind_a_join_was_pruned_by_the_values_before_it(
+    lake: Lake, main: Catalog, spark: SparkSession
+) -> None:
+    filled(main, "a.t", id=[1], v=[5], w=[2])
+    main.table("a.t").append(pyarrow.table({"id": [5], "v": [1], "w": [5]}))
+    filled(main, "a.n", id=[1, 5])
+    text = "select id, n, v from a.t join a.n using (id) unpivot (v for n in (v, w)) where v = 5"
+    assert rows(lake, spark, text) == [(1, "v", 5), (5, "w", 5)]
+
+
+def test_variables_of_the_session_were_compared_by_their_names(
+    lake: Lake, main: Catalog, spark: SparkSession, setting: Setting
+) -> None:
+    filled(main, "a.t", id=[1, 2], item=["tea", "jam"])
+    with setting({"our_item": "tea"}):
+        assert ids(lake, spark, "select id from a.t where item = '${our_item}'") == [1]
+        lake.sql(spark, "delete from a.t where item = '${our_item}'")
+    assert ids(lake, spark, "select id from a.t") == [2]
+
+
+def test_a_column_that_using_shares_was_compared_as_each_side_has_it(
+    lake: Lake, main: Catalog, spark: SparkSession
+) -> None:
+    filled(main, "a.t", id=pyarrow.array([5], "int32"))
+    filled(main, "a.u", id=["5"], z=[1])
+    main.table("a.u").append(pyarrow.table({"id": ["05"], "z": [2]}))
+    for join in ("join a.u using (id)", "natural join a.u"):
+        assert rows(lake, spark, f"select id, z from a.t {join} where id = '5'") == [(5, 1), (5, 2)]
+
+
+def test_times_were_compared_with_texts_as_times_in_a_session_that_does_not(
+    lake: Lake, main: Catalog, spark: SparkSession, setting: Setting
+) -> None:
+    filled(main, "a.t", id=[1], at=pyarrow.array([datetime(2026, 1, 1)], pyarrow.timestamp("us")))
+    text = "select id from a.t where at not in ('2026-01-01')"
+    assert ids(lake, spark, text) == []
+    main.table("a.t").read(spark).createOrReplaceTempView("plain_times")
+    with setting({"spark.sql.ansi.enabled": "false"}):
+        assert ids(lake, spark, text) == [one.id for one in spark.sql(text.replace("a.t", "plain_times")).collect()]
+    spark.catalog.dropTempView("plain_times")
+
+
+def test_a_comment_that_spark_reads_on_hid_a_condition(lake: Lake, main: Catalog, spark: SparkSession) -> None:
+    filled(main, "a.t", id=[1, 2])
+    for text in ("select id from a.t -- c:\\\nwhere id = 1", "delete from a.t -- \\\r\nwhere id = 1"):
+        with pytest.raises(Invalid, match=r"line 1, column .*: a comment ends with a backslash"):
+            lake.sql(spark, text)
+    assert ids(lake, spark, "select id from a.t -- c:\\ \nwhere id = 1") == [1]
+    assert ids(lake, spark, "select id /* -- \\\n*/ from a.t where id = 1 and '--\\\\\n' <> ''") == [1]
+
+
+def test_a_column_beside_a_functions_argument_of_its_name_was_taken_for_it(
+    lake: Lake, main: Catalog, spark: SparkSession
+) -> None:
+    filled(main, "a.t", x=pyarrow.array([2], "int32"), ys=pyarrow.array([[1, 2, 3]], pyarrow.list_(pyarrow.int32())))
+    with pytest.raises(Invalid, match="line 1, column 45: a function's argument has the name of this column"):
+        lake.sql(spark, "update a.t t set ys = filter(t.ys, x -> x > t.x)")
+    lake.sql(spark, "update a.t t set ys = filter(t.ys, y -> y > t.x)")
+    assert rows(lake, spark, "select * from a.t") == [(2, [3])]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("update a.t set id = 7, ID = 9", "line 1, column 24: a column is set twice"),
+        ("merge into a.t t using b.t s on t.id = s.id when matched then update set id = 1, t.id = 2", "set twice"),
+        (
+            "merge into a.t t using b.t s on t.id = s.id when not matched then insert (id, id) values (1, 2)",
+            "set twice",
+        ),
+        ("merge into a.t t using b.t s on t.id = s.id when matched then update set s.id = 2", "only whole columns"),
+    ],
+)
+def test_a_column_set_twice_or_of_the_source_was_set_all_the_same(
+    lake: Lake, main: Catalog, spark: SparkSession, text: str, problem: str
+) -> None:
+    filled(main, "a.t", id=[1])
+    filled(main, "b.t", id=[1])
+    with pytest.raises(Invalid, match=problem):
+        lake.sql(spark, text)
+    assert ids(lake, spark, "select * from a.t") == [1]
+
+
+def test_columns_called_as_keywords_are_were_taken_for_them(lake: Lake, main: Catalog, spark: SparkSession) -> None:
+    filled(main, "a.t", id=[1, 2], start=[0, 0], end=[5, 6], order=[7, 8])
+    lake.sql(spark, "update a.t set start = end + 1, end = case when end = 5 then 10 else end end where id = 1")
+    lake.sql(spark, "update a.t set order = end, end = 0 where case when end = 6 then 1 end = 1")
+    assert rows(lake, spark, "select * from a.t") == [(1, 6, 10, 7), (2, 0, 0, 6)]
+    lake.sql(
+        spark,
+        "merge into a.t t using (select 1 id, 3 end) s on t.id = s.id "
+        "when matched and case when t.end = 10 then true end then update set end = s.end, start = t.end "
+        "when not matched then insert (id, end) values (s.id, s.end)",
+    )
+    assert rows(lake, spark, "select * from a.t") == [(1, 10, 3, 7), (2, 0, 0, 6)]
+
+
+def test_is_distinct_from_was_cut_at_its_from(lake: Lake, main: Catalog, spark: SparkSession) -> None:
+    filled(main, "a.t", id=[1, 2], other=[1, 3], differs=pyarrow.array([None, None], pyarrow.bool_()))
+    lake.sql(spark, "update a.t set differs = id is distinct from other where id > 0")
+    assert rows(lake, spark, "select id, differs from a.t") == [(1, False), (2, True)]
+    lake.sql(spark, "insert into a.t replace where id is distinct from 1 select 9L, 9L, false")
+    assert ids(lake, spark, "select id from a.t") == [1, 9]
+
+
+def test_a_merge_on_false_was_looked_for_as_a_column(lake: Lake, main: Catalog, spark: SparkSession) -> None:
+    filled(main, "a.t", id=[1])
+    lake.sql(spark, "merge into a.t using (select 1L id) s on false when not matched then insert *")
+    assert ids(lake, spark, "select id from a.t") == [1, 1]
+
+
+def test_dates_and_times_could_not_be_defaults(
+    lake: Lake, main: Catalog, spark: SparkSession, setting: Setting
+) -> None:
+    with setting({"spark.sql.session.timeZone": "Asia/Tokyo"}):
+        lake.sql(
+            spark,
+            "create table a.t (id int, d date default date '2026-01-02', "
+            "at timestamp default timestamp '2026-01-01 09:00', "
+            "n timestamp_ntz default timestamp_ntz '2026-01-01 09:00', b binary default x'01') "
+            'comment "say ""hi"""',
+        )
+    lake.sql(spark, "insert into a.t (id) values (1)")
+    table = main.table("a.t")
+    [row] = table.scan().to_arrow().to_pylist()
+    assert (row["d"], row["at"]) == (date(2026, 1, 2), datetime(2026, 1, 1, tzinfo=UTC))
+    assert (row["n"], row["b"]) == (datetime(2026, 1, 1, 9), b"\x01")
+    assert table.comment == 'say "hi"'

@@ -14,10 +14,10 @@ from lakebed.catalog.levels import places
 from lakebed.catalog.planning import plan_unread
 from lakebed.catalog.row_change import RowChange, Written, with_columns
 from lakebed.catalog.tables import TableState
-from lakebed.catalog.vectors import live_rows
+from lakebed.catalog.vectors import check_same_rows
 from lakebed.catalog.work import Work
 from lakebed.catalog.write_options import WriteOptions, write_options
-from lakebed.errors import Corrupt, Invalid
+from lakebed.errors import Invalid
 from lakebed.files import Files
 from lakebed.table.compaction_choice import OLDER_SPEC, Group, choose_by_key, choose_by_size, most_gain_first
 from lakebed.table.file_sides import state as file_state
@@ -173,7 +173,7 @@ class Compaction(ABC):
         def done(made: Sequence[tuple[Group, Made]]) -> None:
             self._done.update((self._key(form, group), (group, files)) for group, files in made)
             for group, files in made:
-                _check_rows(work, group, files)
+                check_same_rows(work.home.files, group.files, files)
 
         missing = [one for one in groups if self._key(form, one) not in self._done]
         if missing:
@@ -257,15 +257,6 @@ def _change(work: Work, groups: Sequence[Group], outputs: Sequence[Made], left: 
         ],
         detail=report(Extent.of(work.home.files, removed), Extent.of(work.home.files, written), left),
     )
-
-
-def _check_rows(work: Work, group: Group, made: Made) -> None:
-    """Refuse what was written if it has not as many rows as the entries of its group."""
-    expected = sum(live_rows(work.home.files, one) for one in group.files)
-    found = sum(one.num_rows for one in made)
-    if found != expected:
-        subject = ", ".join(_paths(group.files)[:3])
-        raise Corrupt("files have other rows than their entries say", subject=subject, expected=expected, found=found)
 
 
 def _checked_keys(state: TableState, keys: SortOrder, order: SortOrder, asked: Sequence[str]) -> SortOrder:

@@ -13,6 +13,7 @@ from lakebed.catalog.row_change import Discard, RowChange
 from lakebed.catalog.settings import text
 from lakebed.catalog.table_files import live_among
 from lakebed.catalog.tables import TableState
+from lakebed.catalog.vectors import check_same_rows
 from lakebed.catalog.work import Work
 from lakebed.errors import Invalid
 from lakebed.table.manifest_pb2 import DataFileRef
@@ -57,10 +58,13 @@ def without_vectors(
     if not change.changed:
         return change
     files = work.home.files
+    copied: tuple[DataFileRef, ...] = ()
     try:
         live = live_among(work, state, {one.path: one for one in change.changed})
         copied = tuple(rewritten(work, state, change.changed))
+        check_same_rows(files, change.changed, copied)
     except BaseException:
+        files.delete_many([one.path for one in copied])
         discard(change, files)
         raise
     change.discard_vectors(files)

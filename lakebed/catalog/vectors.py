@@ -43,6 +43,15 @@ def read_vector(files: Files, file: DataFileRef) -> FrozenBitMap64 | None:
     return vector
 
 
+def check_same_rows(files: Files, before: Sequence[DataFileRef], after: Sequence[DataFileRef]) -> None:
+    """Refuse files that were written for the rows that others still have if they are not as many."""
+    expected = sum(live_rows(files, one) for one in before)
+    found = sum(one.num_rows for one in after)
+    if found != expected:
+        subject = ", ".join(one.path for one in before[:3])
+        raise Corrupt("files have other rows than their entries say", subject=subject, expected=expected, found=found)
+
+
 def live_rows(files: Files, file: DataFileRef) -> int:
     """How many of the file's rows are not deleted; the vector is read only if the entry has not counted it."""
     if file.HasField("deleted_rows"):

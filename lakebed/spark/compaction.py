@@ -90,8 +90,11 @@ class _Writer(compaction.Writer):
             done([*zip(batch, self._written(batch), strict=True)])
 
         with ThreadPoolExecutor(min(AT_ONCE, len(batches))) as pool:
-            inherit = inheritable_thread_target(self.source.spark)
-            started = [pool.submit(inherit(copy_context().run), write_one, one) for one in batches]
+            # Each with properties of its own: threads that share them would have one another's tags.
+            started = [
+                pool.submit(inheritable_thread_target(self.source.spark)(copy_context().run), write_one, one)
+                for one in batches
+            ]
             try:
                 for one in started:
                     one.result()

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import cast
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
@@ -39,7 +40,9 @@ def typed(frame: DataFrame, text: str, told: str, table: str) -> tuple[Column, s
     check_quotes(frame.sparkSession, text, told, table)
     with told_as_invalid(told, text, table):
         found = F.expr(text)
-        return found, frame.select(found).schema.fields[0].dataType
+        # In a struct: what gives several rows, or none, is refused there.
+        [held] = frame.select(F.struct(found)).schema.fields
+        return found, cast(spark.StructType, held.dataType).fields[0].dataType
 
 
 def predicate(frame: DataFrame, text: str, told: str, table: str) -> Column:
@@ -87,6 +90,9 @@ def values_told(table: str) -> Iterator[None]:
     except LakebedError:
         raise
     except PySparkException as error:
+        if isinstance(error, AnalysisException):
+            problem = "an expression can't stand here"
+            raise Invalid(problem, subject=table, found=first_line(error), advice="Nothing was changed.") from error
         if (found := _UNFIT.search(str(error))) is not None:
             raise _unfit(table, *found.groups()) from error
         if _state(error).startswith(_DATA_ERROR):

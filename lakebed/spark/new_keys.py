@@ -15,6 +15,7 @@ from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
 from lakebed.spark.read import read
 from lakebed.spark.source import Source
+from lakebed.spark.source_keys import shown_key
 from lakebed.table.bounds import decode_bound
 from lakebed.table.filter import Comparison, Filter, Operator, all_of
 from lakebed.table.manifest_pb2 import DataFileRef
@@ -73,10 +74,12 @@ def _bounds(field: Field, files: Sequence[DataFileRef]) -> Iterator[Filter]:
 
 
 def _refuse(table: str, schema: Schema, keys: DataFrame, problem: str) -> None:
-    found = keys.limit(1).collect()
+    types = [schema.way_by_id(one)[-1].type for one in schema.identifier_ids]
+    shown = shown_key({name: (f"key{place}", types[place]) for place, name in enumerate(schema.key)})
+    found = keys.select(shown).limit(1).collect()
     if not found:
         return
-    example = ", ".join(f"{name} = {found[0][place]!r}" for place, name in enumerate(schema.key))
+    [(example,)] = found
     raise Invalid(
         f"a primary key {problem}",
         subject=f"{table}: {example}",

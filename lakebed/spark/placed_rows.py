@@ -3,7 +3,7 @@
 Of a row that goes, its file and its position are noted; one that is written again keeps its id.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -11,20 +11,22 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
+from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
 from lakebed.spark.read import read
 from lakebed.spark.running import aim
 from lakebed.spark.source import ORDINAL, Source
+from lakebed.table.column_names import folded_column
 from lakebed.table.filter import Filter
 from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.metadata_columns import OWN_PREFIX, ROW_ID
 from lakebed.table.metadata_columns import POSITION as POSITION_FIELD
-from lakebed.table.metadata_columns import ROW_ID
 from lakebed.table.schema import Schema
 
-# By names that nobody's SQL meets by accident: no column of a table has a name with a dot.
+# By names that nobody's SQL meets by accident.
 PLACE: Final = quoted(ORDINAL)
-POSITION: Final = quoted("lakebed.position")
-ID: Final = quoted("lakebed.row")
+POSITION: Final = quoted(f"{OWN_PREFIX}position")
+ID: Final = quoted(f"{OWN_PREFIX}row")
 
 
 def placed_rows(
@@ -37,10 +39,21 @@ def placed_rows(
     with_ids: bool = True,
 ) -> DataFrame:
     """The rows of the files that pass, in some of the table's columns, `PLACE`, `POSITION`, and `ID` unless not."""
+    check_names(schema.names)
     aim(files)
     asked = [*columns, ORDINAL, POSITION_FIELD.name, *([ROW_ID.name] if with_ids else ())]
     rows = read(source.spark, source.files, schema, files, filter=filter, columns=asked, held=source.held)
     return rows.withColumnsRenamed({POSITION_FIELD.name: bare(POSITION), ROW_ID.name: bare(ID)})
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Refuse columns whose names are Lakebed's own here: an older table's, or those of rows that somebody gives."""
+    for one in names:
+        if folded_column(one).startswith(OWN_PREFIX):
+            advice = "Rename the column."
+            raise Invalid(
+                "a column has a name that Lakebed needs for itself", subject=one, found=OWN_PREFIX, advice=advice
+            )
 
 
 def bare(name: str) -> str:

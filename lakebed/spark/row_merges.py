@@ -119,6 +119,7 @@ def _paired(merge: Merge, target: DataFrame) -> DataFrame:
     number = F.col(f"{SOURCE}.{NUMBER}")
     clause = first_that_holds(merge.of(When.MATCHED), joined, merge.table)
     if merge.looks_at_all:
+        _check_alone(merge, target)
         alone = first_that_holds(merge.of(When.NOT_MATCHED_BY_SOURCE), joined, merge.table)
         clause = F.when(number.isNotNull(), clause).otherwise(alone)
     decided = joined.withColumn(bare(CLAUSE), clause)
@@ -126,6 +127,15 @@ def _paired(merge: Merge, target: DataFrame) -> DataFrame:
         decided = decided.where(number.isNotNull() | F.col(CLAUSE).isNotNull())
     places = [F.col(f"{TARGET}.{one}") for one in (PLACE, POSITION, ID)]
     return decided.select(number, *places, CLAUSE, *_updated(merge, joined))
+
+
+def _check_alone(merge: Merge, target: DataFrame) -> None:
+    """Refuse clauses for rows that the source does not match if they name its columns: all of them would be null."""
+    clauses = merge.of(When.NOT_MATCHED_BY_SOURCE)
+    first_that_holds(clauses, target, merge.table)
+    for one in clauses.values():
+        if one.then is Then.UPDATE:
+            values_of(one, merge.schema, target, merge.source, merge.table)
 
 
 def _updated(merge: Merge, joined: DataFrame) -> list[Column]:
@@ -161,10 +171,11 @@ def _matched_twice(merge: Merge, pairs: DataFrame) -> Invalid:
     found = pairs.where(F.col(NUMBER).isNotNull()).groupBy(PLACE, POSITION)
     twice = found.agg(F.count("*").alias("n"), F.min(NUMBER).alias("one")).where("n > 1")
     [(rows, most, number)] = twice.agg(F.count("*"), F.max("n"), F.max_by("one", "n")).collect()
-    example = merge.source.where(F.col(NUMBER) == number).drop(F.col(NUMBER))
-    [row] = example.limit(1).toArrow().to_pylist()
-    names = [one.column.way[-1].name for one in merge.matching.pairs if one.column.way[-1].name in row] or list(row)
-    key = ", ".join(f"{name} = {row[name]}" for name in names)
+    given = known_schema(merge.source)
+    matched = [one.column.way[-1].name for one in merge.matching.pairs]
+    names = [one for one in matched if one in given.names] or given.names
+    shown = shown_key({name: (quoted(name), given.field(name).type) for name in names})
+    [(key,)] = merge.source.where(F.col(NUMBER) == number).select(shown).limit(1).collect()
     return matched_twice(f"{merge.table}: {key}", f"{most}, and {rows} such rows of the table")
 
 

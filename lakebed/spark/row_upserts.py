@@ -37,8 +37,8 @@ def upsert_rows(work: Work, state: TableState, source: Source, rows: DataFrame, 
     fields = key_fields(state.schema, on)
     file_schema(state.schema)  # refuses columns that Spark can't write, before it reads any
     fit(rows.drop(F.col(NUMBER)), state.schema)
-    there = {folded_column(one) for one in rows.columns}
-    keys = {one: _key(one) if folded_column(one.name) in there else plain(one.write_default, one) for one in fields}
+    there = {folded_column(one): one for one in rows.columns}
+    keys = {one: _key(one, there.get(folded_column(one.name))) for one in fields}
     known = single_keys_of(rows, keys)
     _check(table_name(work, state), known)
     if not known.rows:
@@ -59,9 +59,12 @@ def upsert_rows(work: Work, state: TableState, source: Source, rows: DataFrame, 
         return rows_replaced(work, state, _with_ids(rows, least), gone, known.rows)
 
 
-def _key(field: Field) -> Column:
+def _key(field: Field, name: str | None) -> Column:
+    """The column of a key under the name that rows have it by; its default if they lack it."""
+    if name is None:
+        return plain(field.write_default, field)
     wanted = result_schema(Schema([field])).fields[0].dataType
-    return F.col(quoted(field.name)).cast(wanted)  # only widens: `fit` has seen to it
+    return F.col(quoted(name)).cast(wanted)  # only widens: `fit` has seen to it
 
 
 def _check(table: str, known: SourceKeys) -> None:

@@ -9,13 +9,14 @@ from pyspark.sql import SparkSession
 from lakebed.files import Files
 from lakebed.table.filter import Filter
 from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.metadata_columns import OWN_PREFIX
 from lakebed.table.schema import Schema
 
 Held = Callable[[Schema, Sequence[DataFileRef], Filter | None, Sequence[str]], pyarrow.Table]
 """Reads inline rows that pass a filter into memory: the columns asked for, those of lineage and place among them."""
 
-ORDINAL = "lakebed.file"
-"""The column of a row's file: its place among those that are read. No column of a table has a name with a dot."""
+ORDINAL = f"{OWN_PREFIX}file"
+"""The column of a row's file: its place among those that are read."""
 
 
 @dataclass(frozen=True, slots=True)

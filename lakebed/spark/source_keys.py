@@ -146,7 +146,7 @@ def _filter(field: Field, values: pyarrow.Array | None, low: pyarrow.Scalar, hig
         return NEVER  # nothing equals a null
     if values is not None and len(values) <= LISTED:
         return one_of_values(field, _plain(values, field.type))
-    ends = pyarrow.array([low.as_py(), high.as_py()], low.type)
+    ends = pyarrow.array([low, high], low.type)  # which may be later than any that Python has
     return between(field, *_plain(ends, field.type))
 
 

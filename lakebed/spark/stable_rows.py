@@ -8,11 +8,12 @@ from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid
 from lakebed.spark.fit import check_rows, quoted
-from lakebed.spark.placed_rows import bare
+from lakebed.spark.placed_rows import bare, check_names
 from lakebed.spark.types import schema_of
+from lakebed.table.metadata_columns import OWN_PREFIX
 from lakebed.table.schema import Schema
 
-NUMBER: Final = quoted("lakebed.source")
+NUMBER: Final = quoted(f"{OWN_PREFIX}source")
 """The column of a row's number: one of its own for each, by a name that no column of a table has."""
 
 BROADCAST_BYTES: Final = 64 << 20
@@ -24,7 +25,9 @@ def stable_rows(data: Any) -> DataFrame:
 
     The executors hold them; if one is lost with its part the job fails, and changes nothing.
     """
-    numbered = check_rows(data).select("*", F.monotonically_increasing_id().alias(bare(NUMBER)))
+    given = check_rows(data)
+    check_names(given.columns)
+    numbered = given.select("*", F.monotonically_increasing_id().alias(bare(NUMBER)))
     return numbered.localCheckpoint(eager=True)
 
 
@@ -43,21 +46,14 @@ def _is_known(field: spark.StructField) -> bool:
 
 
 def width(rows: DataFrame) -> Column:
-    """About how many bytes a row has in memory."""
-    found = F.lit(16)
-    for one in rows.schema.fields:
-        found = found + _width(F.col(quoted(one.name)), one.dataType)
-    return found.cast("bigint")
+    """About how many bytes a row has in memory: 16 for each value, and its text."""
+    fields = rows.schema.fields
+    # One text of all: to add up the lengths of hundreds of columns is too deep for Spark's optimizer, and ends Java.
+    texts = [F.col(quoted(one.name)).cast("string") for one in fields if isinstance(one.dataType, _LONG)]
+    return F.octet_length(F.concat_ws("", *texts)).cast("bigint") + 16 * (len(fields) + 1)
 
 
-def _width(column: Column, kind: spark.DataType) -> Column:
-    match kind:
-        case spark.StringType() | spark.BinaryType():
-            return F.coalesce(F.octet_length(column), F.lit(0)) + 16
-        case spark.StructType() | spark.ArrayType() | spark.MapType():
-            return F.coalesce(F.octet_length(column.cast("string")), F.lit(0)) * 2 + 32
-        case _:
-            return F.lit(16)
+_LONG = (spark.StringType, spark.BinaryType, spark.StructType, spark.ArrayType, spark.MapType)
 
 
 def sent(rows: DataFrame, size: int) -> DataFrame:

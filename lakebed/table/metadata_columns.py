@@ -20,13 +20,16 @@ LAST_UPDATED: Final = Field(
 SPARK_POSITION: Final = "_tmp_metadata_row_index"
 """The column that Spark's Parquet reader fills with each row's position in its file, whatever the file has there."""
 
+OWN_PREFIX: Final = "lakebed."
+"""What the columns begin with that Spark's frames have for Lakebed alone, while rows are changed."""
+
 METADATA_COLUMNS: Final = (FILE, POSITION, ROW_ID, LAST_UPDATED)
 METADATA_IDS: Final = frozenset(one.id for one in METADATA_COLUMNS)
 _NAMES = frozenset(one.name for one in METADATA_COLUMNS)
 
 
 def check_free_name(name: str) -> None:
-    """Refuse a name for a table's own column that Iceberg reserves, or Spark; a field of a struct may have it."""
+    """Refuse a name for a table's own column that is reserved; a field of a struct may have it."""
     if folded_column(name) in _NAMES:
         raise Invalid(
             "Iceberg reserves this name for a column that every table has",
@@ -34,5 +37,7 @@ def check_free_name(name: str) -> None:
             expected=f"none of {', '.join(one.name for one in METADATA_COLUMNS)}, compared without case",
             advice="Choose another.",
         )
+    if folded_column(name).startswith(OWN_PREFIX):
+        raise Invalid("names that begin so are Lakebed's own", subject=name, found=OWN_PREFIX, advice="Choose another.")
     if folded_column(name) == SPARK_POSITION:
         raise Invalid("Spark puts its own values in a column of this name", subject=name, advice="Choose another.")

@@ -16,8 +16,8 @@ from lakebed.errors import Invalid
 from lakebed.files import Files
 from lakebed.spark.absent import Absent, by_absent, filled
 from lakebed.spark.deletes import without_deleted
-from lakebed.spark.file_list import check_names, takes_lists
-from lakebed.spark.file_scan import Ordinals, Place, placed_scan, scan, told_place
+from lakebed.spark.file_list import check_names
+from lakebed.spark.file_scan import Ordinals, Place, placed_scan, scan, tells_places, told_place
 from lakebed.spark.filter import to_spark
 from lakebed.spark.fit import quoted
 from lakebed.spark.hidden import NULL_STRUCTS, alike_files, behind, hidden_columns, loses_structs
@@ -169,7 +169,7 @@ class _Reading:
     def _live_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         """The same of files with vectors of deletes."""
         shows_places = any(map(is_added, self._asked.fields))
-        if takes_lists(self._spark) and not shows_places:
+        if tells_places(self._spark) and not shows_places:
             rows = self._plain_rows(data_files, form)
             return self._without_deleted(rows, data_files, told_place(rows))
         place = Place(F.col(self._places.ordinal).cast("bigint"), F.col(self._places.position))

@@ -1,7 +1,8 @@
 """What all tests share."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,3 +70,24 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     running = session(**SPARK, **own)
     yield running
     running.stop()
+
+
+@pytest.fixture
+def setting(spark: "SparkSession") -> Callable[[dict[str, str]], AbstractContextManager[None]]:
+    """The session with other settings for a while, as somebody else may have started it."""
+
+    @contextmanager
+    def changed(values: dict[str, str]) -> Iterator[None]:
+        before = {name: spark.conf.get(name, None) for name in values}
+        try:
+            for name, value in values.items():
+                spark.conf.set(name, value)
+            yield
+        finally:
+            for name, known in before.items():
+                if known is None:
+                    spark.conf.unset(name)
+                else:
+                    spark.conf.set(name, known)
+
+    return changed

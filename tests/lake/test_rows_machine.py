@@ -422,5 +422,6 @@ TestRows.settings = QUICK
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)  # over ten minutes on a machine of its own
 class TestRowsAtLength(RowsMachine.TestCase):
     settings = settings(max_examples=400, stateful_step_count=40, suppress_health_check=list(HealthCheck))

@@ -1,7 +1,7 @@
 """What SQL did to people, each under the name of it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -27,22 +27,6 @@ def main(lake: Lake) -> Catalog:
     main.create_namespace("a")
     main.create_namespace("b")
     return main
-
-
-@pytest.fixture
-def setting(spark: SparkSession) -> Callable[[dict[str, str]], AbstractContextManager[None]]:
-    @contextmanager
-    def changed(values: dict[str, str]) -> Iterator[None]:
-        before = {name: spark.conf.get(name, None) for name in values}
-        for name, value in values.items():
-            spark.conf.set(name, value)
-        try:
-            yield
-        finally:
-            for name, known in before.items():
-                spark.conf.unset(name) if known is None else spark.conf.set(name, known)
-
-    return changed
 
 
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]

@@ -39,14 +39,14 @@ def placed_rows(
     with_ids: bool = True,
 ) -> DataFrame:
     """The rows of the files that pass, in some of the table's columns, `PLACE`, `POSITION`, and `ID` unless not."""
-    check_names(schema.names)
+    check_unreserved(schema.names)
     aim(files)
     asked = [*columns, ORDINAL, POSITION_FIELD.name, *([ROW_ID.name] if with_ids else ())]
     rows = read(source.spark, source.files, schema, files, filter=filter, columns=asked, held=source.held)
     return rows.withColumnsRenamed({POSITION_FIELD.name: bare(POSITION), ROW_ID.name: bare(ID)})
 
 
-def check_names(names: Iterable[str]) -> None:
+def check_unreserved(names: Iterable[str]) -> None:
     """Refuse columns whose names are Lakebed's own here: an older table's, or those of rows that somebody gives."""
     for one in names:
         if folded_column(one).startswith(OWN_PREFIX):

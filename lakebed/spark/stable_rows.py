@@ -8,7 +8,7 @@ from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid
 from lakebed.spark.fit import check_rows, quoted
-from lakebed.spark.placed_rows import bare, check_names
+from lakebed.spark.placed_rows import bare, check_unreserved
 from lakebed.spark.types import schema_of
 from lakebed.table.metadata_columns import OWN_PREFIX
 from lakebed.table.schema import Schema
@@ -26,7 +26,7 @@ def stable_rows(data: Any) -> DataFrame:
     The executors hold them; if one is lost with its part the job fails, and changes nothing.
     """
     given = check_rows(data)
-    check_names(given.columns)
+    check_unreserved(given.columns)
     numbered = given.select("*", F.monotonically_increasing_id().alias(bare(NUMBER)))
     return numbered.localCheckpoint(eager=True)
 

@@ -26,7 +26,7 @@ from lakebed import (
 from lakebed.errors import Corrupt, Invalid
 from lakebed.spark import write
 from lakebed.spark.jobs import ClassicJobs
-from lakebed.spark.placed_rows import check_names
+from lakebed.spark.placed_rows import check_unreserved
 from lakebed.table.metadata_columns import check_free_name
 
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
@@ -89,7 +89,7 @@ def test_a_column_of_the_name_that_places_have_had_other_rows_deleted(main: Cata
         with pytest.raises(Invalid, match="names that begin so are Lakebed's own"):
             main.create_table("t", {"id": "long", name: "int"})
         with pytest.raises(Invalid, match="a name that Lakebed needs for itself"):
-            check_names(["id", name])
+            check_unreserved(["id", name])
     check_free_name("lakebed_file")
     table = main.create_table("t", {"id": "long"})
     table.append(pyarrow.table({"id": [1]}))

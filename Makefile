@@ -25,7 +25,7 @@ bench: .venv/ready
 	.venv/bin/python -m bench
 
 proto: .venv/ready  ## after a change of a .proto file
-	.venv/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. lakebed/records/records.proto lakebed/table/manifest.proto
+	.venv/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. lakebed/records/records.proto lakebed/table/manifest/manifest.proto
 
 clean:
 	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist

@@ -12,7 +12,7 @@ from bench import manifest_border
 from bench.figure import Figure, Row, ratio
 from bench.machine import is_calm
 from bench.timing import Pairs, in_turn, seconds
-from lakebed.table.inline import MOST_INLINE_BYTES
+from lakebed.table.manifest.inline import MOST_INLINE_BYTES
 
 SIZES = (1_000, 4_000, 16_000, 64_000, 256_000)
 ROUNDS, EACH, SCANS = 5, 10, 3

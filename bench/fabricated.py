@@ -13,20 +13,20 @@ import numpy
 import pyarrow
 
 import lakebed
-from lakebed.catalog.checkpoints import write_checkpoint
-from lakebed.catalog.commits import Request
-from lakebed.catalog.file_changes import change_files, delta_of
-from lakebed.catalog.home import Home
-from lakebed.catalog.table_files import folded
-from lakebed.catalog.tables import TableState, table_state
-from lakebed.catalog.work import Work
-from lakebed.table.checkpoint_parts import PART_FILES, Recast
-from lakebed.table.column_object import pack
-from lakebed.table.delta import ADDED
-from lakebed.table.file_columns import columns_of
-from lakebed.table.live_file import LiveFile
-from lakebed.table.locations import location_to_proto
-from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef, Part
+from lakebed.catalog.data.changes import change_files, delta_of
+from lakebed.catalog.data.checkpoints import write_checkpoint
+from lakebed.catalog.data.table_files import folded
+from lakebed.catalog.tables.tables import TableState, table_state
+from lakebed.catalog.transaction.commits import Request
+from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.work import Work
+from lakebed.table.entries.columns import columns_of
+from lakebed.table.entries.object import pack
+from lakebed.table.entries.parts import PART_FILES, Recast
+from lakebed.table.manifest.delta import ADDED
+from lakebed.table.manifest.live_file import LiveFile
+from lakebed.table.manifest.locations import location_to_proto
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, Part
 
 SCHEMA = pyarrow.schema(
     {

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import lakebed
 from bench.one_row import ROW
-from lakebed.catalog import catalogs
-from lakebed.catalog.home import Home
-from lakebed.catalog.schemas import Schemas
+from lakebed.catalog.refs import catalogs
+from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.context import Home
 from lakebed.files import LocalFiles
 from lakebed.lake.lake import DATABASE
 from lakebed.metastore import Change, Operation, RecordsMetastore, life, new_id

@@ -9,7 +9,7 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table import Table
 from pyiceberg.typedef import Record
 
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 NAME = "sales.orders"
 

@@ -14,12 +14,12 @@ from bench.fabricated import SCHEMA, entry
 from bench.figure import Row, ratio
 from bench.machine import is_calm
 from bench.timing import Pairs, in_turn, seconds
-from lakebed.catalog import deltas
-from lakebed.catalog.commits import Request
-from lakebed.catalog.file_changes import change_files, delta_of
-from lakebed.catalog.stored_deltas import history, whole_manifest
-from lakebed.catalog.tables import table_state
-from lakebed.catalog.work import Work
+from lakebed.catalog.data.changes import change_files, delta_of
+from lakebed.catalog.data.deltas import history, whole_manifest
+from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction import pending_delta
+from lakebed.catalog.transaction.commits import Request
+from lakebed.catalog.transaction.work import Work
 
 SIZES = (1_000, 4_000, 16_000, 64_000, 90_000)
 ROUNDS, EACH = 5, 10
@@ -108,8 +108,8 @@ def _bytes(what: str, apart: _Kind, inline: _Kind) -> Row:
 @contextmanager
 def _bordered(limit: int) -> Iterator[None]:
     """With another border, which no caller of Lakebed has to choose."""
-    usual, deltas.INLINE_BYTES = deltas.INLINE_BYTES, limit
+    usual, pending_delta.INLINE_BYTES = pending_delta.INLINE_BYTES, limit
     try:
         yield
     finally:
-        deltas.INLINE_BYTES = usual
+        pending_delta.INLINE_BYTES = usual

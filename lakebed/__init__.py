@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lakebed import spark as spark
-    from lakebed.catalog.commits import Commit, event_id
-    from lakebed.catalog.conflicts import MergeConflict
-    from lakebed.catalog.diff import Difference
-    from lakebed.catalog.merge import MergeResult
+    from lakebed.catalog.merge.diff import Difference
+    from lakebed.catalog.merge.merge import MergeResult
+    from lakebed.catalog.transaction.commits import Commit, event_id
+    from lakebed.catalog.transaction.conflicts import MergeConflict
     from lakebed.errors import (
         AlreadyExists,
         Ambiguous,
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from lakebed.lake.transaction import Transaction
     from lakebed.lake.view import View
     from lakebed.store.version import Version
-    from lakebed.table.column import col
-    from lakebed.table.lit import lit
-    from lakebed.table.schema import Schema
-    from lakebed.table.types import Field
+    from lakebed.table.expression.lit import lit
+    from lakebed.table.filter.column import col
+    from lakebed.table.schema.schema import Schema
+    from lakebed.table.types.types import Field
 
     __version__: str
 
@@ -86,22 +86,22 @@ __all__ = [
 
 _HOMES = {
     "Catalog": "lakebed.lake.catalog",
-    "Commit": "lakebed.catalog.commits",
-    "Difference": "lakebed.catalog.diff",
-    "Field": "lakebed.table.types",
+    "Commit": "lakebed.catalog.transaction.commits",
+    "Difference": "lakebed.catalog.merge.diff",
+    "Field": "lakebed.table.types.types",
     "Lake": "lakebed.lake.lake",
-    "MergeConflict": "lakebed.catalog.conflicts",
-    "MergeResult": "lakebed.catalog.merge",
+    "MergeConflict": "lakebed.catalog.transaction.conflicts",
+    "MergeResult": "lakebed.catalog.merge.merge",
     "Namespace": "lakebed.lake.namespace",
-    "Schema": "lakebed.table.schema",
+    "Schema": "lakebed.table.schema.schema",
     "Table": "lakebed.lake.table",
     "Transaction": "lakebed.lake.transaction",
     "Version": "lakebed.store.version",
     "View": "lakebed.lake.view",
-    "col": "lakebed.table.column",
+    "col": "lakebed.table.filter.column",
     "connect": "lakebed.lake.lake",
-    "event_id": "lakebed.catalog.commits",
-    "lit": "lakebed.table.lit",
+    "event_id": "lakebed.catalog.transaction.commits",
+    "lit": "lakebed.table.expression.lit",
     **dict.fromkeys(
         (
             "when_matched_delete",

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from lakebed.lake.table_source import TableSource
-from lakebed.spark.datasource import NAME, LakebedSource, Tables, source_of
+from lakebed.lake.data_source import TableSource
+from lakebed.spark.format import NAME, LakebedSource, Tables, source_of
 
 __all__ = ["DefaultSource", "source_for"]
 

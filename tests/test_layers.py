@@ -20,7 +20,7 @@ arrow | spark | iceberg
 catalog
 metastore
 table | records
-store | files
+store | files | caches
 errors
 """
 HEIGHTS = {
@@ -32,7 +32,7 @@ HEIGHTS = {
 
 # The two exceptions: the lazy exports of `lakebed/__init__.py`, and one function in `lake` that loads an engine.
 EXPORTS = "lakebed"
-ENGINE_LOADER = ("lakebed.lake.engine", "load_engine")
+ENGINE_LOADER = ("lakebed.lake.engines", "load_engine")
 
 # Shipped test support: it may import anything, and nothing else may import it.
 TESTING = "testing"
@@ -66,7 +66,7 @@ def module_name(path: Path, root: Path) -> str:
 
 
 def package_of(module: str) -> str:
-    """The name in the drawing: `store` for `lakebed.store.sqlite`, nothing for `lakebed` itself."""
+    """The name in the drawing: `store` for `lakebed.store.sqlite.store`, nothing for `lakebed` itself."""
     return module.partition(".")[2].partition(".")[0]
 
 

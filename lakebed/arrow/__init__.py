@@ -1,26 +1,26 @@
 """The local engine: tables read and written with Arrow, in this process. docs/arrow.md says what is promised."""
 
-from lakebed.arrow.added_files import added_files
-from lakebed.arrow.assignments import assignments
+from lakebed.arrow.add_files import added_files
 from lakebed.arrow.compaction import Compaction, rewritten
-from lakebed.arrow.deletes import delete_rows
 from lakebed.arrow.fit import held, reader_of
-from lakebed.arrow.inline import Inlined, inline
-from lakebed.arrow.key_rows import keyed_rows
-from lakebed.arrow.keys import share_keys
-from lakebed.arrow.lookup import find_row
-from lakebed.arrow.merge_rows import bind_merge
-from lakebed.arrow.merges import merge_rows
-from lakebed.arrow.new_keys import check_new_keys
-from lakebed.arrow.overwrites import overwrite_rows
-from lakebed.arrow.rows import table_of_rows
-from lakebed.arrow.scan import Scan
+from lakebed.arrow.read.get import find_row
+from lakebed.arrow.read.rows import table_of_rows
+from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.rows.assignments import assignments
+from lakebed.arrow.rows.delete import delete_rows
+from lakebed.arrow.rows.keys import share_keys
+from lakebed.arrow.rows.merge import merge_rows
+from lakebed.arrow.rows.merge_rows import bind_merge
+from lakebed.arrow.rows.new_keys import check_new_keys
+from lakebed.arrow.rows.overwrites import overwrite_rows
+from lakebed.arrow.rows.source import keyed_rows
+from lakebed.arrow.rows.update import update_rows
+from lakebed.arrow.rows.upsert import upsert_rows
 from lakebed.arrow.tasks import read_tasks, write_task
 from lakebed.arrow.types import arrow_schema, schema_of
-from lakebed.arrow.updates import update_rows
-from lakebed.arrow.upserts import upsert_rows
-from lakebed.arrow.write import write
-from lakebed.arrow.write_rows import write_rows
+from lakebed.arrow.write.inline import Inlined, inline
+from lakebed.arrow.write.rows import write_rows
+from lakebed.arrow.write.write import write
 
 __all__ = [
     "Compaction",

@@ -7,23 +7,23 @@ from itertools import islice
 import pyarrow
 
 from lakebed.arrow.last_changes import LastChanges
-from lakebed.arrow.scan import Scan
+from lakebed.arrow.read.scan import Scan
 from lakebed.arrow.sorted_rows import HELD_BYTES, SortedRows
-from lakebed.arrow.write import write, write_groups
-from lakebed.catalog import compaction
-from lakebed.catalog.compaction import Done, Form, Where
-from lakebed.catalog.sources import sources
-from lakebed.catalog.tables import TableState
-from lakebed.catalog.work import Work
-from lakebed.catalog.write_options import write_options
-from lakebed.table.compaction_choice import OLDER_SPEC, Group
-from lakebed.table.filter import Filter
-from lakebed.table.levels import COMPACTED_LEVEL
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.metadata_columns import LAST_UPDATED
-from lakebed.table.partition_values import partition_values, set_partition
-from lakebed.table.plan import Plan, PlannedFile
-from lakebed.table.sort_order import SortOrder
+from lakebed.arrow.write.write import write, write_groups
+from lakebed.catalog.data import compaction
+from lakebed.catalog.data.compaction import Done, Form, Where
+from lakebed.catalog.data.row_sources import sources
+from lakebed.catalog.tables.properties import write_options
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.work import Work
+from lakebed.table.filter.filter import Filter
+from lakebed.table.keys.compaction import OLDER_SPEC, Group
+from lakebed.table.keys.levels import COMPACTED_LEVEL
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.sort_order import SortOrder
+from lakebed.table.partition.values import partition_values, set_partition
+from lakebed.table.plan.plan import Plan, PlannedFile
+from lakebed.table.schema.metadata_columns import LAST_UPDATED
 
 
 class Compaction(compaction.Compaction):

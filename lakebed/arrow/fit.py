@@ -9,7 +9,7 @@ import pyarrow
 from lakebed.arrow.shape import AS_GIVEN, Misfit, misfits, shaped
 from lakebed.arrow.types import file_schema
 from lakebed.errors import Invalid
-from lakebed.table.schema import Schema
+from lakebed.table.schema.schema import Schema
 
 BATCH_ROWS = 1 << 17
 

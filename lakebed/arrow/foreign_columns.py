@@ -8,11 +8,21 @@ from pyarrow.parquet import ColumnSchema, FileMetaData
 
 from lakebed.arrow.shape import AS_STORED, misfits
 from lakebed.arrow.types import FIELD_ID, is_list
-from lakebed.table.column_names import folded_column
-from lakebed.table.footers import annotation_of, is_form_of
-from lakebed.table.held_fields import ABSENT
-from lakebed.table.parts import Parts, parts_of
-from lakebed.table.types import TIMESTAMP, TIMESTAMPTZ, Decimal, Field, List, Map, Simple, Struct, Type
+from lakebed.table.manifest.file_fields import ABSENT
+from lakebed.table.statistics.footers import annotation_of, is_form_of
+from lakebed.table.types.names import folded_column
+from lakebed.table.types.parts import Parts, parts_of
+from lakebed.table.types.types import (
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Decimal,
+    Field,
+    List,
+    Map,
+    Simple,
+    Struct,
+    Type,
+)
 
 # Beside Iceberg's own forms: both engines read these right, under filters too.
 _MILLIS: dict[Type, str] = {

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 import pyarrow
 import pyarrow.compute
 
-from lakebed.table.bounds import encode_bound
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.metadata_columns import LAST_UPDATED
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.metadata_columns import LAST_UPDATED
+from lakebed.table.types.values import encode_bound
 
 
 class LastChanges:

@@ -9,16 +9,16 @@ import pyarrow
 import pyarrow.compute
 
 from lakebed.arrow.fit import fit
-from lakebed.arrow.partition import parts_of
 from lakebed.arrow.transforms import column_at, plain_value
-from lakebed.catalog.write_options import WriteOptions
-from lakebed.table.filter import Filter
-from lakebed.table.key_encoding import encode_key, key_types
-from lakebed.table.key_ranges import ALL, Key, KeyRange
-from lakebed.table.partition_spec import UNPARTITIONED
-from lakebed.table.schema import Schema
-from lakebed.table.sort_order import SortOrder
-from lakebed.table.types import Field
+from lakebed.arrow.write.partitions import parts_of
+from lakebed.catalog.tables.properties import WriteOptions
+from lakebed.table.filter.filter import Filter
+from lakebed.table.keys.encoding import encode_key, key_types
+from lakebed.table.keys.ranges import ALL, Key, KeyRange
+from lakebed.table.partition.sort_order import SortOrder
+from lakebed.table.partition.spec import UNPARTITIONED
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import Field
 
 HELD_BYTES: Final = 256 << 20
 """Of rows that are sorted in memory; twice that at the peak."""

@@ -8,25 +8,25 @@ from dataclasses import dataclass
 
 import pyarrow
 
-from lakebed.arrow.constraints import checked
 from lakebed.arrow.fit import fit
-from lakebed.arrow.scan import Scan
-from lakebed.arrow.write import write
-from lakebed.catalog.about import about_table
-from lakebed.catalog.constraints import Check, checks_of
-from lakebed.catalog.names import spelled
-from lakebed.catalog.objects import name_of
-from lakebed.catalog.sources import Sources
-from lakebed.catalog.tables import TableState
-from lakebed.catalog.work import Work
-from lakebed.catalog.write_options import WriteOptions, write_options
+from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.write.checks import checked
+from lakebed.arrow.write.write import write
+from lakebed.catalog.data.row_sources import Sources
+from lakebed.catalog.objects.naming import about_table
+from lakebed.catalog.tables.constraints import Check, checks_of
+from lakebed.catalog.tables.properties import WriteOptions, write_options
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.names import spelled
+from lakebed.catalog.transaction.objects import name_of
+from lakebed.catalog.transaction.work import Work
 from lakebed.files import Files
-from lakebed.table.filter import Filter
-from lakebed.table.inline import inline_id, is_inline
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.plan import Plan, PlannedFile
-from lakebed.table.schema import Schema
-from lakebed.table.splits import TARGET_BYTES, Split, splits
+from lakebed.table.filter.filter import Filter
+from lakebed.table.manifest.inline import inline_id, is_inline
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.plan import Plan, PlannedFile
+from lakebed.table.plan.splits import TARGET_BYTES, Split, splits
+from lakebed.table.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ import pyarrow.compute
 
 from lakebed.arrow.types import UUID_BYTES
 from lakebed.errors import Invalid
-from lakebed.table.calendar import HOUR_MICROS, HOUR_NANOS
-from lakebed.table.filter import Value
-from lakebed.table.transforms import Function, Transform
-from lakebed.table.types import (
+from lakebed.table.filter.filter import Value
+from lakebed.table.partition.transforms import Function, Transform
+from lakebed.table.types.calendar import HOUR_MICROS, HOUR_NANOS
+from lakebed.table.types.types import (
     BINARY,
     DATE,
     STRING,

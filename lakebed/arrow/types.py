@@ -6,9 +6,9 @@ from functools import lru_cache
 import pyarrow
 
 from lakebed.errors import Invalid
-from lakebed.table.parts import parts_of
-from lakebed.table.schema import Schema
-from lakebed.table.types import (
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.parts import parts_of
+from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
     DATE,

@@ -6,8 +6,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from lakebed.files.files import FileInfo
+from lakebed.files.os_errors import check_root, refusals, refused
 from lakebed.files.paths import TEMPORARY, part_flaw
-from lakebed.files.refusal import check_root, refusals, refused
 
 
 def info(path: str, found: os.stat_result) -> FileInfo:

@@ -11,13 +11,19 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lakebed.errors import Invalid, LakebedError
-from lakebed.files.durable import make_folders, opened, sync_file, sync_folder, write_whole
+from lakebed.files.external import (
+    check_inside,
+    decoded,
+    find,
+    folders_above,
+    full_path,
+    is_outside,
+    url_of,
+)
 from lakebed.files.files import Contents, Data, DeleteFailure, DeleteFailures, FileInfo, Files, pieces
+from lakebed.files.fsync import make_folders, opened, sync_file, sync_folder, write_whole
 from lakebed.files.listing import info, sweep, walk
-from lakebed.files.outside import check_inside, decoded, find, folders_above, full_path, is_outside, url_of
-from lakebed.files.paths import TEMPORARY, check_path, check_prefix
-from lakebed.files.ranges import read_range
-from lakebed.files.refusal import (
+from lakebed.files.os_errors import (
     absent,
     check_root,
     linked,
@@ -31,6 +37,8 @@ from lakebed.files.refusal import (
     unknown,
     vanished,
 )
+from lakebed.files.paths import TEMPORARY, check_path, check_prefix
+from lakebed.files.ranges import read_range
 
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 ATTEMPTS = 10  # each one is lost only to a sweep of the very folder that was just made

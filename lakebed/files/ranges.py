@@ -3,7 +3,7 @@
 import os
 
 from lakebed.errors import Corrupt, Invalid
-from lakebed.files.refusal import negative
+from lakebed.files.os_errors import negative
 
 
 def read_range(descriptor: int, path: str, size: int, start: int, length: int) -> bytes:

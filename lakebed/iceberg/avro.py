@@ -8,8 +8,7 @@ from typing import Any
 
 import fastavro
 
-from lakebed.table.bounds import encode_bound
-from lakebed.table.types import (
+from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
     DATE,
@@ -28,6 +27,7 @@ from lakebed.table.types import (
     Fixed,
     Type,
 )
+from lakebed.table.types.values import encode_bound
 
 AvroType = str | dict[str, Any] | list[Any]
 AvroField = dict[str, Any]

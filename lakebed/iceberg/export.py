@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from uuid import uuid4
 
-from lakebed.catalog.tables import TableState
-from lakebed.catalog.work import Work
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.work import Work
 from lakebed.files import Files
 from lakebed.iceberg.exported import ExportedTable, exported
-from lakebed.iceberg.manifest import encode_manifest, manifests
 from lakebed.iceberg.manifest_list import StoredManifest, encode_manifest_list
+from lakebed.iceberg.manifests import encode_manifest, manifests
 from lakebed.iceberg.metadata import encode_metadata
 from lakebed.iceberg.vectors import encode_rewritten, with_rewritten
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from lakebed.iceberg.avro import AvroRow, encode, list_of, optional, record, required
 from lakebed.iceberg.exported import ExportedTable
-from lakebed.iceberg.manifest import Content, Manifest, Partition, Status
-from lakebed.table.bounds import lower_bound, upper_bound
-from lakebed.table.filter import Value
-from lakebed.table.types import UUID
+from lakebed.iceberg.manifests import Content, Manifest, Partition, Status
+from lakebed.table.filter.filter import Value
+from lakebed.table.types.types import UUID
+from lakebed.table.types.values import lower_bound, upper_bound
 
 
 @dataclass(frozen=True, slots=True)

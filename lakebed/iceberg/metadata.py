@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from lakebed.catalog.deltas import new_rows
-from lakebed.catalog.table_documents import updated_ms
+from lakebed.catalog.inspect.table_documents import updated_ms
+from lakebed.catalog.transaction.pending_delta import new_rows
 from lakebed.iceberg.exported import ExportedTable
 from lakebed.iceberg.schemas import NAME_MAPPING, name_mapping, schema_json
 from lakebed.iceberg.spec import order_json, spec_json

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lakebed.table.parts import Parts, parts_of, walk
-from lakebed.table.schema import Schema
-from lakebed.table.schema_json import schema_to_json
-from lakebed.table.types import TIMESTAMP_NS, TIMESTAMPTZ_NS, Field, Type
+from lakebed.table.schema.json import schema_to_json
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.parts import Parts, parts_of, walk
+from lakebed.table.types.types import TIMESTAMP_NS, TIMESTAMPTZ_NS, Field, Type
 
 NAME_MAPPING = "schema.name-mapping.default"
 """The property by which Iceberg's readers find columns in files that have no field ids."""

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from lakebed.table.partition_spec import PartitionSpec
-from lakebed.table.sort_order import SortOrder
-from lakebed.table.spec_json import order_to_json, spec_to_json
+from lakebed.table.partition.json import order_to_json, spec_to_json
+from lakebed.table.partition.sort_order import SortOrder
+from lakebed.table.partition.spec import PartitionSpec
 
 
 def spec_json(spec: PartitionSpec) -> dict[str, Any]:

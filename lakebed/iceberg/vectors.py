@@ -10,13 +10,19 @@ from dataclasses import dataclass
 
 from pyroaring import FrozenBitMap64
 
-from lakebed.catalog.sources import location_of
-from lakebed.catalog.vectors import live_rows, read_vector
+from lakebed.catalog.data.deletion_vectors import live_rows, read_vector
+from lakebed.catalog.data.row_sources import location_of
 from lakebed.errors import Corrupt, NotFound
 from lakebed.files import Files
-from lakebed.table.deletion_vectors import blob_length, decode_vector
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.puffin import DATA_FILE, DELETION_VECTOR, Blob, encode_puffin, parse_puffin
+from lakebed.table.manifest.deletion_vectors import blob_length, decode_vector
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.manifest.puffin import (
+    DATA_FILE,
+    DELETION_VECTOR,
+    Blob,
+    encode_puffin,
+    parse_puffin,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from os import PathLike, fspath
 from uuid import UUID
 
-from lakebed.catalog.added_files import add_files
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.file_changes import fits
-from lakebed.catalog.tables import table_state
-from lakebed.catalog.work import Work
+from lakebed.catalog.data.add_files import add_files
+from lakebed.catalog.data.changes import fits
+from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, Invalid
-from lakebed.lake.engine import load_engine
-from lakebed.lake.rows import Rows
+from lakebed.lake.engines import load_engine
+from lakebed.lake.writes import Rows
 
 ATTEMPTS = 5
 """How often files are looked at before changes of their table are too many."""

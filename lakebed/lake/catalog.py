@@ -4,26 +4,26 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
-from lakebed.catalog import branches
-from lakebed.catalog.catalogs import catalog_life, find_catalog, first_version
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.home import Home, Ref
-from lakebed.catalog.listings import check_page
-from lakebed.catalog.log import Asked, log, log_page, newest_commit
-from lakebed.catalog.moments import Moment, find_version
-from lakebed.catalog.names import Name, parse_name
-from lakebed.catalog.objects import find_any
-from lakebed.catalog.refs import ref_name
-from lakebed.catalog.scopes import Live, Open, Pinned, Scope, parse_isolation
-from lakebed.catalog.shares import Shared
+from lakebed.catalog.objects.listings import check_page
+from lakebed.catalog.objects.log import Asked, log, log_page, newest_commit
+from lakebed.catalog.refs import branches
+from lakebed.catalog.refs.catalogs import catalog_life, find_catalog, first_version
+from lakebed.catalog.refs.refs import ref_name
+from lakebed.catalog.refs.shares import Shared
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.names import Name, parse_name
+from lakebed.catalog.transaction.objects import find_any
+from lakebed.catalog.transaction.scopes import Live, Open, Pinned, Scope, parse_isolation
+from lakebed.catalog.transaction.versions import Moment, find_version
 from lakebed.errors import Invalid
 from lakebed.lake.held import Listing
-from lakebed.lake.inspecting import Inspecting
-from lakebed.lake.merging import Merging
+from lakebed.lake.inspect import Inspecting
+from lakebed.lake.merges import Merging
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.refs import Refs
-from lakebed.lake.sql_places import Line, Places
-from lakebed.lake.sql_statements import Told, run_statement
+from lakebed.lake.sql.names import Line, Places
+from lakebed.lake.sql.run import Told, run_statement
 from lakebed.lake.table import Table
 from lakebed.lake.transaction import Transaction
 from lakebed.lake.view import View

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakebed.errors import Invalid
-from lakebed.table.assignment import Values
-from lakebed.table.condition import Condition
-from lakebed.table.merge_clause import Clause, Then, When
+from lakebed.table.expression.assignments import Values
+from lakebed.table.expression.merge_clauses import Clause, Then, When
+from lakebed.table.filter.condition import Condition
 
 Where = str | Condition | None
 """A condition over `target.x` and `source.x`, as SQL or made from `lakebed.col`."""

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from lakebed.catalog import table_documents
-from lakebed.catalog.describe import table_text
-from lakebed.catalog.documents import Json
-from lakebed.catalog.names import spelled
-from lakebed.catalog.table_past import Step, TablePast
+from lakebed.catalog.inspect import table_documents
+from lakebed.catalog.inspect.describe import table_text
+from lakebed.catalog.inspect.documents import Json
+from lakebed.catalog.inspect.history import Step, TablePast
+from lakebed.catalog.transaction.names import spelled
 from lakebed.errors import NotFound
 
 
@@ -14,8 +14,7 @@ from lakebed.errors import NotFound
 class Description:
     """A table as it was when `describe` was called; printed it is text for people.
 
-    The documents are plain JSON values, of its snapshots that are committed; `lakebed.catalog.documents` has each one's
-    form, which reads and writes it.
+    The documents are plain JSON values, of its committed snapshots; `lakebed.catalog.inspect.documents` has the form of each.
     """
 
     _past: TablePast = field(repr=False)

@@ -5,19 +5,19 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
-from lakebed.catalog import evolution
-from lakebed.catalog.commits import Commit, Request, check_event_id
-from lakebed.catalog.evolution import Evolution, Step
-from lakebed.catalog.properties import is_text
-from lakebed.catalog.scopes import Scope
-from lakebed.catalog.tables import table_state
-from lakebed.catalog.work import Work
+from lakebed.catalog.objects.properties import is_text
+from lakebed.catalog.tables import evolution
+from lakebed.catalog.tables.evolution import Evolution, Step
+from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction.commits import Commit, Request, check_event_id
+from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
+from lakebed.lake.arguments import as_path, as_paths, as_texts
 from lakebed.lake.flags import check_flag
-from lakebed.lake.terms import as_path, as_paths, as_texts
-from lakebed.table.evolution import FIRST, Position, after, before
-from lakebed.table.schema import Path
-from lakebed.table.types import Type
+from lakebed.table.schema.evolution import FIRST, Position, after, before
+from lakebed.table.schema.schema import Path
+from lakebed.table.types.types import Type
 
 
 class Evolve:

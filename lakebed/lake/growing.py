@@ -4,15 +4,15 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.scopes import Open, Scope
-from lakebed.catalog.tables import TableState
-from lakebed.catalog.work import Work
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.scopes import Open, Scope
+from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, Invalid
-from lakebed.lake.engine import can_be_read_again, columns_of
+from lakebed.lake.engines import can_be_read_again, columns_of
 from lakebed.lake.evolve import Evolve
-from lakebed.table.new_columns import new_columns
-from lakebed.table.schema import Schema
+from lakebed.table.schema.new_columns import new_columns
+from lakebed.table.schema.schema import Schema
 
 WRITES = 5
 """How often rows in memory are written before changes of their table are too many."""

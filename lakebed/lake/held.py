@@ -4,14 +4,15 @@ from collections.abc import Callable
 from typing import TypeVar
 from uuid import UUID
 
-from lakebed.catalog import dropped, listings, namespaces, objects, purge
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.names import Name, parse_name
-from lakebed.catalog.scopes import Scope
-from lakebed.catalog.work import Work
+from lakebed.catalog.objects import listings, namespaces, purge, undrop
+from lakebed.catalog.transaction import objects
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.names import Name, parse_name
+from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.lake.flags import check_flag
-from lakebed.metastore.objects import type_name
+from lakebed.metastore.kinds import type_name
 
 T = TypeVar("T")
 Made = TypeVar("Made")
@@ -79,10 +80,10 @@ class Held:
         event_id: str | UUID | None,
     ) -> Commit | None:
         """Bring back an object of a kind."""
-        given = None if id is None else dropped.check_id(id)
+        given = None if id is None else undrop.check_id(id)
         target = None if as_name is None else parse_name(as_name)
         request = Request(f"undrop_{type_name(kind)}", (parse_name(name), given, target), message, author, event_id)
-        return self._scope.change(lambda work: dropped.undrop(work, kind, name, given, as_name), request)
+        return self._scope.change(lambda work: undrop.undrop(work, kind, name, given, as_name), request)
 
     def _purge(
         self,
@@ -94,6 +95,6 @@ class Held:
         event_id: str | UUID | None,
     ) -> Commit:
         """Purge a dropped object of a kind."""
-        given = None if id is None else dropped.check_id(id)
+        given = None if id is None else undrop.check_id(id)
         request = Request(f"purge_{type_name(kind)}", (parse_name(name), given), message, author, event_id)
         return purge.purge(self._scope, kind, name, given, request)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
-from lakebed.catalog import catalogs
-from lakebed.catalog.checkpointing import Checkpointing
-from lakebed.catalog.commits import Argument, Commit, Request
-from lakebed.catalog.dropped import check_id
-from lakebed.catalog.home import Home
-from lakebed.catalog.schemas import Schemas
+from lakebed.catalog.data.checkpoint_schedule import Checkpointing
+from lakebed.catalog.objects.undrop import check_id
+from lakebed.catalog.refs import catalogs
+from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.commits import Argument, Commit, Request
+from lakebed.catalog.transaction.context import Home
 from lakebed.errors import Invalid, NotFound
 from lakebed.files import LocalFiles
 from lakebed.lake.catalog import Catalog, open_catalog

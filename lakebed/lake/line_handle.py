@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from typing import Self
 
-from lakebed.catalog import refs
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.home import Home, Ref
-from lakebed.catalog.scopes import Do, Live
-from lakebed.catalog.shares import forbidden
+from lakebed.catalog.refs import refs
+from lakebed.catalog.refs.shares import forbidden
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.scopes import Do, Live
 from lakebed.errors import Forbidden
 from lakebed.store import Version
 

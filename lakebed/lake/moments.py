@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from lakebed.catalog.home import Home
-from lakebed.catalog.moments import Moment, find_version
-from lakebed.catalog.scopes import Pinned, Scope
-from lakebed.catalog.shares import Shared, forbidden
-from lakebed.catalog.tags import find_tag
+from lakebed.catalog.refs.shares import Shared, forbidden
+from lakebed.catalog.refs.tags import find_tag
+from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.scopes import Pinned, Scope
+from lakebed.catalog.transaction.versions import Moment, find_version
 from lakebed.store import Version
 
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.describe import namespace_text
-from lakebed.catalog.log import Asked, log, newest_commit, read_all
-from lakebed.catalog.names import Name, parse_name, shown_name
-from lakebed.catalog.objects import name_of, rename
-from lakebed.catalog.scopes import Scope
+from lakebed.catalog.inspect.describe import namespace_text
+from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.names import Name, parse_name, shown_name
+from lakebed.catalog.transaction.objects import name_of, rename
+from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.propertied import Propertied
 from lakebed.store import Version
 

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from lakebed.catalog import namespaces, objects
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.names import Name, parse_name
-from lakebed.catalog.properties import check_properties
+from lakebed.catalog.objects import namespaces
+from lakebed.catalog.objects.properties import check_properties
+from lakebed.catalog.transaction import objects
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.lake.flags import check_flag
 from lakebed.lake.held import Held, Listing
 from lakebed.lake.namespace import Namespace

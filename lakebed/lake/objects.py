@@ -1,6 +1,6 @@
 """What catalogs and transactions have in common: the objects that they hold, by name."""
 
-from lakebed.catalog.scopes import Scope
+from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.namespaces import Namespaces
 from lakebed.lake.propertied import Propertied
 from lakebed.lake.tables import Tables

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lakebed.catalog.file_changes import fitting
-from lakebed.catalog.row_change import Written
-from lakebed.catalog.tables import TableState
-from lakebed.catalog.work import Work
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.catalog.data.changes import fitting
+from lakebed.catalog.data.row_changes import Written
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.work import Work
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from lakebed.catalog import properties
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.scopes import Scope
+from lakebed.catalog.objects import properties
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.scopes import Scope
 
 
 class Propertied(ABC):

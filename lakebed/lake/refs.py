@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from lakebed.catalog import refs
+from lakebed.catalog.refs import refs
 from lakebed.lake.branches import Branches
 from lakebed.lake.shares import Shares
 from lakebed.lake.tags import Tags

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from lakebed.catalog.copy_on_write import RowChanges, row_changes, without_vectors
-from lakebed.catalog.row_change import Discard, RowChange, Written
-from lakebed.catalog.sources import sources
-from lakebed.catalog.tables import TableState
-from lakebed.catalog.work import Work
+from lakebed.catalog.data.copy_on_write import RowChanges, row_changes, without_vectors
+from lakebed.catalog.data.row_changes import Discard, RowChange, Written
+from lakebed.catalog.data.row_sources import sources
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
-from lakebed.lake.engine import is_of_spark, load_engine, run_on, run_on_table, spark_source
-from lakebed.table.condition import Condition
-from lakebed.table.filter_binding import bind
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.merge_clause import Clause
+from lakebed.lake.engines import is_of_spark, load_engine, run_on, run_on_table, spark_source
+from lakebed.table.expression.merge_clauses import Clause
+from lakebed.table.filter.bind import bind
+from lakebed.table.filter.condition import Condition
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

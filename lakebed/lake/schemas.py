@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from lakebed.errors import Invalid
-from lakebed.lake.engine import engine_of
-from lakebed.table.schema import Schema
-from lakebed.table.types import Field
+from lakebed.lake.engines import engine_of
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import Field
 
 SchemaLike = Schema | Mapping[str, str] | Iterable[Field] | Any
 

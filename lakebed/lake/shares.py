@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import Self
 from uuid import UUID
 
-from lakebed.catalog import refs, shares
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.dropped import check_id
-from lakebed.catalog.names import Name, parse_name
-from lakebed.catalog.shares import ObjectId, Shareable
+from lakebed.catalog.objects.undrop import check_id
+from lakebed.catalog.refs import refs, shares
+from lakebed.catalog.refs.shares import ObjectId, Shareable
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.errors import Invalid
 from lakebed.lake.line_handle import LineHandle
 from lakebed.lake.namespace import Namespace

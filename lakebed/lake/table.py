@@ -6,38 +6,38 @@ from datetime import datetime
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from lakebed.catalog import checkpointing, snapshots
-from lakebed.catalog.about import about
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.log import Asked, log, newest_commit, read_all
-from lakebed.catalog.moments import Moment, find_version
-from lakebed.catalog.names import Name, parse_name, shown_name
-from lakebed.catalog.objects import name_of, rename
-from lakebed.catalog.planning import plan
-from lakebed.catalog.scopes import Scope
-from lakebed.catalog.snapshots import SnapshotInfo
-from lakebed.catalog.sources import Sources, sources
-from lakebed.catalog.table_past import table_past
-from lakebed.catalog.tables import TableState, table_state
-from lakebed.catalog.work import Work
+from lakebed.catalog.data import checkpoint_schedule, snapshots
+from lakebed.catalog.data.planning import plan
+from lakebed.catalog.data.row_sources import Sources, sources
+from lakebed.catalog.data.snapshots import SnapshotInfo
+from lakebed.catalog.inspect.history import table_past
+from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
+from lakebed.catalog.objects.naming import about
+from lakebed.catalog.tables.tables import TableState, table_state
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.names import Name, parse_name, shown_name
+from lakebed.catalog.transaction.objects import name_of, rename
+from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.versions import Moment, find_version
+from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.lake.adding import Adding
-from lakebed.lake.appending import Appending
-from lakebed.lake.compacting import Compacting
+from lakebed.lake.appends import Appending
+from lakebed.lake.arguments import Terms, order_terms, spec_terms
+from lakebed.lake.compact import Compacting
 from lakebed.lake.description import Description
-from lakebed.lake.engine import load_engine, read_with_spark
+from lakebed.lake.engines import load_engine, read_with_spark
 from lakebed.lake.evolve import Evolve
 from lakebed.lake.moments import at_tag
 from lakebed.lake.propertied import Propertied
-from lakebed.lake.terms import Terms, order_terms, spec_terms
 from lakebed.store import Version
-from lakebed.table.condition import Condition
-from lakebed.table.filter import Filter
-from lakebed.table.filter_binding import bind
-from lakebed.table.partition_spec import PartitionField
-from lakebed.table.plan import Plan
-from lakebed.table.schema import Schema
-from lakebed.table.sort_order import SortField
+from lakebed.table.filter.bind import bind
+from lakebed.table.filter.condition import Condition
+from lakebed.table.filter.filter import Filter
+from lakebed.table.partition.sort_order import SortField
+from lakebed.table.partition.spec import PartitionField
+from lakebed.table.plan.plan import Plan
+from lakebed.table.schema.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -174,7 +174,7 @@ class Table(Appending, Adding, Compacting, Propertied):
         It changes no read, and is no commit. Commits have it done by themselves when enough of them have come.
         """
         work = self._scope.read()
-        written = checkpointing.checkpoint(work, self.id)
+        written = checkpoint_schedule.checkpoint(work, self.id)
         return None if written is None else written.version
 
     def describe(self) -> Description:

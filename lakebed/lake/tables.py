@@ -3,18 +3,19 @@
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from lakebed.catalog import objects, tables
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.names import Name, parse_name
-from lakebed.catalog.properties import check_properties
-from lakebed.catalog.tables import Layout
+from lakebed.catalog.objects.properties import check_properties
+from lakebed.catalog.tables import tables
+from lakebed.catalog.tables.tables import Layout
+from lakebed.catalog.transaction import objects
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.names import Name, parse_name
+from lakebed.lake.arguments import as_paths, as_texts
 from lakebed.lake.held import Held, Listing
 from lakebed.lake.schemas import SchemaLike, schema_of
 from lakebed.lake.table import Table
-from lakebed.lake.terms import as_paths, as_texts
 from lakebed.records import records_pb2 as pb
-from lakebed.table.schema import Path
-from lakebed.table.schema_json import schema_to_json
+from lakebed.table.schema.json import schema_to_json
+from lakebed.table.schema.schema import Path
 
 
 class Tables(Held):

@@ -3,10 +3,10 @@
 from typing import Self
 from uuid import UUID
 
-from lakebed.catalog import refs, tags
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.dropped import check_id
-from lakebed.catalog.moments import Moment
+from lakebed.catalog.objects.undrop import check_id
+from lakebed.catalog.refs import refs, tags
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.versions import Moment
 from lakebed.lake.line_handle import LineHandle
 from lakebed.lake.moments import fixed_moment
 from lakebed.records import records_pb2 as pb

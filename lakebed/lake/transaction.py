@@ -3,12 +3,12 @@
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from lakebed.catalog.commits import Commit
-from lakebed.catalog.scopes import Open
+from lakebed.catalog.transaction.commits import Commit
+from lakebed.catalog.transaction.scopes import Open
 from lakebed.errors import Invalid
 from lakebed.lake.objects import Objects
-from lakebed.lake.sql_places import Line, Places
-from lakebed.lake.sql_statements import Told, run_statement
+from lakebed.lake.sql.names import Line, Places
+from lakebed.lake.sql.run import Told, run_statement
 from lakebed.lake.table import Table
 
 if TYPE_CHECKING:

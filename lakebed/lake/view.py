@@ -4,23 +4,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from lakebed.catalog import views
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.describe import view_text
-from lakebed.catalog.log import Asked, log, newest_commit, read_all
-from lakebed.catalog.moments import Moment, find_version
-from lakebed.catalog.names import Name, parse_name, shown_name
-from lakebed.catalog.objects import name_of, rename
-from lakebed.catalog.scopes import Scope
-from lakebed.catalog.views import Sql, ViewState
-from lakebed.catalog.work import Work
+from lakebed.catalog.inspect.describe import view_text
+from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
+from lakebed.catalog.tables import views
+from lakebed.catalog.tables.views import Sql, ViewState
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.names import Name, parse_name, shown_name
+from lakebed.catalog.transaction.objects import name_of, rename
+from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.versions import Moment, find_version
+from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid, NotFound
 from lakebed.lake.moments import at_tag
 from lakebed.lake.propertied import Propertied
 from lakebed.lake.schemas import SchemaLike, schema_of
 from lakebed.store import Version
-from lakebed.table.schema import Schema
-from lakebed.table.schema_json import schema_to_json
+from lakebed.table.schema.json import schema_to_json
+from lakebed.table.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

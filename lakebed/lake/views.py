@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from lakebed.catalog import objects, views
-from lakebed.catalog.commits import Commit, Request
-from lakebed.catalog.names import Name, parse_name
-from lakebed.catalog.properties import check_properties
-from lakebed.catalog.views import Sql
+from lakebed.catalog.objects.properties import check_properties
+from lakebed.catalog.tables import views
+from lakebed.catalog.tables.views import Sql
+from lakebed.catalog.transaction import objects
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.lake.held import Held, Listing
 from lakebed.lake.schemas import SchemaLike
 from lakebed.lake.view import View, given_schema, schema_text

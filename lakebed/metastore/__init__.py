@@ -13,11 +13,11 @@ from lakebed.metastore.change import (
     Operation,
     State,
 )
+from lakebed.metastore.kinds import life, new_id
 from lakebed.metastore.line import ROOT, Line
 from lakebed.metastore.metastore import TOMBSTONE, Child, Dropped, Metastore, Reader, UnfinishedCheckpoint
-from lakebed.metastore.objects import life, new_id
 from lakebed.metastore.pages import Page
-from lakebed.metastore.records_form import RecordsMetastore
+from lakebed.metastore.records.form import RecordsMetastore
 
 __all__ = [
     "ROOT",

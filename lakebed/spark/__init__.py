@@ -9,21 +9,21 @@ if find_spec("pyspark") is None:
 
 from lakebed.spark import sql
 from lakebed.spark.compaction import Compaction, rewritten
-from lakebed.spark.conditions import VARIABLE, SessionText, bind_where
-from lakebed.spark.damage import damage_told
-from lakebed.spark.new_keys import check_new_keys
-from lakebed.spark.read import read
-from lakebed.spark.row_deletes import delete_rows, overwrite_rows
-from lakebed.spark.row_merges import merge_rows
-from lakebed.spark.row_updates import update_rows
-from lakebed.spark.row_upserts import upsert_rows
-from lakebed.spark.running import run
+from lakebed.spark.jobs.errors import damage_told
+from lakebed.spark.jobs.run import run
+from lakebed.spark.read.read import read
+from lakebed.spark.read.source import Source
+from lakebed.spark.rows.delete import delete_rows, overwrite_rows
+from lakebed.spark.rows.keys import check_new_keys
+from lakebed.spark.rows.merge import merge_rows
+from lakebed.spark.rows.stable_rows import stable_rows
+from lakebed.spark.rows.update import update_rows
+from lakebed.spark.rows.upsert import upsert_rows
+from lakebed.spark.rows.where import VARIABLE, SessionText, bind_where
 from lakebed.spark.session import session
-from lakebed.spark.source import Source
-from lakebed.spark.stable_rows import stable_rows
 from lakebed.spark.types import schema_of, spark_schema
-from lakebed.spark.write import write
-from lakebed.spark.write_rows import write_rows
+from lakebed.spark.write.rows import write_rows
+from lakebed.spark.write.write import write
 
 __all__ = [
     "VARIABLE",

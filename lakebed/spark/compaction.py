@@ -13,33 +13,33 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.catalog import compaction
-from lakebed.catalog.compaction import Done, Form, Made, Where
-from lakebed.catalog.tables import TableState
-from lakebed.catalog.work import Work
-from lakebed.catalog.write_options import write_options
+from lakebed.catalog.data import compaction
+from lakebed.catalog.data.compaction import Done, Form, Made, Where
+from lakebed.catalog.tables.properties import write_options
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.work import Work
 from lakebed.spark.compaction_batches import batched, file_count
 from lakebed.spark.exact_keys import set_exact_keys
 from lakebed.spark.fit import quoted
 from lakebed.spark.group_layout import GroupLayout, group_of
+from lakebed.spark.jobs.run import aim
 from lakebed.spark.last_changes import tell_last_changes
-from lakebed.spark.layout import ORDERED, Complete
-from lakebed.spark.partitions import free_prefix
-from lakebed.spark.read import read
-from lakebed.spark.running import aim
-from lakebed.spark.source import Source
-from lakebed.spark.transforms import Term, with_terms
-from lakebed.spark.write import FOOTER_THREADS, write, write_laid_out
-from lakebed.table.compaction_choice import OLDER_SPEC, Group, live_bytes
-from lakebed.table.inline import file_paths
-from lakebed.table.levels import COMPACTED_LEVEL
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.metadata_columns import ROW_ID
-from lakebed.table.partition_spec import UNPARTITIONED, PartitionSpec
-from lakebed.table.partition_values import partition_values, set_partition
-from lakebed.table.sort_order import SortOrder, sorted_columns
-from lakebed.table.transforms import IDENTITY
-from lakebed.table.types import Field
+from lakebed.spark.read.read import read
+from lakebed.spark.read.source import Source
+from lakebed.spark.write.layout import ORDERED, Complete
+from lakebed.spark.write.partitions import free_prefix
+from lakebed.spark.write.transforms import Term, with_terms
+from lakebed.spark.write.write import FOOTER_THREADS, write, write_laid_out
+from lakebed.table.keys.compaction import OLDER_SPEC, Group, live_bytes
+from lakebed.table.keys.levels import COMPACTED_LEVEL
+from lakebed.table.manifest.inline import file_paths
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.sort_order import SortOrder, sorted_columns
+from lakebed.table.partition.spec import UNPARTITIONED, PartitionSpec
+from lakebed.table.partition.transforms import IDENTITY
+from lakebed.table.partition.values import partition_values, set_partition
+from lakebed.table.schema.metadata_columns import ROW_ID
+from lakebed.table.types.types import Field
 
 AT_ONCE: Final = 4
 """So many batches are written at a time: each has a few tasks, and a cluster has room for more of them."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from lakebed.table.compaction_choice import OLDER_SPEC, Group, live_bytes
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.keys.compaction import OLDER_SPEC, Group, live_bytes
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 SMALL_BYTES: Final = 2 << 20
 """Groups up to this size are written together, by a job that shuffles their rows, which costs more the larger they are.

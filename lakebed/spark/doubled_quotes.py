@@ -5,7 +5,7 @@ import re
 from pyspark.sql import SparkSession
 
 from lakebed.errors import Invalid
-from lakebed.table.sql_tree import short
+from lakebed.table.sql.tree import short
 
 # What may hold quotes that are no literal's, and literals, in which a doubled quote does not end them.
 _PIECES = re.compile(r"""--[^\n]*|/\*.*?\*/|`[^`]*`|"(?:[^"\\]|\\.)*"|'((?:[^'\\]|\\.|'')*)'""", re.DOTALL)

@@ -7,10 +7,10 @@ import pyarrow
 from pyarrow.parquet import ParquetFile
 
 from lakebed.files import Files
-from lakebed.table.key_encoding import encode_key, key_types, set_key_bounds
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.schema import Schema
-from lakebed.table.types import BINARY, STRING, Field, Fixed, Type
+from lakebed.table.keys.encoding import encode_key, key_types, set_key_bounds
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import BINARY, STRING, Field, Fixed, Type
 
 
 def set_exact_keys(files: Files, file: DataFileRef, schema: Schema) -> None:

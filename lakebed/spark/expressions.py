@@ -14,7 +14,7 @@ from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid, LakebedError
 from lakebed.spark.doubled_quotes import check_quotes
-from lakebed.table.sql_tree import short
+from lakebed.table.sql.tree import short
 
 ANSI = "spark.sql.ansi.enabled"
 UNFIT = "Lakebed found a value that does not fit a column: "

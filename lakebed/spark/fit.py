@@ -10,9 +10,20 @@ from pyspark.sql import types as spark
 from lakebed.errors import Invalid
 from lakebed.spark.literals import literal
 from lakebed.spark.types import FIELD_ID, file_schema, primitive_of
-from lakebed.table.column_names import folded_column
-from lakebed.table.schema import Schema
-from lakebed.table.types import DOUBLE, FLOAT, INT, LONG, Decimal, Field, List, Map, Struct, Type
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.names import folded_column
+from lakebed.table.types.types import (
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    Decimal,
+    Field,
+    List,
+    Map,
+    Struct,
+    Type,
+)
 
 NULL_FOUND = "Lakebed found a null in a required column: "
 """What Spark's error says, with the column's place behind it, when a job meets such a null."""

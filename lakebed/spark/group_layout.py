@@ -14,12 +14,12 @@ from pyspark.sql import functions as F
 
 from lakebed.files import FileInfo, Files
 from lakebed.spark.fit import fit
-from lakebed.spark.layout import Complete, Layout, sorted_rows
-from lakebed.spark.metadata_columns import numbers
-from lakebed.spark.source import ORDINAL
-from lakebed.table.metadata_columns import POSITION
-from lakebed.table.schema import Schema
-from lakebed.table.sort_order import SortOrder
+from lakebed.spark.read.metadata_columns import numbers
+from lakebed.spark.read.source import ORDINAL
+from lakebed.spark.write.layout import Complete, Layout, sorted_rows
+from lakebed.table.partition.sort_order import SortOrder
+from lakebed.table.schema.metadata_columns import POSITION
+from lakebed.table.schema.schema import Schema
 
 GROUP: Final = "group"
 

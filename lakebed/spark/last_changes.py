@@ -3,9 +3,9 @@
 from pyarrow.parquet import read_metadata
 
 from lakebed.files import Files
-from lakebed.table.bounds import encode_bound
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.metadata_columns import LAST_UPDATED
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.metadata_columns import LAST_UPDATED
+from lakebed.table.types.values import encode_bound
 
 
 def tell_last_changes(files: Files, file: DataFileRef) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from lakebed.table.types import (
+from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
     DATE,

@@ -7,9 +7,9 @@ from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid
 from lakebed.spark.literals import literal_sql
-from lakebed.table.parts import Parts, walk
-from lakebed.table.schema import Schema
-from lakebed.table.types import (
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.parts import Parts, walk
+from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
     DATE,

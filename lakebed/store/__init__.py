@@ -1,8 +1,8 @@
 """Ordered, transactional key-values. docs/store.md says what they promise."""
 
-from lakebed.store.locations import open_store
 from lakebed.store.memory import MemoryStore
-from lakebed.store.sqlite import SQLiteStore
+from lakebed.store.opening import open_store
+from lakebed.store.sqlite.store import SQLiteStore
 from lakebed.store.store import Ran, Store
 from lakebed.store.subspace import Subspace
 from lakebed.store.transaction import Committed, KeyRange, Page, RangeRead, Reads, Stale, Transaction

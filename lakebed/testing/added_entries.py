@@ -9,9 +9,9 @@ import pytest
 from lakebed.arrow import added_files
 from lakebed.errors import Invalid
 from lakebed.files import Files
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.partition_spec import UNPARTITIONED, PartitionSpec
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.spec import UNPARTITIONED, PartitionSpec
+from lakebed.table.schema.schema import Schema, with_ids
 
 TABLE: Final = pyarrow.table({"id": [1, 2, 3], "name": ["a", "b", None]})
 SCHEMA: Final = with_ids(Schema({"id": "long", "name": "string"}), 1, 1)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from lakebed.table.filter import (
+from lakebed.table.filter.filter import (
     And,
     Comparison,
     Filter,
@@ -25,10 +25,10 @@ from lakebed.table.filter import (
     Or,
     any_of,
 )
-from lakebed.table.like_pattern import Pattern, Wildcard, parse_pattern, prefix_pattern
-from lakebed.table.parts import Parts
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import DOUBLE, FLOAT, STRING
+from lakebed.table.filter.like import Pattern, Wildcard, parse_pattern, prefix_pattern
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.parts import Parts
+from lakebed.table.types.types import DOUBLE, FLOAT, STRING
 
 _COMPARED = {
     Operator.EQUAL: operator.eq,

@@ -6,14 +6,14 @@ from typing import Any
 from uuid import uuid4
 
 from lakebed import Table
-from lakebed.catalog.commits import Request
-from lakebed.catalog.deltas import Delta
-from lakebed.catalog.file_changes import change_files, delta_of
-from lakebed.catalog.table_files import live_files
-from lakebed.catalog.tables import table_state
-from lakebed.catalog.work import Work
-from lakebed.table.delta import ADDED
-from lakebed.table.manifest_pb2 import DataFileRef, Rewrite
+from lakebed.catalog.data.changes import change_files, delta_of
+from lakebed.catalog.data.table_files import live_files
+from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction.commits import Request
+from lakebed.catalog.transaction.pending_delta import Delta
+from lakebed.catalog.transaction.work import Work
+from lakebed.table.manifest.delta import ADDED
+from lakebed.table.manifest.manifest_pb2 import DataFileRef, Rewrite
 
 
 def live(table: Table) -> dict[str, str]:

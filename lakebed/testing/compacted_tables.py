@@ -6,13 +6,13 @@ from typing import Any, Final
 import pyarrow
 import pytest
 
-from lakebed.catalog.compaction import Compaction
-from lakebed.catalog.row_change import RowChange
-from lakebed.catalog.tables import TableState
-from lakebed.catalog.work import Work
+from lakebed.catalog.data.compaction import Compaction
+from lakebed.catalog.data.row_changes import RowChange
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.work import Work
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.table import Table
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 LINEAGE: Final = ["_row_id", "_last_updated_sequence_number"]
 COLUMNS: Final = {"id": "long", "name": "string"}

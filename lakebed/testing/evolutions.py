@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from lakebed.errors import Invalid
-from lakebed.table.evolution import (
+from lakebed.table.schema.evolution import (
     FIRST,
     add_column,
     after,
@@ -24,9 +24,9 @@ from lakebed.table.evolution import (
     set_key,
     widen_column,
 )
-from lakebed.table.parts import ELEMENT, KEY, VALUE, parts_of, walk
-from lakebed.table.schema import Schema, physical_names, with_ids
-from lakebed.table.types import Field, List, Map, Struct, Type, parse_type
+from lakebed.table.schema.schema import Schema, physical_names, with_ids
+from lakebed.table.types.parts import ELEMENT, KEY, VALUE, parts_of, walk
+from lakebed.table.types.types import Field, List, Map, Struct, Type, parse_type
 
 NAMES = ("a", "B", "c", "Ünï", "e", "f", "g.h", "I")
 DEFAULTS: dict[str, tuple[Any, ...]] = {

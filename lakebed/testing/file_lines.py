@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from lakebed.table import manifest_pb2 as pb
-from lakebed.table.delta import ADDED, DELETED, EXISTING, with_status
-from lakebed.table.file_merge import FileMerge, Side, SideDelta, merge_files
-from lakebed.table.settle import Settle
+from lakebed.table.manifest import manifest_pb2 as pb
+from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, with_status
+from lakebed.table.merge.files import FileMerge, Side, SideDelta, merge_files
+from lakebed.table.merge.strategy import Settle
 
 Row: TypeAlias = tuple[int, int]
 """A key and its version."""

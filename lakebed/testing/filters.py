@@ -14,7 +14,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.schema.schema import Schema, with_ids
 
 SCHEMA = with_ids(
     Schema(

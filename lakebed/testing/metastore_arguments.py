@@ -15,7 +15,7 @@ from lakebed.metastore.change import (
     Operation,
     Read,
 )
-from lakebed.metastore.objects import check_life
+from lakebed.metastore.kinds import check_life
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute, id_element
 from lakebed.store.limits import TRANSACTION_BYTES, VALUE_BYTES

@@ -6,8 +6,8 @@ import pytest
 
 from lakebed.errors import AlreadyExists, Conflict, Invalid, NotFound
 from lakebed.metastore.change import AttributeRead, ListingRead, NameRead
+from lakebed.metastore.kinds import new_id
 from lakebed.metastore.metastore import Metastore
-from lakebed.metastore.objects import new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.testing.metastore_writer import Writer, all_pages, picture, root_partition, trunk

@@ -14,8 +14,8 @@ from google.protobuf.message import Message
 
 from lakebed.errors import Invalid, NotFound
 from lakebed.metastore.change import State
+from lakebed.metastore.kinds import new_id
 from lakebed.metastore.metastore import Metastore, UnfinishedCheckpoint
-from lakebed.metastore.objects import new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.cells import Sight
 from lakebed.records.layout import Attribute, id_element

@@ -6,8 +6,8 @@ import pytest
 
 from lakebed.errors import Conflict, Invalid
 from lakebed.metastore.change import AttributeRead, DataRead, NameRead, Operation
+from lakebed.metastore.kinds import life, new_id
 from lakebed.metastore.metastore import Metastore
-from lakebed.metastore.objects import life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute

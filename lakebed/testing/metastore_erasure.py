@@ -3,9 +3,9 @@
 import pytest
 
 from lakebed.errors import Invalid
+from lakebed.metastore.kinds import life, new_id
 from lakebed.metastore.line import Line
 from lakebed.metastore.metastore import TOMBSTONE, Metastore
-from lakebed.metastore.objects import life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.testing.metastore_writer import RECORDS, Writer, all_pages, checkpoint_of, picture, root_partition, trunk

@@ -4,8 +4,8 @@ import pytest
 
 from lakebed.errors import AlreadyExists, Conflict, Invalid, NotFound
 from lakebed.metastore.change import Holder, ListingRead
+from lakebed.metastore.kinds import CONTAINERS, life, new_id
 from lakebed.metastore.metastore import Metastore
-from lakebed.metastore.objects import CONTAINERS, life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.testing.metastore_writer import RECORDS, Writer, all_pages, properties, root_partition, trunk

@@ -24,9 +24,9 @@ from lakebed.metastore.change import (
     Read,
     State,
 )
+from lakebed.metastore.kinds import life, new_id
 from lakebed.metastore.line import Line
 from lakebed.metastore.metastore import Metastore
-from lakebed.metastore.objects import life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version

@@ -29,9 +29,9 @@ from lakebed.metastore.change import (
     Read,
     State,
 )
+from lakebed.metastore.kinds import CONTAINERS, new_id, type_name
 from lakebed.metastore.line import Line
 from lakebed.metastore.metastore import TOMBSTONE, Child, Dropped, Reader
-from lakebed.metastore.objects import CONTAINERS, new_id, type_name
 from lakebed.metastore.pages import Page, Question, check_limit
 from lakebed.records import codec
 from lakebed.records import records_pb2 as pb

@@ -6,9 +6,9 @@ import pytest
 
 from lakebed.errors import AlreadyExists, Conflict, Invalid, LakebedError
 from lakebed.metastore.change import ListingRead, NameRead
+from lakebed.metastore.kinds import life, new_id
 from lakebed.metastore.line import Line
 from lakebed.metastore.metastore import Child, Metastore
-from lakebed.metastore.objects import life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.names import Casing
 from lakebed.testing.metastore_writer import Writer, all_pages, trunk

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from lakebed.errors import Invalid
+from lakebed.metastore.kinds import new_id
 from lakebed.metastore.metastore import Metastore, Reader
-from lakebed.metastore.objects import new_id
 from lakebed.metastore.pages import LIMIT, Page
 from lakebed.records.layout import Attribute
 from lakebed.testing.metastore_writer import Writer, all_pages, trunk

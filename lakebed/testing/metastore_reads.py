@@ -7,8 +7,8 @@ import pytest
 
 from lakebed.errors import Invalid, NotFound
 from lakebed.metastore.change import Operation
+from lakebed.metastore.kinds import life, new_id
 from lakebed.metastore.metastore import Metastore
-from lakebed.metastore.objects import life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version

@@ -7,8 +7,8 @@ import pytest
 
 from lakebed.errors import LakebedError, TooLarge
 from lakebed.metastore.change import AttributeRead, DataChange, Operation, State
+from lakebed.metastore.kinds import life, new_id
 from lakebed.metastore.metastore import Metastore
-from lakebed.metastore.objects import life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute

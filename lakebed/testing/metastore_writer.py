@@ -9,9 +9,9 @@ from uuid import NAMESPACE_OID, uuid5
 from google.protobuf.message import Message
 
 from lakebed.metastore.change import Change, Commit, DataChange, LifeRecord, Operation, State
+from lakebed.metastore.kinds import life, new_id
 from lakebed.metastore.line import Line
 from lakebed.metastore.metastore import Metastore, Reader
-from lakebed.metastore.objects import life, new_id
 from lakebed.metastore.pages import Page
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute

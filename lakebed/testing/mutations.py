@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pyarrow
 
-from lakebed.catalog.commits import Commit
+from lakebed.catalog.transaction.commits import Commit
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.clauses import when_matched_delete, when_not_matched_insert
 from lakebed.lake.lake import Lake

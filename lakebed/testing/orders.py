@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow
 
 from lakebed import Catalog, Field, Schema, Table
-from lakebed.table.types import INT, LONG, parse_type
+from lakebed.table.types.types import INT, LONG, parse_type
 
 SCHEMA = Schema(
     [

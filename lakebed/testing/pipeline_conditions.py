@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 from hypothesis import strategies as st
 
 from lakebed.spark.fit import quoted
-from lakebed.table.column import Column as TableColumn
-from lakebed.table.column import col
-from lakebed.table.condition import Condition
+from lakebed.table.filter.column import Column as TableColumn
+from lakebed.table.filter.column import col
+from lakebed.table.filter.condition import Condition
 from lakebed.testing.pipeline_values import Column, Row, comparable, single
 
 OPERATORS: Final = st.sampled_from(["=", "<>", "<", ">="])

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from lakebed.spark.fit import quoted
-from lakebed.table.lit import lit
+from lakebed.table.expression.lit import lit
 from lakebed.testing.pipeline_model import Model
 from lakebed.testing.pipeline_values import Column, Row, values
 

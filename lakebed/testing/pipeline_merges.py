@@ -14,7 +14,7 @@ from lakebed.lake.clauses import (
     when_not_matched_insert,
 )
 from lakebed.spark.fit import quoted
-from lakebed.table.merge_clause import Clause, Then
+from lakebed.table.expression.merge_clauses import Clause, Then
 from lakebed.testing.pipeline_conditions import Where, as_given, wheres
 from lakebed.testing.pipeline_expressions import expression
 from lakebed.testing.pipeline_line import TABLE, WAYS, Line

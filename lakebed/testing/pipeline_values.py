@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
 
-from lakebed.table.schema import Schema
-from lakebed.table.types import Field, parse_type
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import Field, parse_type
 
 Row = dict[int, Any]
 """Values by the columns' numbers; 0 is the key."""

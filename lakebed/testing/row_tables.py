@@ -8,8 +8,8 @@ import pyarrow
 
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.table import Table
-from lakebed.table.inline import is_inline
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.manifest.inline import is_inline
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 Row = dict[str, Any]
 

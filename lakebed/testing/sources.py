@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lakebed.catalog.sources import Sources
+from lakebed.catalog.data.row_sources import Sources
 from lakebed.files import Files
 from lakebed.metastore import RecordsMetastore
 from lakebed.store import MemoryStore

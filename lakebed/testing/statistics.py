@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lakebed.table.bounds import lower_bound, upper_bound
-from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.schema import Schema
-from lakebed.table.types import DOUBLE, FLOAT, Field
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import DOUBLE, FLOAT, Field
+from lakebed.table.types.values import lower_bound, upper_bound
 
 
 def statistics(field: Field, values: Sequence[Any]) -> ColumnStatistics:

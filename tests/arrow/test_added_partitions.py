@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.files import LocalFiles
-from lakebed.table.evolution import add_column
-from lakebed.table.partition_spec import make_spec
-from lakebed.table.partition_values import partition_values
+from lakebed.table.partition.spec import make_spec
+from lakebed.table.partition.values import partition_values
+from lakebed.table.schema.evolution import add_column
 from lakebed.testing.added_entries import SCHEMA, TABLE, entry, numbered, refusal
 
 

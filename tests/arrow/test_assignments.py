@@ -10,11 +10,11 @@ import pyarrow
 import pytest
 
 import lakebed
-from lakebed.arrow.assignments import assignments
+from lakebed.arrow.rows.assignments import assignments
 from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid
-from lakebed.table.schema import Schema
-from lakebed.table.types import Field
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import Field
 
 SCHEMA = Schema(
     [

@@ -8,7 +8,7 @@ import pytest
 
 import lakebed
 from lakebed.arrow import Compaction
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Corrupt
 
 SCHEMA = {"id": "long", "name": "string", "x": "double"}

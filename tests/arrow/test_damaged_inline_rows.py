@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from lakebed.arrow import Scan
-from lakebed.catalog.sources import Sources
+from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.records import layout
 from lakebed.store import MemoryStore, Transaction
 from lakebed.store.tuples import pack_element
-from lakebed.table.filter_binding import bind
-from lakebed.table.inline import BODY_KIND, inline_path
-from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.plan import PlannedFile
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.filter.bind import bind
+from lakebed.table.manifest.inline import BODY_KIND, inline_path
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
+from lakebed.table.plan.plan import PlannedFile
+from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.testing.sources import TABLE
 
 CORPUS = json.loads((Path(__file__).parent.parent / "corpus/inline_rows.json").read_text())

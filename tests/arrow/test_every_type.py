@@ -13,19 +13,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed.arrow import Inlined, Scan, arrow_schema, inline, write
-from lakebed.catalog.write_options import WriteOptions
+from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles
-from lakebed.table.bounds import decode_bound, scaled
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.partition_spec import make_spec
-from lakebed.table.partition_values import partition_values
-from lakebed.table.plan import PlannedFile
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.sort_order import make_sort_order
-from lakebed.table.transforms import Transform
-from lakebed.table.types import NAMES, Decimal, Field, Fixed, List, Map, Struct, Type
+from lakebed.table.filter.text import parse_filter
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.sort_order import make_sort_order
+from lakebed.table.partition.spec import make_spec
+from lakebed.table.partition.transforms import Transform
+from lakebed.table.partition.values import partition_values
+from lakebed.table.plan.plan import PlannedFile
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import NAMES, Decimal, Field, Fixed, List, Map, Struct, Type
+from lakebed.table.types.values import decode_bound, scaled
 from lakebed.testing import filters
 from lakebed.testing.sources import sources_of
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow.expression import Rows, evaluate
+from lakebed.arrow.expression.evaluate import Rows, evaluate
 from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid
-from lakebed.table.expression_scope import ROWS, Scope, rows_scope
-from lakebed.table.expression_text import parse_expression
-from lakebed.table.schema import Schema
-from lakebed.table.types import Decimal
+from lakebed.table.expression.parse import parse_expression
+from lakebed.table.expression.scope import ROWS, Scope, rows_scope
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import Decimal
 
 
 def values(text: str, columns: dict[str, str], *rows: tuple[Any, ...]) -> list[Any]:

@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.arrow import Scan
-from lakebed.arrow.filter import to_arrow
+from lakebed.arrow.expression.filter import to_arrow
 from lakebed.arrow.types import file_schema
 from lakebed.files import LocalFiles
-from lakebed.table.blocks import block_matches
-from lakebed.table.filter import Filter
-from lakebed.table.filter_text import TERMS, parse_filter
-from lakebed.table.footers import data_file
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.plan import PlannedFile
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field
+from lakebed.table.filter.filter import Filter
+from lakebed.table.filter.text import TERMS, parse_filter
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.plan import PlannedFile
+from lakebed.table.plan.row_groups import block_matches
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.statistics.footers import data_file
+from lakebed.table.types.types import Field
 from lakebed.testing.filters import NAN, SCHEMA, condition, rows
 from lakebed.testing.sources import sources_of
 

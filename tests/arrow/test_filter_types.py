@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.arrow.filter import to_arrow
+from lakebed.arrow.expression.filter import to_arrow
 from lakebed.arrow.types import arrow_schema
-from lakebed.table.blocks import block_matches
-from lakebed.table.column import col
-from lakebed.table.filter_binding import bind
-from lakebed.table.footers import data_file
-from lakebed.table.like_pattern import parse_pattern
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.filter.bind import bind
+from lakebed.table.filter.column import col
+from lakebed.table.filter.like import parse_pattern
+from lakebed.table.plan.row_groups import block_matches
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.statistics.footers import data_file
 from lakebed.testing.brute_force import NASTY, PLACES, every_filter, passes, row_of, schema_of
 
 

@@ -13,8 +13,8 @@ import pytest
 from lakebed.arrow.fit import BATCH_ROWS, fit, reader_of
 from lakebed.arrow.types import file_schema
 from lakebed.errors import Invalid
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field, List, Map, Struct
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field, List, Map, Struct
 
 
 def table_schema(*fields: Field) -> Schema:

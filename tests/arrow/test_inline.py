@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from pyarrow.ipc import open_stream
 
 from lakebed.arrow import Inlined, inline, schema_of
-from lakebed.arrow.inline import ID_BITS, PLAIN_BYTES, TRIED
 from lakebed.arrow.types import file_schema
+from lakebed.arrow.write.inline import ID_BITS, PLAIN_BYTES, TRIED
 from lakebed.errors import Invalid
-from lakebed.table.delta import ADDED, COLUMNAR
-from lakebed.table.inline import inline_id, is_inline
-from lakebed.table.partition_spec import make_spec
-from lakebed.table.partition_values import partition_texts
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.sort_order import make_sort_order
-from lakebed.table.types import Field
+from lakebed.table.manifest.delta import ADDED, COLUMNAR
+from lakebed.table.manifest.inline import inline_id, is_inline
+from lakebed.table.partition.sort_order import make_sort_order
+from lakebed.table.partition.spec import make_spec
+from lakebed.table.partition.values import partition_texts
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field
 
 SCHEMA = Schema([Field("id", "long", id=1, physical_name="id-1"), Field("name", "string", id=2, physical_name="name")])
 LIMIT, ROOM = 64_000, 4_000_000

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from lakebed.arrow.last_changes import LastChanges
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.metadata_columns import LAST_UPDATED
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.metadata_columns import LAST_UPDATED
 
 
 def told(changes: LastChanges) -> list[int]:

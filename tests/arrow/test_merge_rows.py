@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lakebed
-from lakebed.arrow.merge_rows import Merged, apply_clauses, bind_merge, inserted_rows
+from lakebed.arrow.rows.merge_rows import Merged, apply_clauses, bind_merge, inserted_rows
 from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid
 from lakebed.lake.clauses import (
@@ -23,9 +23,9 @@ from lakebed.lake.clauses import (
     when_not_matched_by_source_update,
     when_not_matched_insert,
 )
-from lakebed.table.merge_clause import Clause, Then, When
-from lakebed.table.schema import Schema
-from lakebed.table.types import Field
+from lakebed.table.expression.merge_clauses import Clause, Then, When
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import Field
 
 TARGET = Schema([Field("id", "int"), Field("a", "int"), Field("note", "string", write_default="new")])  # type: ignore[arg-type]
 Row = dict[str, Any]

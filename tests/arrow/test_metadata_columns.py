@@ -6,18 +6,19 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from lakebed.arrow import Scan, arrow_schema, inline, stored_rows, write
-from lakebed.arrow.read import read
-from lakebed.catalog.vectors import write_vectors
-from lakebed.catalog.write_options import WriteOptions
+from lakebed.arrow import Scan, arrow_schema, inline, write
+from lakebed.arrow.read import stored as stored_rows
+from lakebed.arrow.read.read import read
+from lakebed.catalog.data.deletion_vectors import write_vectors
+from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
-from lakebed.table.filter import Comparison, Operator
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.metadata_columns import FILE, LAST_UPDATED, METADATA_COLUMNS, POSITION, ROW_ID
-from lakebed.table.plan import PlannedFile
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field
+from lakebed.table.filter.filter import Comparison, Operator
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.plan import PlannedFile
+from lakebed.table.schema.metadata_columns import FILE, LAST_UPDATED, METADATA_COLUMNS, POSITION, ROW_ID
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field
 from lakebed.testing.sources import sources_of
 
 SCHEMA = with_ids(Schema({"id": "long", "name": "string"}), 0, 1)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow.partition import parts_of
 from lakebed.arrow.types import file_schema
-from lakebed.table.partition_spec import UNPARTITIONED, make_spec
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.sort_order import UNSORTED, make_sort_order
+from lakebed.arrow.write.partitions import parts_of
+from lakebed.table.partition.sort_order import UNSORTED, make_sort_order
+from lakebed.table.partition.spec import UNPARTITIONED, make_spec
+from lakebed.table.schema.schema import Schema, with_ids
 
 SCHEMA = with_ids(
     Schema({"n": "long", "x": "double", "word": "string", "day": "date", "in": "struct<a: int, b: string>"}), 1, 1

@@ -14,16 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed.arrow import arrow_schema, write
-from lakebed.arrow.read import read
-from lakebed.arrow.scan import Scan
+from lakebed.arrow.read.read import read
+from lakebed.arrow.read.scan import Scan
 from lakebed.errors import Corrupt, Unavailable
 from lakebed.files import LocalFiles
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.footers import data_file
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.plan import PlannedFile
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Decimal, Field
+from lakebed.table.filter.text import parse_filter
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.plan import PlannedFile
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.statistics.footers import data_file
+from lakebed.table.types.types import Decimal, Field
 from lakebed.testing.sources import sources_of
 
 SCHEMA = with_ids(Schema({"id": "long", "name": "string"}), 0, 1)

@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from pyroaring import BitMap64
 
 from lakebed.arrow import Scan, arrow_schema, inline, write
-from lakebed.arrow.read import read
-from lakebed.catalog.sources import Sources
-from lakebed.catalog.vectors import read_vector, write_vectors
-from lakebed.catalog.write_options import WriteOptions
+from lakebed.arrow.read.read import read
+from lakebed.catalog.data.deletion_vectors import read_vector, write_vectors
+from lakebed.catalog.data.row_sources import Sources
+from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
-from lakebed.table.filter import ALWAYS
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.inline import is_inline
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.plan import Cut, Plan, PlannedFile
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field
+from lakebed.table.filter.filter import ALWAYS
+from lakebed.table.filter.text import parse_filter
+from lakebed.table.manifest.inline import is_inline
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.plan import Cut, Plan, PlannedFile
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field
 from lakebed.testing.sources import sources_of
 
 SCHEMA = with_ids(Schema({"id": "long", "name": "string"}), 0, 1)
@@ -131,7 +131,7 @@ def test_positions_are_counted_through_planned_row_groups(files: LocalFiles) -> 
 
 def test_a_long_file_is_read_batch_by_batch(files: LocalFiles) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["lakebed.arrow.stored_rows"], "BATCH_ROWS", 7)
+        patch.setattr(sys.modules["lakebed.arrow.read.stored"], "BATCH_ROWS", 7)
         file = deleted(files, written(files, rows(*range(40)), group=20), [6, 7, 20, 39])
         left = [one for one in range(40) if one not in (6, 7, 20, 39)]
         assert ids(scan(sources_of(files), file)) == left
@@ -191,9 +191,9 @@ def test_inline_rows_and_files_come_in_their_order(files: LocalFiles) -> None:
     assert ids(scan(sources, *entries, limit=9)) == list(range(9))
     assert scan(sources, *entries).count() == 40
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["lakebed.arrow.scan"], "WINDOW_FILES", 3)
+        patch.setattr(sys.modules["lakebed.arrow.read.scan"], "WINDOW_FILES", 3)
         assert ids(scan(sources, *entries)) == list(range(40))
-        patch.setattr(sys.modules["lakebed.arrow.scan"], "WINDOW_BYTES", 1)
+        patch.setattr(sys.modules["lakebed.arrow.read.scan"], "WINDOW_BYTES", 1)
         assert ids(scan(sources, *entries)) == list(range(40))
 
 

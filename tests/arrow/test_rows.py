@@ -7,8 +7,8 @@ import pytest
 
 from lakebed.arrow import arrow_schema, table_of_rows
 from lakebed.errors import Invalid
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.filter.text import parse_filter
+from lakebed.table.schema.schema import Schema, with_ids
 
 SCHEMA = with_ids(
     Schema(

@@ -15,15 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed.arrow import Scan, arrow_schema, write
-from lakebed.catalog.write_options import WriteOptions
+from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
-from lakebed.table.filter import ALWAYS, NEVER, And, Or
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.plan import PlannedFile
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import NAMES, Decimal, Field, List, Map, Struct, Type
+from lakebed.table.filter.filter import ALWAYS, NEVER, And, Or
+from lakebed.table.filter.text import parse_filter
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.plan import PlannedFile
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import NAMES, Decimal, Field, List, Map, Struct, Type
 from lakebed.testing.sources import sources_of
 
 SCHEMA = with_ids(Schema([Field("id", "long", True), Field("name", "string"), Field("x", "double")]), 0, 1)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from lakebed.arrow.shape import AS_GIVEN, AS_STORED, misfits, shaped
 from lakebed.arrow.types import arrow_schema, file_schema
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field, Struct
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field, Struct
 
 ints = st.none() | st.integers(-5, 5)
 lists = st.lists(st.none() | st.lists(ints, max_size=3), max_size=8)

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow.filter import to_arrow
+from lakebed.arrow.expression.filter import to_arrow
 from lakebed.arrow.sorted_rows import SortedRows
 from lakebed.arrow.types import arrow_schema
-from lakebed.catalog.write_options import WriteOptions
-from lakebed.table.key_encoding import encode_key, key_types
-from lakebed.table.key_ranges import ALL, KeyRange, key_order
-from lakebed.table.schema import Schema, with_ids, with_key
-from lakebed.table.sort_order import UNSORTED, make_sort_order
+from lakebed.catalog.tables.properties import WriteOptions
+from lakebed.table.keys.encoding import encode_key, key_types
+from lakebed.table.keys.ranges import ALL, KeyRange, key_order
+from lakebed.table.partition.sort_order import UNSORTED, make_sort_order
+from lakebed.table.schema.schema import Schema, with_ids, with_key
 
 SCHEMA = with_key(with_ids(Schema({"a": "long", "b": "string", "x": "string"}), 1, 1), ["a", "b"])
 ORDER = key_order(SCHEMA, UNSORTED)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from lakebed.arrow import write
 from lakebed.arrow.fit import fit
-from lakebed.arrow.statistics import FEW_ROWS, add_statistics
 from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.write.statistics import FEW_ROWS, add_statistics
 from lakebed.files import LocalFiles
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.metadata_columns import ROW_ID
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field, Struct
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.metadata_columns import ROW_ID
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field, Struct
 
 IN_MEMORY_ALONE = ("size", "raw_size", "offset", "bloom_offset", "bloom_length")
 """What a file has of a column and rows in memory don't."""

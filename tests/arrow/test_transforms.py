@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from lakebed.arrow.transforms import column_at, plain_value, transformed
 from lakebed.arrow.types import file_schema
 from lakebed.errors import Invalid
-from lakebed.table.bounds import scaled
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.transforms import parse_transform
-from lakebed.table.types import INT, parse_type
+from lakebed.table.partition.transforms import parse_transform
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import INT, parse_type
+from lakebed.table.types.values import scaled
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 VALUES = {

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from lakebed.arrow.types import FIELD_ID, arrow_schema, file_schema, schema_of
 from lakebed.errors import Invalid
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import NAMES, Decimal, Field, List, Map, Struct
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import NAMES, Decimal, Field, List, Map, Struct
 
 primitives = st.sampled_from(list(NAMES.values())) | st.builds(Decimal, st.integers(19, 38), st.integers(0, 19))
 

@@ -15,8 +15,8 @@ from pyarrow.parquet import encryption
 from lakebed.arrow import added_files, write
 from lakebed.errors import Forbidden, Invalid, NotFound
 from lakebed.files import LocalFiles
-from lakebed.table.partition_spec import UNPARTITIONED
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.partition.spec import UNPARTITIONED
+from lakebed.table.schema.schema import Schema, with_ids
 
 TABLE = pyarrow.table({"id": [1, 2, 3], "name": ["a", "b", None]})
 SCHEMA = with_ids(Schema({"id": "long", "name": "string"}), 1, 1)

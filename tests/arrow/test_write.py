@@ -15,18 +15,18 @@ from pyarrow.parquet import ParquetFile, read_schema
 from pyiceberg.io.pyarrow import pyarrow_to_schema
 
 from lakebed.arrow import arrow_schema, write
-from lakebed.catalog.write_options import WriteOptions
+from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Invalid, LakebedError, Unavailable
 from lakebed.files import LocalFiles
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.partition_spec import PartitionSpec, make_spec
-from lakebed.table.partition_values import partition_texts
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.schema_json import schema_to_json
-from lakebed.table.sort_order import make_sort_order
-from lakebed.table.types import Field, List, Struct
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.sort_order import make_sort_order
+from lakebed.table.partition.spec import PartitionSpec, make_spec
+from lakebed.table.partition.values import partition_texts
+from lakebed.table.schema.json import schema_to_json
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field, List, Struct
 
-MODULE = sys.modules["lakebed.arrow.write"]  # its function has its name
+MODULE = sys.modules["lakebed.arrow.write.write"]  # its function has its name
 
 SMALLEST = WriteOptions(group_rows=10, file_bytes=1)
 

@@ -10,16 +10,16 @@ import pytest
 from pyarrow.parquet import ParquetFile
 
 from lakebed.arrow import write
-from lakebed.catalog.write_options import WriteOptions
+from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
-from lakebed.table.blocks import block_matches
-from lakebed.table.blooms import bloom_matches
-from lakebed.table.filter import And, Comparison, Filter, Operator
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.sort_order import make_sort_order
-from lakebed.table.types import Field
+from lakebed.table.filter.filter import And, Comparison, Filter, Operator
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.sort_order import make_sort_order
+from lakebed.table.plan.blooms import bloom_matches
+from lakebed.table.plan.row_groups import block_matches
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field
 
 SCHEMA = with_ids(
     Schema({"id": "long", "email": "string", "s": "struct<x: int, `y.z`: double>", "flag": "boolean"}), 0, 1

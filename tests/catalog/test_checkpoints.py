@@ -6,15 +6,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakebed.catalog import checkpointing, checkpoints, deltas
-from lakebed.catalog.home import Home
-from lakebed.catalog.schemas import Schemas
-from lakebed.catalog.table_files import folded, replayed, table_files
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data import checkpoint_schedule, checkpoints
+from lakebed.catalog.data.table_files import folded, replayed, table_files
+from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction import pending_delta
+from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.context import Home
 from lakebed.errors import Corrupt, LakebedError, Unavailable
 from lakebed.files import LocalFiles
 from lakebed.lake.lake import Lake
-from lakebed.table import checkpoint_parts
+from lakebed.table.entries import parts as checkpoint_parts
 from lakebed.testing import changed_files
 
 
@@ -235,7 +236,7 @@ def test_an_old_checkpoint_can_go_when_a_newer_one_is_there(table):
 
 def test_commits_have_checkpoints_written_when_enough_have_come(main, lake, monkeypatch):
     """MO-22: by count, in a thread of its own."""
-    monkeypatch.setattr(checkpointing, "LOOK_EVERY", 4)
+    monkeypatch.setattr(checkpoint_schedule, "LOOK_EVERY", 4)
     table = main.create_table("counted", {"id": "long"}, properties={"checkpoint.deltas": "8"})
     for _ in range(20):
         grow(table, 1)
@@ -246,7 +247,7 @@ def test_commits_have_checkpoints_written_when_enough_have_come(main, lake, monk
 
 def test_a_large_delta_has_a_checkpoint_written_soon(main, lake, monkeypatch):
     """By bytes."""
-    monkeypatch.setattr(deltas, "INLINE_BYTES", 100)
+    monkeypatch.setattr(pending_delta, "INLINE_BYTES", 100)
     table = main.create_table("large", {"id": "long"}, properties={"checkpoint.bytes": "100"})
     grow(table, 1)
     lake._checkpointing.wait()
@@ -257,8 +258,8 @@ def test_a_checkpoint_that_fails_in_the_background_fails_no_commit(main, lake, m
     def fails(*_):
         raise Unavailable("the disk is full")
 
-    monkeypatch.setattr(checkpointing, "LOOK_EVERY", 1)
-    monkeypatch.setattr(checkpointing, "write_checkpoint", fails)
+    monkeypatch.setattr(checkpoint_schedule, "LOOK_EVERY", 1)
+    monkeypatch.setattr(checkpoint_schedule, "write_checkpoint", fails)
     table = main.create_table("t", {"id": "long"}, properties={"checkpoint.deltas": "2"})
     grow(table, 3)
     lake._checkpointing.wait()
@@ -271,14 +272,14 @@ def test_many_deltas_without_a_checkpoint_are_told_to_the_log(main, caplog):
     table = main.create_table("t", {"id": "long"}, properties={"checkpoint.deltas": "1"})
     grow(table, 10)
     work = table._scope.read()
-    checkpointing.checkpoint_if_due(work, table.id)
+    checkpoint_schedule.checkpoint_if_due(work, table.id)
     assert "deltas since its last checkpoint" in caplog.text
 
 
 def test_a_property_that_is_no_number_is_refused(main):
     table = main.create_table("t", {"id": "long"}, properties={"checkpoint.deltas": "often"})
     with pytest.raises(LakebedError, match="no number that it can be"):
-        checkpointing.checkpoint_if_due(table._scope.read(), table.id)
+        checkpoint_schedule.checkpoint_if_due(table._scope.read(), table.id)
 
 
 STEPS = st.lists(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.catalog.commits import Request, check_event_id, event_id
+from lakebed.catalog.transaction.commits import Request, check_event_id, event_id
 from lakebed.errors import Invalid
 
 

@@ -6,8 +6,8 @@ import pyarrow
 import pytest
 
 from lakebed.arrow import Compaction, rewritten
-from lakebed.catalog.compaction import PATIENCE, Writer
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data.compaction import PATIENCE, Writer
+from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Corrupt, Invalid, NotFound
 from lakebed.testing.compacted_tables import after_making
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lakebed.catalog.checkpoints import load_part
+from lakebed.catalog.data.checkpoints import load_part
 from lakebed.errors import Corrupt
-from lakebed.table.manifest_pb2 import EntryLocation, Part
+from lakebed.table.manifest.manifest_pb2 import EntryLocation, Part
 from lakebed.testing.file_entries import plain_files
 
 TESTS = Path(__file__).parent.parent

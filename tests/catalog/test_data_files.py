@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from lakebed.catalog.data_files import check_whole
+from lakebed.catalog.data.data_files import check_whole
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 
 def test_files_of_the_recorded_sizes_are_whole(tmp_path: Path) -> None:

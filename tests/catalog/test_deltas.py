@@ -5,15 +5,15 @@ from uuid import uuid4
 import pyarrow
 import pytest
 
-from lakebed.catalog import deltas
-from lakebed.catalog.deltas import Delta, data_change, write_manifest
-from lakebed.catalog.stored_deltas import stored_manifest
+from lakebed.catalog.data.deltas import stored_manifest
+from lakebed.catalog.transaction import pending_delta
+from lakebed.catalog.transaction.pending_delta import Delta, data_change, write_manifest
 from lakebed.errors import Conflict, Corrupt, NotFound
 from lakebed.files import LocalFiles
 from lakebed.metastore import State
 from lakebed.store import Version
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.schema import Schema, with_ids
 
 
 def numbers(*ids):
@@ -37,7 +37,7 @@ def table(main):
 @pytest.fixture
 def filed(table, monkeypatch):
     """A table whose manifests all become files."""
-    monkeypatch.setattr(deltas, "INLINE_BYTES", 0)
+    monkeypatch.setattr(pending_delta, "INLINE_BYTES", 0)
     table.append(numbers(1))
     return table
 
@@ -49,7 +49,7 @@ def test_a_small_manifest_is_no_file(table, folder):
 
 def test_a_large_manifest_is_a_file_and_reads_the_same(table, folder, monkeypatch):
     table.append(numbers(1))
-    monkeypatch.setattr(deltas, "INLINE_BYTES", 0)
+    monkeypatch.setattr(pending_delta, "INLINE_BYTES", 0)
     table.append(numbers(2))
     table.append(numbers(3))
     assert len(manifest_files(folder)) == 2

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.catalog import documents
-from lakebed.catalog.documents import Array, Entries, Form, Keys, OrNull
+from lakebed.catalog.inspect import documents
+from lakebed.catalog.inspect.documents import Array, Entries, Form, Keys, OrNull
 from lakebed.errors import Corrupt, Invalid
 
 # As the source document has them.

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakebed.catalog.commits import Request
-from lakebed.catalog.every_file import EveryFile
-from lakebed.catalog.file_changes import change_files, delta_of
-from lakebed.catalog.planning import plan
-from lakebed.catalog.table_files import live_files, table_files
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data.changes import change_files, delta_of
+from lakebed.catalog.data.live_files import EveryFile
+from lakebed.catalog.data.planning import plan
+from lakebed.catalog.data.table_files import live_files, table_files
+from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction.commits import Request
 from lakebed.errors import Conflict, Corrupt
-from lakebed.table import checkpoint_parts, column_object
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.entries import object, parts
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 NO_CHECKPOINTS = {"checkpoint.deltas": "0", "checkpoint.bytes": "0"}
 IN_FILES = {**NO_CHECKPOINTS, "write.inline-bytes": "0"}
@@ -89,7 +89,7 @@ def assert_agrees(table):
 def test_what_is_counted_is_what_is_read(main, steps, later):
     """Law: `count()` is `to_arrow().num_rows`, whether a checkpoint has the files, deltas or the transaction itself."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint_parts, "PART_FILES", 2)
+        patch.setattr(parts, "PART_FILES", 2)
         name = f"t{sum(1 for _ in main.tables())}"
         form = {"id": "long", "region": "string"}
         table = main.create_table(name, form, partition_by=["region"], properties=IN_FILES)
@@ -123,7 +123,7 @@ def test_a_count_makes_no_objects_of_a_checkpoint_s_files(table, monkeypatch):
     table.delete("id in (1, 2, 3)")
     table.checkpoint()
     table.delete("id = 11")
-    monkeypatch.setattr(column_object, "assemble", refuse)
+    monkeypatch.setattr(object, "assemble", refuse)
     assert table.scan().count() == 8
     assert len(planned(table)) == 4
     with pytest.raises(AssertionError):
@@ -131,15 +131,15 @@ def test_a_count_makes_no_objects_of_a_checkpoint_s_files(table, monkeypatch):
 
 
 def test_few_rows_make_few_objects(table, monkeypatch):
-    made, own = list[int](), column_object.assemble
+    made, own = list[int](), object.assemble
 
     def counted(columns, rows):
         files = own(columns, rows)
         made.append(len(files))
         return files
 
-    monkeypatch.setattr(column_object, "assemble", counted)
-    monkeypatch.setattr("lakebed.catalog.every_file.FIRST_WINDOW", 1)
+    monkeypatch.setattr(object, "assemble", counted)
+    monkeypatch.setattr("lakebed.catalog.data.live_files.FIRST_WINDOW", 1)
     assert table.scan(limit=2).to_arrow().num_rows == 2
     assert made == [1]
     assert planned(table)[3].file.num_rows == 3

@@ -2,11 +2,11 @@
 
 import pytest
 
-from lakebed.catalog import evolution
-from lakebed.catalog.evolution import Evolution
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.tables import evolution
+from lakebed.catalog.tables.evolution import Evolution
+from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Conflict, Invalid
-from lakebed.table.evolution import FIRST
+from lakebed.table.schema.evolution import FIRST
 
 
 @pytest.fixture

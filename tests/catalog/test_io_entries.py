@@ -8,16 +8,16 @@ from threading import Barrier
 import numpy
 import pytest
 
-from lakebed.catalog import io_entries
-from lakebed.catalog.io_entries import Entries
+from lakebed.catalog.transaction import entry_cache
+from lakebed.catalog.transaction.entry_cache import Entries
 from lakebed.errors import Corrupt, Unavailable
 from lakebed.files import LocalFiles
-from lakebed.table.block_meta import meta_info
-from lakebed.table.column_object import pack
-from lakebed.table.file_columns import columns_of
-from lakebed.table.io_entry import encode_entry
-from lakebed.table.locations import Location
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.entries.columns import columns_of
+from lakebed.table.entries.object import pack
+from lakebed.table.entries.segments import meta_info
+from lakebed.table.manifest.io_entry import encode_entry
+from lakebed.table.manifest.locations import Location
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.testing.file_entries import plain_files
 
 
@@ -142,7 +142,7 @@ def test_shared_or_alone_a_file_is_the_same_and_its_deletes_are_where_they_were(
 
 
 def test_a_large_object_is_read_column_by_column(files, monkeypatch):
-    monkeypatch.setattr(io_entries, "WHOLE_BYTES", 100)
+    monkeypatch.setattr(entry_cache, "WHOLE_BYTES", 100)
     live = plain_files(50)
     entries = Entries(files)
     columns = entries.columns(put_columns(files, live))

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakebed.catalog.catalogs import open_project
-from lakebed.catalog.home import Home
-from lakebed.catalog.lineage import Head, divergence, touched
-from lakebed.catalog.schemas import Schemas
+from lakebed.catalog.merge.merge_base import Head, divergence, touched
+from lakebed.catalog.refs.catalogs import open_project
+from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.context import Home
 from lakebed.files import LocalFiles
 from lakebed.lake.lake import Lake
 from lakebed.metastore import RecordsMetastore

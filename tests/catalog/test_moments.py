@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.catalog.moments import find_version, microseconds, version_at
+from lakebed.catalog.transaction.versions import find_version, microseconds, version_at
 from lakebed.errors import Invalid, NotFound
 from lakebed.metastore import Change, Line, RecordsMetastore, new_id
 from lakebed.store import MemoryStore, Version

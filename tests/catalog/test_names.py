@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.catalog.names import parse_name, shown_name, spelled
+from lakebed.catalog.transaction.names import parse_name, shown_name, spelled
 from lakebed.errors import Invalid
 from lakebed.records.names import normal_name
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakebed.catalog.planning import plan
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data.planning import plan
+from lakebed.catalog.tables.tables import table_state
 from lakebed.files import LocalFiles
-from lakebed.table import checkpoint_parts
-from lakebed.table.filter_binding import bind
-from lakebed.table.plan import BLOOM_FILTERS, PARTITIONS, RANGES, ROW_GROUPS, ZONE_MAPS
+from lakebed.table.entries import parts
+from lakebed.table.filter.bind import bind
+from lakebed.table.plan.plan import BLOOM_FILTERS, PARTITIONS, RANGES, ROW_GROUPS, ZONE_MAPS
 
 FILES = {"write.inline-bytes": "0", "checkpoint.deltas": "0", "checkpoint.bytes": "0"}
 
@@ -55,7 +55,7 @@ STEPS = st.lists(
 def test_a_checkpoint_changes_no_plan_and_no_row(main, steps):
     """Two tables with the same history, of which one has checkpoints of tiny parts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint_parts, "PART_FILES", 2)
+        patch.setattr(parts, "PART_FILES", 2)
         number = sum(1 for _ in main.tables())
         pair = [
             main.create_table(

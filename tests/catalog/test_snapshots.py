@@ -3,12 +3,12 @@
 import pyarrow
 import pytest
 
-from lakebed.catalog import snapshots
-from lakebed.catalog.stored_deltas import history
-from lakebed.catalog.table_files import table_files
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data import snapshots
+from lakebed.catalog.data.deltas import history
+from lakebed.catalog.data.table_files import table_files
+from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import NotFound
-from lakebed.table.delta import ADDED
+from lakebed.table.manifest.delta import ADDED
 
 
 def numbers(*ids):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lakebed.catalog.schemas import FIELD, SCHEMA, SORT_ORDER, SPEC
-from lakebed.catalog.table_ids import DraftIds, TakenIds
-from lakebed.table.spec_json import order_from_json, spec_from_json
+from lakebed.catalog.tables.ids import DraftIds, TakenIds
+from lakebed.catalog.transaction.bodies import FIELD, SCHEMA, SORT_ORDER, SPEC
+from lakebed.table.partition.json import order_from_json, spec_from_json
 
 
 @pytest.fixture

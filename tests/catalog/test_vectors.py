@@ -12,12 +12,12 @@ from pyiceberg.table.deletion_vector import deletion_vectors_from_puffin_file
 from pyiceberg.table.puffin import PuffinFile
 from pyroaring import BitMap64
 
-from lakebed.catalog.vectors import live_rows, read_vector, write_vectors
+from lakebed.catalog.data.deletion_vectors import live_rows, read_vector, write_vectors
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
-from lakebed.table.deletion_vectors import encode_vector
-from lakebed.table.delta import ADDED, EXISTING
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.manifest.deletion_vectors import encode_vector
+from lakebed.table.manifest.delta import ADDED, EXISTING
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 
 @pytest.fixture

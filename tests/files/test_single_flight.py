@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakebed.caches import SingleFlight
 from lakebed.errors import Corrupt, Invalid
-from lakebed.files.single_flight import SingleFlight
 
 THREADS = 16
 

@@ -9,7 +9,7 @@ import pytest
 
 import lakebed
 from lakebed import Field, Lake, Schema, Table
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.tables.tables import table_state
 from lakebed.iceberg import export_table
 
 IN_FILES = {"write.inline-bytes": "0"}

@@ -11,7 +11,7 @@ from pyiceberg.schema import make_compatible_name
 from pyiceberg.utils.decimal import decimal_required_bytes
 
 from lakebed.iceberg.avro import encode, field_name, optional, record, type_of, value_of
-from lakebed.table.types import STRING, Decimal
+from lakebed.table.types.types import STRING, Decimal
 
 
 @pytest.mark.parametrize("precision", range(1, 39))

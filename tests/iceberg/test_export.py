@@ -19,7 +19,7 @@ from pyiceberg.table import StaticTable
 
 import lakebed
 from lakebed import Corrupt, Field, Invalid, Lake, NotFound, Schema, Table, Unavailable
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.tables.tables import table_state
 from lakebed.files import LocalFiles
 from lakebed.files.files import Data
 from lakebed.iceberg import export_table

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from lakebed import Catalog, Lake
-from lakebed.arrow import stored_rows
-from lakebed.catalog import settings
-from lakebed.catalog.catalogs import DEFAULT, open_project
-from lakebed.catalog.home import Home
-from lakebed.catalog.schemas import Schemas
+from lakebed.arrow.read import stored
+from lakebed.catalog.refs.catalogs import DEFAULT, open_project
+from lakebed.catalog.tables import settings
+from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.context import Home
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import KeyRange, MemoryStore, Store
 
 Open = Callable[..., Lake]
@@ -74,13 +74,13 @@ def inline(request: pytest.FixtureRequest) -> str:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The Parquet files that the local engine has opened."""
     found = list[Any]()
-    own = stored_rows.ParquetFile
+    own = stored.ParquetFile
 
     def noted(source: Any, **options: Any) -> Any:
         found.append(source)
         return own(source, **options)
 
-    monkeypatch.setattr(stored_rows, "ParquetFile", noted)
+    monkeypatch.setattr(stored, "ParquetFile", noted)
     return found
 
 

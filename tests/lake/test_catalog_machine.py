@@ -18,12 +18,12 @@ from hypothesis.stateful import (
 )
 
 from lakebed import AlreadyExists, Conflict, Invalid, Lake, NotFound
-from lakebed.catalog.catalogs import DEFAULT, open_project
-from lakebed.catalog.home import Home
-from lakebed.catalog.schemas import Schemas
+from lakebed.catalog.refs.catalogs import DEFAULT, open_project
+from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.context import Home
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
 from lakebed.testing import catalog_model as model
 from lakebed.testing.catalog_history import ROOT, History

@@ -7,7 +7,7 @@ import pytest
 
 import lakebed
 from lakebed.errors import Invalid
-from lakebed.table.merge_clause import Clause, Then, When
+from lakebed.table.expression.merge_clauses import Clause, Then, When
 
 
 def test_clauses_are_values() -> None:

@@ -3,8 +3,8 @@
 import pyarrow
 import pytest
 
-from lakebed.catalog.stored_deltas import history, stored_manifest
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data.deltas import history, stored_manifest
+from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Forbidden, Invalid
 from lakebed.testing.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows
 

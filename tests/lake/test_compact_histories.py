@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed import Lake
-from lakebed.catalog.catalogs import DEFAULT, open_project
-from lakebed.catalog.home import Home
-from lakebed.catalog.schemas import Schemas
+from lakebed.catalog.refs.catalogs import DEFAULT, open_project
+from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.context import Home
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.store import MemoryStore

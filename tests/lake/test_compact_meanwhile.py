@@ -11,7 +11,7 @@ import pytest
 
 import lakebed
 from lakebed.arrow import Compaction
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore
 from lakebed.testing.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows
 

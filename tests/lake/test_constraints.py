@@ -10,7 +10,7 @@ import pytest
 import lakebed
 from lakebed import Catalog, Table
 from lakebed.errors import Invalid
-from lakebed.table.types import Field, Struct
+from lakebed.table.types.types import Field, Struct
 
 
 @pytest.fixture

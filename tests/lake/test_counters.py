@@ -10,7 +10,7 @@ import pytest
 
 import lakebed
 from lakebed import Conflict
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore
 
 # Tells how many of its attempts succeeded and how many were refused; anything else is an error and ends it.

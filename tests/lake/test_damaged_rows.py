@@ -9,11 +9,11 @@ import pytest
 
 import lakebed
 from lakebed import Corrupt, LakebedError, NotFound
-from lakebed.catalog import deltas
+from lakebed.catalog.transaction import pending_delta
 from lakebed.records import layout
 from lakebed.records.layout import PREFIX, Space
 from lakebed.store import SQLiteStore
-from lakebed.table.inline import BODY_KIND
+from lakebed.table.manifest.inline import BODY_KIND
 
 SCHEMA = {"id": "long", "place": "string", "amount": "double"}
 FLIPS = 5  # of each file, spread over it
@@ -38,7 +38,7 @@ def whole(tmp_path_factory):
     """A lake with files of every kind, and its rows."""
     folder = tmp_path_factory.mktemp("whole") / "lake"
     with pytest.MonkeyPatch.context() as patch, lakebed.connect(folder, author="ada") as lake:
-        patch.setattr(deltas, "INLINE_BYTES", 10)  # so that manifests are files
+        patch.setattr(pending_delta, "INLINE_BYTES", 10)  # so that manifests are files
         table = lake.catalog().create_table(
             "t", SCHEMA, primary_key=["id"], properties={"write.inline-bytes": "0", "checkpoint.deltas": "0"}
         )

@@ -7,7 +7,7 @@ import pyarrow
 import pytest
 
 from lakebed import Field, NotFound, Schema
-from lakebed.catalog import documents
+from lakebed.catalog.inspect import documents
 
 pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
 

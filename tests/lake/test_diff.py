@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from lakebed import Catalog, Invalid
-from lakebed.metastore.records_reader import RecordsReader
+from lakebed.metastore.records.reader import RecordsReader
 from lakebed.testing.changed_files import append_file, delete_rows
 
 

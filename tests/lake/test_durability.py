@@ -64,7 +64,7 @@ def test_what_spark_wrote_is_on_the_disk_before_the_commit(main, events, spark):
 
 def test_a_large_manifest_is_on_the_disk_before_the_commit(main, events, monkeypatch):
     table = main.create_table("t", {"id": "long"})
-    monkeypatch.setattr("lakebed.catalog.deltas.INLINE_BYTES", 10)
+    monkeypatch.setattr("lakebed.catalog.transaction.pending_delta.INLINE_BYTES", 10)
     events.clear()
     table.append(pa.table({"id": [1]}))
     done = assert_durable(table, events)

@@ -9,7 +9,7 @@ import pytest
 
 from lakebed import Conflict, Invalid, Lake, event_id
 from lakebed.files import LocalFiles
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
 from lakebed.testing.faults import Fault, FaultyStore
 from lakebed.testing.orders import create_orders, rows

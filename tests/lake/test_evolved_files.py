@@ -11,16 +11,22 @@ import pytest
 from lakebed import arrow
 from lakebed import spark as spark_engine
 from lakebed.arrow import Scan, arrow_schema
-from lakebed.arrow.filter import to_arrow
+from lakebed.arrow.expression.filter import to_arrow
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
-from lakebed.table.evolution import add_column, drop_column, rename_column, set_default, widen_column
-from lakebed.table.filter import Comparison, IsNull, NotNull, OneOf, Operator
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.parts import parts_of, with_parts
-from lakebed.table.plan import PlannedFile
-from lakebed.table.schema import Schema, physical_names, with_ids
-from lakebed.table.types import Decimal, Field, Primitive
+from lakebed.table.filter.filter import Comparison, IsNull, NotNull, OneOf, Operator
+from lakebed.table.filter.text import parse_filter
+from lakebed.table.plan.plan import PlannedFile
+from lakebed.table.schema.evolution import (
+    add_column,
+    drop_column,
+    rename_column,
+    set_default,
+    widen_column,
+)
+from lakebed.table.schema.schema import Schema, physical_names, with_ids
+from lakebed.table.types.parts import parts_of, with_parts
+from lakebed.table.types.types import Decimal, Field, Primitive
 from lakebed.testing.evolutions import DEFAULTS, FIRST_SCHEMA, evolutions, rows, shown
 from lakebed.testing.sources import sources_of
 

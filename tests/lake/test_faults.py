@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import pytest
 
 from lakebed import OutcomeUnknown, Unavailable, event_id
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
 from lakebed.testing.faults import Fault, FaultyStore
 from lakebed.testing.mutations import CALLS, PURGES, commit_count, grown, numbers, without_branches

@@ -4,7 +4,7 @@ import pyarrow
 import pytest
 
 from lakebed import Catalog, Invalid, Table, col
-from lakebed.table.condition import Condition
+from lakebed.table.filter.condition import Condition
 
 pytestmark = pytest.mark.usefixtures("in_files")
 

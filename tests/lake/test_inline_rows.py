@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 import lakebed
 from lakebed import Conflict, Corrupt, Expired, Invalid, event_id
-from lakebed.catalog.table_files import live_files
-from lakebed.catalog.tables import table_state
-from lakebed.lake import appending
+from lakebed.catalog.data.table_files import live_files
+from lakebed.catalog.tables.tables import table_state
+from lakebed.lake import appends as appending
 from lakebed.records import layout
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.records.layout import PREFIX, Space
 from lakebed.store import SQLiteStore
-from lakebed.table.inline import BODY_KIND, inline_id, is_inline
+from lakebed.table.manifest.inline import BODY_KIND, inline_id, is_inline
 from lakebed.testing.faults import RecordingStore
 
 INLINE_BYTES = "write.inline-bytes"
@@ -276,7 +276,7 @@ def test_a_commit_has_a_budget_and_the_rows_beyond_it_are_files(main, files, mon
     table = main.create_table("t", {"id": "long"})
     table.append(numbers(1))
     size = entries(table)[0].file_size
-    module = sys.modules["lakebed.arrow.write_rows"]  # its function has its name
+    module = sys.modules["lakebed.arrow.write.rows"]  # its function has its name
     monkeypatch.setattr(module, "BUDGET_BYTES", 2 * size)
     with main.transaction("load") as tx:
         for number in (2, 3, 4):
@@ -291,7 +291,7 @@ def test_a_commit_has_a_budget_and_the_rows_beyond_it_are_files(main, files, mon
 
 def test_a_manifest_that_has_no_room_beside_the_rows_is_a_file(main, orders, files, monkeypatch):
     size = entries(orders)[0].file_size
-    monkeypatch.setattr("lakebed.catalog.work.BUDGET_BYTES", size + 10)
+    monkeypatch.setattr("lakebed.catalog.transaction.work.BUDGET_BYTES", size + 10)
     orders.append(numbers(3, 4))
     assert are_inline(orders) == [True, True]
     assert files()

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from lakebed import Expired, Field, Forbidden, Invalid, NotFound, Schema
 from lakebed.arrow import arrow_schema
-from lakebed.catalog import documents
-from lakebed.catalog.commits import Request
-from lakebed.catalog.deltas import Delta
-from lakebed.catalog.file_changes import change_files
-from lakebed.catalog.planning import plan
-from lakebed.catalog.system_tables import SYSTEM_TABLES
-from lakebed.catalog.tables import table_state
-from lakebed.table.schema_json import schema_from_json
+from lakebed.catalog.data.changes import change_files
+from lakebed.catalog.data.planning import plan
+from lakebed.catalog.inspect import documents
+from lakebed.catalog.inspect.system_tables import SYSTEM_TABLES
+from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction.commits import Request
+from lakebed.catalog.transaction.pending_delta import Delta
+from lakebed.table.schema.json import schema_from_json
 
 pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
 

@@ -9,7 +9,7 @@ import pytest
 
 import lakebed
 from lakebed import Invalid, LakebedError
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore
 
 

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lakebed
-from lakebed.catalog.commits import Request
-from lakebed.catalog.file_changes import append, change_files, delta_of
-from lakebed.catalog.levels import places
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data.changes import append, change_files, delta_of
+from lakebed.catalog.data.levels import places
+from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction.commits import Request
 from lakebed.errors import Conflict
-from lakebed.table.delta import ADDED
-from lakebed.table.key_encoding import encode_key, key_types
-from lakebed.table.levels import clashes
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.keys.encoding import encode_key, key_types
+from lakebed.table.keys.levels import clashes
+from lakebed.table.manifest.delta import ADDED
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 SCHEMA = {"id": "long", "name": "string"}
 

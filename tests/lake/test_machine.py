@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from lakebed import AlreadyExists, Invalid, Lake, NotFound
-from lakebed.catalog.catalogs import DEFAULT, open_project
-from lakebed.catalog.home import Home
-from lakebed.catalog.schemas import Schemas
+from lakebed.catalog.refs.catalogs import DEFAULT, open_project
+from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.context import Home
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
 
 PARTS = st.sampled_from(["a", "A", "b", "c"])

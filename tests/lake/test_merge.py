@@ -7,8 +7,8 @@ import pytest
 
 import lakebed
 from lakebed import Catalog, Conflict, Forbidden, Invalid, NotFound
-from lakebed.catalog.table_files import live_files
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data.table_files import live_files
+from lakebed.catalog.tables.tables import table_state
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed import Conflict, Field, Invalid, Schema, event_id
-from lakebed.catalog.table_files import live_files
-from lakebed.catalog.tables import spec_of, table_state
-from lakebed.table.partition_values import partition_texts
+from lakebed.catalog.data.table_files import live_files
+from lakebed.catalog.tables.tables import spec_of, table_state
+from lakebed.table.partition.values import partition_texts
 
 pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import lakebed
-from lakebed.catalog.data_files import check_whole
-from lakebed.catalog.planning import plan
-from lakebed.catalog.tables import table_state
-from lakebed.records.check import check
+from lakebed.catalog.data.data_files import check_whole
+from lakebed.catalog.data.planning import plan
+from lakebed.catalog.tables.tables import table_state
+from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore
 
 # Appends one row at a time, and tells each number once it is committed. A whole line in one write: a kill between two

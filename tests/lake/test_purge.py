@@ -10,12 +10,12 @@ import pytest
 
 import lakebed
 from lakebed import Expired, Forbidden, Invalid, NotFound, Unavailable, event_id
-from lakebed.catalog import dropped, purge
+from lakebed.catalog.objects import purge, undrop
 from lakebed.files import LocalFiles
 from lakebed.files.files import DeleteFailure
-from lakebed.metastore import erasure
+from lakebed.metastore.records import erasure
 from lakebed.records import records_pb2 as pb
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.records.layout import PREFIX, Space, id_element, prefix_range
 from lakebed.store import MemoryStore, SQLiteStore
 from lakebed.testing.faults import Fault, FaultyStore, WrappedStore, WrappedTransaction
@@ -357,7 +357,7 @@ def test_a_purge_that_others_overtake_looks_again(sales, monkeypatch, meanwhile)
 def test_an_undrop_on_a_branch_that_a_purge_overtakes_is_expired(sales, monkeypatch):
     purged(sales, "sales.orders", 1)
     dev = sales.create_branch("dev")
-    happened = once(monkeypatch, dropped, "name_of", lambda: sales.purge_table("sales.orders"))
+    happened = once(monkeypatch, undrop, "name_of", lambda: sales.purge_table("sales.orders"))
     with pytest.raises(Expired):
         dev.undrop_table("sales.orders")
     assert happened

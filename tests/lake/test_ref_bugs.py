@@ -4,10 +4,10 @@ import pyarrow
 import pytest
 
 from lakebed import Expired, Forbidden, Invalid, Lake, NotFound, event_id
-from lakebed.catalog import scopes
-from lakebed.catalog.catalogs import open_project
-from lakebed.catalog.home import Home
-from lakebed.catalog.schemas import Schemas
+from lakebed.catalog.refs.catalogs import open_project
+from lakebed.catalog.transaction import scopes
+from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.context import Home
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 

@@ -6,7 +6,7 @@ import pyarrow
 import pytest
 
 from lakebed import AlreadyExists, Forbidden, Invalid, event_id
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
 from lakebed.testing.faults import Fault, FaultyStore
 

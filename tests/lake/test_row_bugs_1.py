@@ -4,10 +4,10 @@ import pyarrow
 import pytest
 
 from lakebed import Conflict
-from lakebed.catalog.levels import places
-from lakebed.catalog.table_files import live_files
-from lakebed.catalog.tables import table_state
-from lakebed.table.levels import clashes
+from lakebed.catalog.data.levels import places
+from lakebed.catalog.data.table_files import live_files
+from lakebed.catalog.tables.tables import table_state
+from lakebed.table.keys.levels import clashes
 
 COLUMNS = {"id": "long", "name": "string"}
 

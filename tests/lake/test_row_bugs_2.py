@@ -11,7 +11,7 @@ import pytest
 
 import lakebed
 from lakebed import Field, Invalid, Schema
-from lakebed.table.types import LONG, STRING, Struct
+from lakebed.table.types.types import LONG, STRING, Struct
 
 NESTED = Schema(
     [

@@ -13,7 +13,7 @@ import pytest
 import lakebed
 from lakebed import Conflict, arrow
 from lakebed.lake.row_engines import LocalRows
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore
 
 ISOLATIONS = ["serializable", "snapshot"]

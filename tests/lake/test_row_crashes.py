@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 import lakebed
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore
 
 # Forks a child for each write that a change makes, on a copy of the lake of its own, and kills it just before that;

@@ -14,14 +14,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import lakebed
 from lakebed import Lake
-from lakebed.catalog.catalogs import DEFAULT, open_project
-from lakebed.catalog.home import Home
-from lakebed.catalog.schemas import Schemas
-from lakebed.catalog.table_files import folded, replayed
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data.table_files import folded, replayed
+from lakebed.catalog.refs.catalogs import DEFAULT, open_project
+from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.context import Home
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
 
 IDS = st.integers(0, 25)

@@ -5,13 +5,13 @@ import random
 import pyarrow
 import pytest
 
-from lakebed.catalog import deltas
-from lakebed.catalog.snapshots import manifests
-from lakebed.catalog.table_files import folded
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data.snapshots import manifests
+from lakebed.catalog.data.table_files import folded
+from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction import pending_delta
 from lakebed.errors import Invalid
 from lakebed.store import KeyRange
-from lakebed.table import checkpoint_parts
+from lakebed.table.entries import parts
 
 VALUE_BYTES = 100_000  # what every store takes
 
@@ -39,7 +39,7 @@ def test_rows_of_another_schema_than_the_tables_are_refused_by_the_columns_name(
 
 def test_every_version_lists_its_own_segments_and_no_value_is_too_large(main, store, monkeypatch):
     """P24: the parts of checkpoints, and deltas from a file to thousands, on a trunk and a branch."""
-    monkeypatch.setattr(checkpoint_parts, "PART_FILES", 50)
+    monkeypatch.setattr(parts, "PART_FILES", 50)
     table = main.create_table("t", {"id": "long"}, properties={"write.inline-bytes": "0", "checkpoint.deltas": "0"})
     chance, seen = random.Random(7), []
     for number in range(30):
@@ -63,7 +63,7 @@ def paths(table):
 
 def test_a_delta_that_no_value_holds_is_an_object(main, store, monkeypatch):
     """P24: an oversized one is handled, and never loops."""
-    monkeypatch.setattr(deltas, "INLINE_BYTES", 200)
+    monkeypatch.setattr(pending_delta, "INLINE_BYTES", 200)
     table = main.create_table("t", {"id": "long"}, properties={"write.inline-bytes": "0"})
     table.append(pyarrow.table({"id": [1]}))
     table.checkpoint()

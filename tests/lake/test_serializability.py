@@ -19,7 +19,7 @@ import pytest
 import lakebed
 from lakebed import Conflict, NotFound
 from lakebed.metastore.change import AttributeRead, DataRead, ListingRead
-from lakebed.metastore.validation import validate
+from lakebed.metastore.records.validation import validate
 from lakebed.testing.anomalies import Anomaly
 from lakebed.testing.histories import Outcome, Write
 from lakebed.testing.recorder import Recorder, read_history
@@ -239,7 +239,7 @@ def test_the_first_of_two_that_race_is_refused(folder, history, tmp_path, name):
 @pytest.fixture
 def broken(monkeypatch):
     """Commits that no longer look at whether what they read has changed."""
-    monkeypatch.setattr("lakebed.metastore.records_commit.validate", lambda *_: None)
+    monkeypatch.setattr("lakebed.metastore.records.commit.validate", lambda *_: None)
 
 
 @pytest.mark.usefixtures("broken")
@@ -267,7 +267,7 @@ def test_a_lake_that_forgets_one_kind_of_read_is_found_out(folder, history, tmp_
         kept = tuple(one for one in change.reads if not isinstance(one, kind))
         validate(transaction, heads, replace(change, reads=kept))
 
-    monkeypatch.setattr("lakebed.metastore.records_commit.validate", forgetful)
+    monkeypatch.setattr("lakebed.metastore.records.commit.validate", forgetful)
     anomaly, first, second = RACES[name]
     race(folder, tmp_path, first, second)
     assert anomaly in {finding.anomaly for finding in check(history())}

@@ -10,8 +10,8 @@ import pyarrow
 import pytest
 
 from lakebed import Conflict, Invalid, Lake, NotFound, OutcomeUnknown, Table, Unavailable, col, connect
-from lakebed.lake import table_source
-from lakebed.lake.table_source import Reading, TableSource, Writing
+from lakebed.lake import data_source
+from lakebed.lake.data_source import Reading, TableSource, Writing
 from lakebed.store import Committed, MemoryStore, Transaction
 from lakebed.testing.faults import WrappedStore, WrappedTransaction
 
@@ -190,7 +190,7 @@ def test_a_commit_that_lands_after_its_abort_has_its_files(
     """The abort deleted them, since no commit named them yet, and then the table's rows could not be read."""
     with LateStore() as store:
         held = open_lake(store)
-        monkeypatch.setattr(table_source, "connect", lambda _: nullcontext(held))
+        monkeypatch.setattr(data_source, "connect", lambda _: nullcontext(held))
         held.catalog().create_namespace("sales")
         table = held.catalog().create_table("sales.orders", {"id": "long", "name": "string"})
         source = TableSource(store.url)

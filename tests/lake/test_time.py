@@ -208,7 +208,7 @@ def test_a_log_that_cannot_be_asked_for_is_refused(main, asked):
 
 
 def test_the_log_goes_on_beyond_a_page(main, monkeypatch):
-    monkeypatch.setattr("lakebed.catalog.log.PAGE", 3)
+    monkeypatch.setattr("lakebed.catalog.objects.log.PAGE", 3)
     for number in range(10):
         main.set_properties({"n": str(number)})
     assert [len(main.log(limit=limit)) for limit in (2, 3, 4, 10)] == [2, 3, 4, 10]

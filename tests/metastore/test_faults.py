@@ -6,7 +6,7 @@ from lakebed.errors import AlreadyExists
 from lakebed.metastore import Change, DataChange, RecordsMetastore, life, new_id
 from lakebed.metastore.change import Operation
 from lakebed.records import records_pb2 as pb
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.records.layout import Attribute
 from lakebed.store import MemoryStore, SQLiteStore
 from lakebed.testing.faults import Fault, FaultyStore

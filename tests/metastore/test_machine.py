@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from lakebed.metastore.records_form import RecordsMetastore
+from lakebed.metastore.records.form import RecordsMetastore
 from lakebed.store import MemoryStore
 from lakebed.testing.metastore_machine import MetastoreMachine
 

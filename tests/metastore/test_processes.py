@@ -10,7 +10,7 @@ import time
 
 from lakebed.errors import LakebedError
 from lakebed.metastore import Line, RecordsMetastore, new_id
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.records.layout import Attribute
 from lakebed.store import SQLiteStore
 from lakebed.testing.metastore_writer import Writer, all_pages, root_partition, trunk

@@ -10,7 +10,7 @@ from lakebed.errors import LakebedError
 from lakebed.metastore import DataChange, RecordsMetastore, life, new_id
 from lakebed.metastore.change import AttributeRead, DataRead, ListingRead, NameRead
 from lakebed.records import records_pb2 as pb
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.records.layout import Attribute
 from lakebed.store import MemoryStore
 from lakebed.testing.metastore_writer import RECORDS, Writer, appending, root_partition, trunk

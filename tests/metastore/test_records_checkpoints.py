@@ -5,10 +5,11 @@ from time import time_ns
 import pytest
 
 from lakebed.errors import Corrupt, Invalid, NotFound, TooLarge
-from lakebed.metastore import RecordsMetastore, erasure
+from lakebed.metastore import RecordsMetastore
+from lakebed.metastore.records import erasure
 from lakebed.records import codec, layout
 from lakebed.records import records_pb2 as pb
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.records.layout import Attribute, Space
 from lakebed.store import MemoryStore, SQLiteStore
 from lakebed.testing.faults import Fault, FaultyStore, WrappedStore, WrappedTransaction

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lakebed.metastore.records_form import RecordsMetastore
-from lakebed.records.check import check
+from lakebed.metastore.records.form import RecordsMetastore
+from lakebed.records.check.check import check
 from lakebed.store import MemoryStore, SQLiteStore
 from lakebed.testing.metastore import MetastoreSuite
 

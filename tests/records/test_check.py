@@ -5,11 +5,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from lakebed.metastore import ROOT, Line, Operation, RecordsMetastore, erasure, life, new_id
+from lakebed.metastore import ROOT, Line, Operation, RecordsMetastore, life, new_id
+from lakebed.metastore.records import erasure
 from lakebed.records import bodies, codec, layout
 from lakebed.records import records_pb2 as pb
 from lakebed.records.attributes import RECORDS
-from lakebed.records.check import PAGE_ROWS, check
+from lakebed.records.check.check import PAGE_ROWS, check
 from lakebed.records.layout import ID_SIZE, PREFIX, VERSION_SIZE, Attribute, Space
 from lakebed.records.names import Casing
 from lakebed.store import MemoryStore, Version

@@ -9,7 +9,7 @@ from google.protobuf.descriptor import FieldDescriptor as Field
 
 from lakebed.records import codec
 from lakebed.records import records_pb2 as pb
-from lakebed.table import manifest_pb2
+from lakebed.table.manifest import manifest_pb2
 
 ROOT = Path(__file__).parent.parent.parent
 

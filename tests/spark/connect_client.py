@@ -15,7 +15,7 @@ import lakebed
 from lakebed import Catalog, Table
 from lakebed.errors import Invalid
 from lakebed.spark import session
-from lakebed.table.metadata_columns import METADATA_COLUMNS
+from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
 
 
 def agree(spark: SparkSession, table: Table, where: str | None = None) -> list[dict[str, Any]]:

@@ -10,12 +10,12 @@ from pyspark.sql import SparkSession
 
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
-from lakebed.spark.absent import by_absent
-from lakebed.spark.hidden import NULL_STRUCTS
-from lakebed.spark.read import read
-from lakebed.spark.write import write
-from lakebed.table.evolution import add_column
-from lakebed.table.schema import Schema, with_ids
+from lakebed.spark.read.defaults import by_absent
+from lakebed.spark.read.pushdown import NULL_STRUCTS
+from lakebed.spark.read.read import read
+from lakebed.spark.write.write import write
+from lakebed.table.schema.evolution import add_column
+from lakebed.table.schema.schema import Schema, with_ids
 
 OLD = with_ids(Schema({"id": "long", "s": "struct<a: int>", "l": "list<struct<a: int>>"}), 1, 1)
 ROWS = "select 1L id, named_struct('a', 1) s, array(named_struct('a', 1)) l"

@@ -14,10 +14,10 @@ from pyiceberg.types import BinaryType, DecimalType, LongType, StringType
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lakebed.spark.transforms import Term, with_terms
-from lakebed.table.bounds import encode_bound, scaled
-from lakebed.table.transforms import Transform
-from lakebed.table.types import BINARY, LONG, STRING, Decimal, Type
+from lakebed.spark.write.transforms import Term, with_terms
+from lakebed.table.partition.transforms import Transform
+from lakebed.table.types.types import BINARY, LONG, STRING, Decimal, Type
+from lakebed.table.types.values import encode_bound, scaled
 
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
 

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lakebed
-from lakebed.catalog.compaction import PATIENCE
-from lakebed.catalog.sources import sources
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data.compaction import PATIENCE
+from lakebed.catalog.data.row_sources import sources
+from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Corrupt, Invalid
-from lakebed.lake.engine import spark_source
+from lakebed.lake.engines import spark_source
 from lakebed.spark import rewritten
-from lakebed.table.key_encoding import encode_key, key_types
+from lakebed.table.keys.encoding import encode_key, key_types
 from lakebed.testing.compacted_tables import after_making
 
 LINEAGE = ["_row_id", "_last_updated_sequence_number"]

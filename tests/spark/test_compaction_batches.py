@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from lakebed.spark import compaction_batches
 from lakebed.spark.compaction_batches import BATCH_TARGETS, SMALL_BYTES, batched, file_count
-from lakebed.table.compaction_choice import OLDER_SPEC, Group
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.keys.compaction import OLDER_SPEC, Group
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 TARGET = 1000
 

@@ -10,7 +10,7 @@ import pytest
 import lakebed
 from lakebed.errors import Corrupt
 from lakebed.spark import Compaction, compaction_batches
-from lakebed.table.key_encoding import encode_key, key_types
+from lakebed.table.keys.encoding import encode_key, key_types
 from lakebed.testing.compacted_tables import COLUMNS, IN_FILES, LINEAGE, entries, rows
 
 WIDTH = 10

@@ -3,11 +3,11 @@
 import pytest
 
 from lakebed import Field, Invalid, Schema, col
-from lakebed.spark.conditions import bind_where, passing
 from lakebed.spark.expressions import ANSI
-from lakebed.table.filter import ALWAYS
-from lakebed.table.filter_binding import bind
-from lakebed.table.schema import with_ids
+from lakebed.spark.rows.where import bind_where, passing
+from lakebed.table.filter.bind import bind
+from lakebed.table.filter.filter import ALWAYS
+from lakebed.table.schema.schema import with_ids
 
 SCHEMA = with_ids(Schema([Field("id", "long"), Field("name", "string"), Field("end", "int")]), 1, 1)
 

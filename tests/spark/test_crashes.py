@@ -19,8 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 import lakebed
 from lakebed import Catalog, Table
 from lakebed.files import local
-from lakebed.records.check import check
-from lakebed.store import SQLiteStore, sqlite
+from lakebed.records.check.check import check
+from lakebed.store import SQLiteStore
+from lakebed.store.sqlite import store as sqlite
 
 DRIVER = Path(__file__).parent / "crash_driver.py"
 EVENT = "7b3d3f0e-0c55-4b0e-9a41-2f0e5f1b6c11"

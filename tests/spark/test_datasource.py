@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 import pyspark_lakebed
 from lakebed import Invalid, Lake, NotFound, Table, connect
-from lakebed.spark.datasource import LakebedReader
+from lakebed.spark.format import LakebedReader
 
 COLUMNS = {
     "id": "long",

@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import datasource
 
 from lakebed.arrow import table_of_rows
-from lakebed.spark.datasource_filters import condition_of
-from lakebed.table.filter_binding import bind
-from lakebed.table.schema import Schema, with_ids
+from lakebed.spark.format_filters import condition_of
+from lakebed.table.filter.bind import bind
+from lakebed.table.schema.schema import Schema, with_ids
 
 if not hasattr(datasource, "EqualTo"):
     pytest.skip("this PySpark pushes no filters to Python data sources; install 4.1 or later", allow_module_level=True)

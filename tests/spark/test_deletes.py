@@ -10,17 +10,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakebed import arrow
-from lakebed.catalog.vectors import write_vectors
-from lakebed.catalog.write_options import WriteOptions
+from lakebed.catalog.data.deletion_vectors import write_vectors
+from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
-from lakebed.spark.file_list import IGNORED
-from lakebed.spark.read import read
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.metadata_columns import SPARK_POSITION
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field
+from lakebed.spark.read.file_list import IGNORED
+from lakebed.spark.read.read import read
+from lakebed.table.filter.text import parse_filter
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.metadata_columns import SPARK_POSITION
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field
 
 SCHEMA = with_ids(Schema({"id": "long", "name": "string", "inner": "struct<a: int>"}), 0, 1)
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]

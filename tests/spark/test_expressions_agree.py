@@ -13,14 +13,14 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from lakebed.arrow.expression import Rows, evaluate
+from lakebed.arrow.expression.evaluate import Rows, evaluate
 from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid, LakebedError
 from lakebed.spark.types import schema_of, spark_schema
-from lakebed.table.expression import VOID, Expression
-from lakebed.table.expression_scope import ROWS, rows_scope
-from lakebed.table.expression_text import parse_expression
-from lakebed.table.schema import Schema
+from lakebed.table.expression.expression import VOID, Expression
+from lakebed.table.expression.parse import parse_expression
+from lakebed.table.expression.scope import ROWS, rows_scope
+from lakebed.table.schema.schema import Schema
 
 SCHEMA = Schema(
     {

@@ -8,11 +8,11 @@ from pyspark.sql import functions as F
 
 import lakebed
 from lakebed import Invalid, when_matched_delete, when_matched_update, when_not_matched_insert
-from lakebed.spark import positions, row_upserts
-from lakebed.spark.source_keys import SHORT, single_keys_of
-from lakebed.spark.stable_rows import stable_rows
-from lakebed.table.filter import OneOf
-from lakebed.table.types import DATE, LONG, STRING, TIMESTAMPTZ, Field
+from lakebed.spark.rows import addresses, upsert
+from lakebed.spark.rows.source import SHORT, single_keys_of
+from lakebed.spark.rows.stable_rows import stable_rows
+from lakebed.table.filter.filter import OneOf
+from lakebed.table.types.types import DATE, LONG, STRING, TIMESTAMPTZ, Field
 
 SCHEMA = {"id": "long", "name": "string"}
 
@@ -21,8 +21,8 @@ SCHEMA = {"id": "long", "name": "string"}
 def limit(request, monkeypatch):
     """How many rows are few; the limit in the middle of what is changed is that of few."""
     if request.param == "many":
-        monkeypatch.setattr(positions, "FEW", 1)
-        monkeypatch.setattr(row_upserts, "FEW", 1)
+        monkeypatch.setattr(addresses, "FEW", 1)
+        monkeypatch.setattr(upsert, "FEW", 1)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_what_is_known_of_keys_is_the_same_wherever_they_are_looked_at(spark, mo
     types = {"i": LONG, "t": TIMESTAMPTZ, "d": DATE, "s": STRING}
     keys = {Field(name, type, id=place): F.col(name) for place, (name, type) in enumerate(types.items(), 1)}
     here = single_keys_of(source, keys)
-    monkeypatch.setattr(positions, "FEW", 299)
+    monkeypatch.setattr(addresses, "FEW", 299)
     there = single_keys_of(source, keys)
     assert (here.rows, here.filter) == (there.rows, there.filter)
     assert any(isinstance(one, OneOf) for one in here.filter.parts)

@@ -6,10 +6,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakebed.files import LocalFiles
-from lakebed.spark.file_list import IGNORED, listed, takes_lists
-from lakebed.spark.write import write
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field
+from lakebed.spark.read.file_list import IGNORED, listed, takes_lists
+from lakebed.spark.write.write import write
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field
 
 IDS = with_ids(Schema([Field("id", "long")]), 1, 1)
 

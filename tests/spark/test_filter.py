@@ -14,9 +14,9 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakebed.spark.filter import to_spark
-from lakebed.table.filter_text import TERMS, parse_filter
-from lakebed.table.types import Field
+from lakebed.spark.read.filter import to_spark
+from lakebed.table.filter.text import TERMS, parse_filter
+from lakebed.table.types.types import Field
 from lakebed.testing.brute_force import passes
 from lakebed.testing.filters import CONSTANTS, NAN, NOT_IN_SPARK, QUOTED_NUMBERS, SCHEMA, condition, rows
 

@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakebed.spark.filter import to_spark
-from lakebed.table.filter_binding import bind
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field
+from lakebed.spark.read.filter import to_spark
+from lakebed.table.filter.bind import bind
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field
 from lakebed.testing.brute_force import NASTY, every_filter, passes, row_of, schema_of
 
 TYPES = {

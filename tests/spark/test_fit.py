@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 from lakebed.errors import Invalid
 from lakebed.spark.fit import NULL_FOUND, fit
 from lakebed.spark.types import FIELD_ID
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import INT, LONG, Field, List, Map, Struct
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import INT, LONG, Field, List, Map, Struct
 
 
 def table(*fields: Field) -> Schema:

@@ -4,7 +4,7 @@ import pytest
 
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles
-from lakebed.spark.footer import TAIL, read_footer
+from lakebed.spark.read.footer import TAIL, read_footer
 
 
 @pytest.mark.parametrize("columns", [1, 2000], ids=["small", "longer than the first read"])

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 
 from lakebed.spark.literals import literal, literal_sql
 from lakebed.spark.types import result_schema
-from lakebed.table.schema import Schema
-from lakebed.table.types import parse_type
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import parse_type
 from lakebed.testing.evolutions import DEFAULTS
 
 MORE = {

@@ -102,22 +102,22 @@ def test_a_merge_does_what_the_local_engine_does(main, spark, case):
 def test_only_files_that_may_match_are_read_and_of_them_the_key_alone(main, spark, monkeypatch):
     _, table = twins(main)
     seen = []
-    read = lakebed.spark.row_merges.placed_rows
+    read = lakebed.spark.rows.merge.placed_rows
 
     def files(source, schema, data_files, filter, columns):
         seen.append(len(data_files))
         return read(source, schema, data_files, filter, columns)
 
-    monkeypatch.setattr("lakebed.spark.row_merges.placed_rows", files)
+    monkeypatch.setattr("lakebed.spark.rows.merge.placed_rows", files)
     plans = []
-    paired = lakebed.spark.row_merges._paired
+    paired = lakebed.spark.rows.merge._paired
 
     def noted(merge, target):
         found = paired(merge, target)
         plans.append(found._jdf.queryExecution().executedPlan().toString())
         return found
 
-    monkeypatch.setattr("lakebed.spark.row_merges._paired", noted)
+    monkeypatch.setattr("lakebed.spark.rows.merge._paired", noted)
     table.merge(frame(spark, arrow((15, "new", 1))), "id", when_matched_update())
     assert seen == [1]
     [read_schema] = re.findall(r"ReadSchema: struct<([^>]*)>", plans[0])

@@ -12,17 +12,17 @@ from pyspark.sql import SparkSession
 import lakebed
 from lakebed import Catalog, Table
 from lakebed.arrow import write as write_arrow
-from lakebed.catalog.vectors import write_vectors
+from lakebed.catalog.data.deletion_vectors import write_vectors
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
-from lakebed.lake.engine import spark_source
-from lakebed.spark.file_list import IGNORED
-from lakebed.spark.read import read
-from lakebed.spark.source import ORDINAL
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.metadata_columns import METADATA_COLUMNS
-from lakebed.table.schema import Schema, with_ids
+from lakebed.lake.engines import spark_source
+from lakebed.spark.read.file_list import IGNORED
+from lakebed.spark.read.read import read
+from lakebed.spark.read.source import ORDINAL
+from lakebed.table.filter.text import parse_filter
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
+from lakebed.table.schema.schema import Schema, with_ids
 
 ADDED = [one.name for one in METADATA_COLUMNS]
 IN_FILES = {"write.inline-bytes": "0"}

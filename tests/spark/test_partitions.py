@@ -10,17 +10,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakebed.arrow import write as write_arrow
-from lakebed.catalog.write_options import Distribution, WriteOptions
+from lakebed.catalog.tables.properties import Distribution, WriteOptions
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.spark import read
-from lakebed.spark.partitions import NAMED_BYTES
-from lakebed.spark.write import write
-from lakebed.table.bounds import scaled
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.partition_spec import PartitionSpec, make_spec
-from lakebed.table.partition_values import partition_key
-from lakebed.table.schema import Schema, with_ids
+from lakebed.spark.write.partitions import NAMED_BYTES
+from lakebed.spark.write.write import write
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.spec import PartitionSpec, make_spec
+from lakebed.table.partition.values import partition_key
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.values import scaled
 
 NAN = float("nan")
 CHANCE = random.Random(3)

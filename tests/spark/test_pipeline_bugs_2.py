@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 import lakebed
 from lakebed import Lake, Table
 from lakebed.files import LocalFiles
-from lakebed.lake.sql_reading import Reader
+from lakebed.lake.sql.read import Reader
 from lakebed.spark.last_changes import tell_last_changes
-from lakebed.table.conjuncts import qualified
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.expression.conjuncts import qualified
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 FILES = {"write.inline-bytes": "0"}
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.spark import progress
-from lakebed.spark.jobs import Counts
-from lakebed.spark.progress import Bar, Goal, bar_text, is_shown, short_bytes, short_number
+from lakebed.spark.jobs import progress
+from lakebed.spark.jobs.jobs import Counts
+from lakebed.spark.jobs.progress import Bar, Goal, bar_text, is_shown, short_bytes, short_number
 
 HALF = Counts(tasks=8, tasks_done=4, rows_read=2_100_000, bytes_read=31_000_000)
 

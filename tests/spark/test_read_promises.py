@@ -15,10 +15,10 @@ import lakebed
 from lakebed import Catalog, Conflict, Table
 from lakebed.arrow import write as write_arrow
 from lakebed.files import LocalFiles
-from lakebed.spark.read import read
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.schema import Schema, with_ids
+from lakebed.spark.read.read import read
+from lakebed.table.filter.text import parse_filter
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.schema import Schema, with_ids
 
 IN_GROUPS = {"write.inline-bytes": "0", "write.row-group-rows": "100"}
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]

@@ -25,9 +25,9 @@ from lakebed import (
 )
 from lakebed.errors import Corrupt, Invalid
 from lakebed.spark import write
-from lakebed.spark.jobs import ClassicJobs
-from lakebed.spark.placed_rows import check_unreserved
-from lakebed.table.metadata_columns import check_free_name
+from lakebed.spark.jobs.jobs import ClassicJobs
+from lakebed.spark.rows.placed_rows import check_unreserved
+from lakebed.table.schema.metadata_columns import check_free_name
 
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
 

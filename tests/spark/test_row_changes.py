@@ -150,7 +150,7 @@ def test_a_delete_that_covers_files_reads_none_of_them(main, spark, monkeypatch)
     table = main.create_table("t", SCHEMA, properties={"write.inline-bytes": "0"}, partition_by=["day"])
     chance = random.Random(5)
     table.append(arrow([{**row(id, chance), "day": START} for id in range(5)]))
-    monkeypatch.setattr("lakebed.spark.row_deletes.placed_rows", None)  # whoever reads rows fails
+    monkeypatch.setattr("lakebed.spark.rows.delete.placed_rows", None)  # whoever reads rows fails
     commit = table.delete(col("day") == START, spark)
     assert counts(commit) == ("delete", {"added_rows": 0, "removed_rows": 5})
 
@@ -161,13 +161,13 @@ def test_an_upsert_of_few_rows_reads_no_file_that_can_not_have_them(main, spark,
     for start in range(0, 50, 10):
         table.append(arrow(row(id, chance) for id in range(start, start + 10)))
     seen = []
-    own = lakebed.spark.row_upserts.placed_rows
+    own = lakebed.spark.rows.upsert.placed_rows
 
     def noted(source, schema, files, filter, columns):
         seen.append((len(files), list(columns)))
         return own(source, schema, files, filter, columns)
 
-    monkeypatch.setattr("lakebed.spark.row_upserts.placed_rows", noted)
+    monkeypatch.setattr("lakebed.spark.rows.upsert.placed_rows", noted)
     table.upsert(frame(spark, [row(12, chance), row(13, chance)]))
     assert seen == [(1, ["id"])]
     assert table.scan().count() == 50

@@ -10,9 +10,9 @@ from collections.abc import Callable
 import pytest
 from pyspark.sql import SparkSession
 
-from lakebed.spark import progress
-from lakebed.spark.jobs import ClassicJobs
-from lakebed.spark.running import run
+from lakebed.spark.jobs import progress
+from lakebed.spark.jobs.jobs import ClassicJobs
+from lakebed.spark.jobs.run import run
 
 
 @pytest.fixture

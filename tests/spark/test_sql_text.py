@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from lakebed.errors import Invalid
 from lakebed.spark.sql import parse_query, parse_statement, prunable
+from lakebed.spark.sql.execute import _edited, _edits
 from lakebed.spark.sql.queries import Query
-from lakebed.spark.sql.running import _edited, _edits
 from lakebed.spark.sql.statements import (
     CreateTable,
     CreateTemporaryView,
@@ -27,8 +27,8 @@ from lakebed.spark.sql.statements import (
     Select,
     Update,
 )
-from lakebed.table.merge_clause import Clause, Then, When
-from lakebed.table.schema import Schema
+from lakebed.table.expression.merge_clauses import Clause, Then, When
+from lakebed.table.schema.schema import Schema
 
 QUERIES = [
     "select * from sales.orders",

@@ -13,10 +13,20 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.errors import Invalid
-from lakebed.spark.transforms import TOO_NEAR, Term, micros, with_terms
-from lakebed.table.bounds import scaled
-from lakebed.table.transforms import Transform, parse_transform
-from lakebed.table.types import BINARY, DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMPTZ, Decimal, Type
+from lakebed.spark.write.transforms import TOO_NEAR, Term, micros, with_terms
+from lakebed.table.partition.transforms import Transform, parse_transform
+from lakebed.table.types.types import (
+    BINARY,
+    DATE,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Decimal,
+    Type,
+)
+from lakebed.table.types.values import scaled
 
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
 

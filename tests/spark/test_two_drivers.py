@@ -8,7 +8,7 @@ import pyarrow
 import pytest
 
 import lakebed
-from lakebed.records.check import check
+from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore
 
 DRIVER = Path(__file__).parent / "loading_driver.py"

@@ -14,8 +14,19 @@ from lakebed.spark.types import (
     schema_of,
     spark_schema,
 )
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import INT, LONG, STRING, TIMESTAMP, TIMESTAMPTZ, Field, List, Map, Struct, parse_type
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import (
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Field,
+    List,
+    Map,
+    Struct,
+    parse_type,
+)
 
 EVERY_TYPE = Schema(
     [

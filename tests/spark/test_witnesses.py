@@ -15,11 +15,11 @@ import lakebed
 from lakebed import Catalog, Invalid, Table
 from lakebed.arrow import arrow_schema, write
 from lakebed.files import LocalFiles
-from lakebed.spark.read import read
-from lakebed.spark.witnesses import WITNESS, by_witnesses
-from lakebed.table.evolution import add_column, drop_column
-from lakebed.table.parts import walk
-from lakebed.table.schema import Schema, with_ids
+from lakebed.spark.read.read import read
+from lakebed.spark.read.structs import WITNESS, by_witnesses
+from lakebed.table.schema.evolution import add_column, drop_column
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.parts import walk
 
 INNER = "struct<a: long>"
 COLUMNS = {

@@ -11,18 +11,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.arrow import write as write_arrow
-from lakebed.catalog.write_options import Distribution
+from lakebed.catalog.tables.properties import Distribution
 from lakebed.errors import AlreadyExists, Invalid
 from lakebed.files import LocalFiles
-from lakebed.spark.layout import PartitionLayout
-from lakebed.spark.partitions import partitions_of
-from lakebed.spark.write import REBASE, write
-from lakebed.table.bounds import decode_bound
-from lakebed.table.partition_spec import PartitionSpec, make_spec
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.sort_order import make_sort_order
-from lakebed.table.transforms import Transform
-from lakebed.table.types import INT, LONG, Field, List, Struct
+from lakebed.spark.write.layout import PartitionLayout
+from lakebed.spark.write.partitions import partitions_of
+from lakebed.spark.write.write import REBASE, write
+from lakebed.table.partition.sort_order import make_sort_order
+from lakebed.table.partition.spec import PartitionSpec, make_spec
+from lakebed.table.partition.transforms import Transform
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import INT, LONG, Field, List, Struct
+from lakebed.table.types.values import decode_bound
 
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
 

@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 
 import lakebed
 from lakebed import Catalog, Lake, Table
-from lakebed.catalog.row_change import with_columns
-from lakebed.catalog.tables import table_state
+from lakebed.catalog.data.row_changes import with_columns
+from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Invalid, Unavailable
 from lakebed.spark import write_rows
-from lakebed.table.metadata_columns import ROW_ID
+from lakebed.table.schema.metadata_columns import ROW_ID
 
 
 @pytest.fixture

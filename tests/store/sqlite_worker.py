@@ -14,7 +14,9 @@ from pathlib import Path
 import apsw
 
 from lakebed.errors import Invalid, LakebedError, OutcomeUnknown, Unavailable
-from lakebed.store import KeyRange, SQLiteStore, Stale, Store, Transaction, forks, limits, sqlite, sqlite_file
+from lakebed.store import KeyRange, SQLiteStore, Stale, Store, Transaction, limits
+from lakebed.store.sqlite import file, fork_gate
+from lakebed.store.sqlite import store as sqlite
 
 EVERYTHING = KeyRange(b"", b"\xff")
 
@@ -104,7 +106,7 @@ def crash_in_creation(path: str, calls: str) -> None:
             if left < 0:
                 os._exit(9)
 
-    sqlite_file.apsw.Connection = Connection
+    file.apsw.Connection = Connection
     SQLiteStore(path)
     say("made")
 
@@ -231,7 +233,7 @@ def fork_after_the_folder_went(path: str) -> None:
 
 def fork_inside(path: str) -> None:
     """A thread does not leave SQLite in time; its child does not go near it."""
-    forks.PATIENCE = 0.05
+    fork_gate.PATIENCE = 0.05
     store = SQLiteStore(path)
     store.run(add_one(b"total"))
 

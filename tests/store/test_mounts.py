@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lakebed.errors import Invalid
-from lakebed.store.mounts import file_system, refuse_network_folder
+from lakebed.store.sqlite.mounts import file_system, refuse_network_folder
 
 TABLE = (
     rb"""

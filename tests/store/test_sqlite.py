@@ -10,7 +10,9 @@ import apsw
 import pytest
 
 from lakebed.errors import Corrupt, Invalid, TimedOut, Unavailable
-from lakebed.store import SQLiteStore, Stale, Store, limits, sqlite, sqlite_file
+from lakebed.store import SQLiteStore, Stale, Store, limits
+from lakebed.store.sqlite import file
+from lakebed.store.sqlite import store as sqlite
 from lakebed.testing.store import StoreSuite
 from lakebed.testing.store_steps import put, runs_again_when_its_snapshot_is_older_than_the_log, state
 
@@ -72,7 +74,7 @@ def test_a_reader_older_than_the_log_runs_again(store: SQLiteStore, monkeypatch:
 
 
 def test_the_log_stays_bounded_and_keeps_all_times(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_file, "_SETTINGS", sqlite_file._SETTINGS.replace("FULL", "OFF"))  # for the sake of time
+    monkeypatch.setattr(file, "_SETTINGS", file._SETTINGS.replace("FULL", "OFF"))  # for the sake of time
     store = SQLiteStore(path)
     monkeypatch.setattr(sqlite, "LOGGED_COMMITS", 100)
     monkeypatch.setattr(sqlite, "TRIM_EVERY", 20)
@@ -304,7 +306,7 @@ def test_a_full_database_takes_nothing_and_is_usable_again(path: Path, monkeypat
     with monkeypatch.context() as patch, SQLiteStore(path) as store:
         put(store, a=b"1")
         store.close()
-        patch.setattr(sqlite_file, "_SETTINGS", sqlite_file._SETTINGS + "PRAGMA max_page_count = 20;")
+        patch.setattr(file, "_SETTINGS", file._SETTINGS + "PRAGMA max_page_count = 20;")
         with SQLiteStore(path) as full:
             with pytest.raises(Unavailable, match="full"):
                 full.run(lambda transaction: [transaction.set(b"%d" % n, bytes(90_000)) for n in range(3)])

@@ -7,8 +7,9 @@ import apsw
 import pytest
 
 from lakebed.errors import Corrupt, Invalid, LakebedError, Unavailable
-from lakebed.store import SQLiteStore, mounts
-from lakebed.store.sqlite_file import APPLICATION_ID, refuse_old_library
+from lakebed.store import SQLiteStore
+from lakebed.store.sqlite import mounts
+from lakebed.store.sqlite.file import APPLICATION_ID, refuse_old_library
 from lakebed.testing.store_steps import put, state
 
 

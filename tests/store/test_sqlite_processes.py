@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from lakebed.errors import TimedOut
-from lakebed.store import SQLiteStore, Store, sqlite_file
+from lakebed.store import SQLiteStore, Store
+from lakebed.store.sqlite import file
 from lakebed.testing.store_steps import put, state
 
 Process = subprocess.Popen[str]
@@ -246,10 +247,10 @@ def test_a_read_only_database_is_forbidden(finish: Finish, open_folder: Path) ->
 @pytest.fixture
 def small_wal(monkeypatch: pytest.MonkeyPatch) -> int:
     """The size at which the WAL is to begin anew, and how much it may exceed it."""
-    monkeypatch.setattr(sqlite_file, "_WAL_BYTES", 1_000_000)
-    monkeypatch.setattr(sqlite_file, "_WAL_STEP", 500_000)
-    settings = sqlite_file._SETTINGS.replace("autocheckpoint = 1000", "autocheckpoint = 50")
-    monkeypatch.setattr(sqlite_file, "_SETTINGS", settings.replace("16000000", "500000"))
+    monkeypatch.setattr(file, "_WAL_BYTES", 1_000_000)
+    monkeypatch.setattr(file, "_WAL_STEP", 500_000)
+    settings = file._SETTINGS.replace("autocheckpoint = 1000", "autocheckpoint = 50")
+    monkeypatch.setattr(file, "_SETTINGS", settings.replace("16000000", "500000"))
     return 3_000_000
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from lakebed.store import MemoryStore, SQLiteStore, Store, conflicts, sqlite_file
+from lakebed.store import MemoryStore, SQLiteStore, Store, conflicts
 from lakebed.store.conflicts import ReadSet, WriteSet
+from lakebed.store.sqlite import file
 from lakebed.store.transaction import Committed, KeyRange
 from lakebed.testing.store_machine import store_machine
 
@@ -34,7 +35,7 @@ def test_the_store_in_memory_does_as_the_model() -> None:
 
 def test_two_handles_on_a_file_do_as_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     # Nothing crashes here, and the disk is what takes the time.
-    monkeypatch.setattr(sqlite_file, "_SETTINGS", sqlite_file._SETTINGS.replace("FULL", "OFF"))
+    monkeypatch.setattr(file, "_SETTINGS", file._SETTINGS.replace("FULL", "OFF"))
     with ExitStack() as stack:
 
         def open_two() -> list[Store]:

@@ -9,12 +9,12 @@ import pyarrow.parquet
 import pytest
 
 from lakebed.errors import Corrupt
-from lakebed.table.block_check import check_blocks
-from lakebed.table.bounds import encode_bound
-from lakebed.table.footers import data_file
-from lakebed.table.manifest_pb2 import Block, ColumnStatistics, DataFileRef
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import LONG
+from lakebed.table.entries.block_check import check_blocks
+from lakebed.table.manifest.manifest_pb2 import Block, ColumnStatistics, DataFileRef
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.statistics.footers import data_file
+from lakebed.table.types.types import LONG
+from lakebed.table.types.values import encode_bound
 
 SCHEMA = with_ids(Schema({"id": "long"}), 1, first=1)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.block_meta import (
+from lakebed.table.entries.segments import (
     BLOCK_METAS,
     SEGMENT_METAS,
     BlockMeta,
@@ -19,8 +19,8 @@ from lakebed.table.block_meta import (
     segment_meta,
     table_number,
 )
-from lakebed.table.locations import END, Location
-from lakebed.table.manifest_pb2 import Block, ColumnStatistics, DataFileRef
+from lakebed.table.manifest.locations import END, Location
+from lakebed.table.manifest.manifest_pb2 import Block, ColumnStatistics, DataFileRef
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden/block_meta.json").read_text())
 

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.blocks import block_entry, block_matches
-from lakebed.table.bounds import decode_bound, scaled
-from lakebed.table.evolution import add_column
-from lakebed.table.filter import Comparison, IsNan, IsNull, Operator, Or
-from lakebed.table.footers import data_file
-from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.pruning import may_match
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.filter.filter import Comparison, IsNan, IsNull, Operator, Or
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
+from lakebed.table.plan.pruning import may_match
+from lakebed.table.plan.row_groups import block_entry, block_matches
+from lakebed.table.schema.evolution import add_column
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.statistics.footers import data_file
+from lakebed.table.types.values import decode_bound, scaled
 
 SCHEMA = with_ids(Schema({"n": "long", "s": "string", "x": "double", "d": "decimal(9, 2)"}), 1, 1)
 N, S, X, D = SCHEMA.fields

@@ -11,10 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.bloom import BLOCK_BYTES, MOST_BYTES, BloomFilter, filter_bytes, parse_bloom, unblocked_fpp
-from lakebed.table.bloom_values import file_bytes
-from lakebed.table.bounds import scaled
-from lakebed.table.types import parse_type
+from lakebed.table.statistics.bloom import (
+    BLOCK_BYTES,
+    MOST_BYTES,
+    BloomFilter,
+    filter_bytes,
+    parse_bloom,
+    unblocked_fpp,
+)
+from lakebed.table.statistics.bloom_values import file_bytes
+from lakebed.table.types.types import parse_type
+from lakebed.table.types.values import scaled
 
 INT32, INT64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
 FLOATS = {"allow_nan": False}

@@ -11,15 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Corrupt
-from lakebed.table.blocks import block_matches
-from lakebed.table.bloom_values import possible_bytes
-from lakebed.table.blooms import bloom_matches, seal_blooms
-from lakebed.table.evolution import widen_column
-from lakebed.table.filter import And, Comparison, Filter, IsNull, NotNull, OneOf, Operator, Or
-from lakebed.table.footers import data_file
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field
+from lakebed.table.filter.filter import (
+    And,
+    Comparison,
+    Filter,
+    IsNull,
+    NotNull,
+    OneOf,
+    Operator,
+    Or,
+)
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.blooms import bloom_matches, seal_blooms
+from lakebed.table.plan.row_groups import block_matches
+from lakebed.table.schema.evolution import widen_column
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.statistics.bloom_values import possible_bytes
+from lakebed.table.statistics.footers import data_file
+from lakebed.table.types.types import Field
 
 SCHEMA = with_ids(Schema({"a": "long", "b": "string", "x": "double"}), 1, 1)
 A, B, X = SCHEMA.fields

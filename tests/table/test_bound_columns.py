@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.table.bound_columns import Texts, bounds_of, whole_numbers, within_any
-from lakebed.table.bounds import decode_bound, encode_bound, scaled
-from lakebed.table.filter import Operator
-from lakebed.table.pruning import is_within
-from lakebed.table.types import parse_type
+from lakebed.table.filter.filter import Operator
+from lakebed.table.plan.pruning import is_within
+from lakebed.table.statistics.bound_arrays import Texts, bounds_of, whole_numbers, within_any
+from lakebed.table.types.types import parse_type
+from lakebed.table.types.values import decode_bound, encode_bound, scaled
 
 HOLDS = {
     Operator.EQUAL: operator.eq,

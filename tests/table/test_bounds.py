@@ -12,8 +12,7 @@ from pyiceberg import types as iceberg
 from pyiceberg.conversions import from_bytes, to_bytes
 
 from lakebed.errors import Corrupt, Invalid
-from lakebed.table.bounds import BOUND_BYTES, decode_bound, encode_bound, lower_bound, scaled, unscaled, upper_bound
-from lakebed.table.types import (
+from lakebed.table.types.types import (
     BINARY,
     DOUBLE,
     FLOAT,
@@ -29,6 +28,15 @@ from lakebed.table.types import (
     Map,
     Struct,
     parse_type,
+)
+from lakebed.table.types.values import (
+    BOUND_BYTES,
+    decode_bound,
+    encode_bound,
+    lower_bound,
+    scaled,
+    unscaled,
+    upper_bound,
 )
 
 INT32, INT64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)

@@ -11,10 +11,10 @@ import pytest
 
 import lakebed
 from lakebed.errors import Invalid, TooLarge
-from lakebed.table.column import Column, col
-from lakebed.table.condition import Condition
-from lakebed.table.filter_binding import TERMS, bind
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.filter.bind import TERMS, bind
+from lakebed.table.filter.column import Column, col
+from lakebed.table.filter.condition import Condition
+from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.testing.filters import SCHEMA
 
 EVERY = with_ids(

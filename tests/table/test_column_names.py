@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.column_names import NAME_BYTES, check_column_names, folded_column
+from lakebed.table.types.names import NAME_BYTES, check_column_names, folded_column
 
 
 @pytest.mark.parametrize(

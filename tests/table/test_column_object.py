@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Corrupt, Invalid, LakebedError, TooLarge
-from lakebed.table import column_object
-from lakebed.table.column_object import ALIGNMENT, column_from, column_payload, open_columns, pack
-from lakebed.table.file_column_types import SURE_COLUMNS
-from lakebed.table.file_columns import columns_of
-from lakebed.table.io_entry import decode_entry, encode_entry
-from lakebed.table.locations import Location
+from lakebed.table.entries import object
+from lakebed.table.entries.column_types import SURE_COLUMNS
+from lakebed.table.entries.columns import columns_of
+from lakebed.table.entries.object import ALIGNMENT, column_from, column_payload, open_columns, pack
+from lakebed.table.manifest.io_entry import decode_entry, encode_entry
+from lakebed.table.manifest.locations import Location
 from lakebed.testing.file_entries import plain_files
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden/column_object.json").read_text())
@@ -63,7 +63,7 @@ def test_columns_of_different_lengths_are_refused():
 
 
 def test_an_object_beyond_four_bytes_is_refused(monkeypatch):
-    monkeypatch.setattr(column_object, "END", 500)
+    monkeypatch.setattr(object, "END", 500)
     with pytest.raises(TooLarge, match="key: an object of columns is too large"):
         pack(columns_of(FILES), "key")
 

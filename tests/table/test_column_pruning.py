@@ -11,11 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Corrupt
-from lakebed.table.bounds import encode_bound, lower_bound, scaled, upper_bound
-from lakebed.table.column_pruning import Pruned, prune
-from lakebed.table.evolution import add_column, widen_column
-from lakebed.table.file_columns import FileColumns
-from lakebed.table.filter import (
+from lakebed.table.entries.columns import FileColumns
+from lakebed.table.filter.filter import (
     And,
     Comparison,
     Filter,
@@ -30,14 +27,17 @@ from lakebed.table.filter import (
     Operator,
     Or,
 )
-from lakebed.table.like_pattern import parse_pattern
-from lakebed.table.live_file import LiveFile
-from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef, PartitionValue
-from lakebed.table.partition_pruning import may_match_partition
-from lakebed.table.partition_spec import PartitionSpec, bound_fields, make_spec
-from lakebed.table.pruning import may_match
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import DOUBLE, FLOAT, STRING, Field, Primitive, Type
+from lakebed.table.filter.like import parse_pattern
+from lakebed.table.manifest.live_file import LiveFile
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, PartitionValue
+from lakebed.table.partition.spec import PartitionSpec, bound_fields, make_spec
+from lakebed.table.plan.partitions import may_match_partition
+from lakebed.table.plan.pruning import may_match
+from lakebed.table.plan.vectorized import Pruned, prune
+from lakebed.table.schema.evolution import add_column, widen_column
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import DOUBLE, FLOAT, STRING, Field, Primitive, Type
+from lakebed.table.types.values import encode_bound, lower_bound, scaled, upper_bound
 
 INT32, INT64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
 FEW = st.integers(-3, 3)

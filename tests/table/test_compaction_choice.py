@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.table.compaction_choice import (
+from lakebed.table.keys.compaction import (
     GROUP_TARGETS,
     OLDER_SPEC,
     Group,
@@ -12,8 +12,8 @@ from lakebed.table.compaction_choice import (
     live_bytes,
     most_gain_first,
 )
-from lakebed.table.levels import ALL_KEYS, KeySpan, Placed
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.keys.levels import ALL_KEYS, KeySpan, Placed
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 TARGET = 100
 

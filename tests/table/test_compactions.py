@@ -2,8 +2,8 @@
 
 import pytest
 
-from lakebed.table import manifest_pb2 as pb
-from lakebed.table.file_merge import FileMerge
+from lakebed.table.manifest import manifest_pb2 as pb
+from lakebed.table.merge.files import FileMerge
 from lakebed.testing.file_lines import Line, both_ways, conflicts, forks, merge, merged, result, turn
 
 

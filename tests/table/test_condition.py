@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.column import col
-from lakebed.table.condition import AllOf, AnyOf, Condition, Flag, Not
-from lakebed.table.condition_text import parse_condition
-from lakebed.table.filter_binding import bind
-from lakebed.table.filter_literals import Kind, Literal
+from lakebed.table.filter.bind import bind
+from lakebed.table.filter.column import col
+from lakebed.table.filter.condition import AllOf, AnyOf, Condition, Flag, Not
+from lakebed.table.filter.literals import Kind, Literal
+from lakebed.table.filter.parse import parse_condition
 from lakebed.testing.filters import SCHEMA, condition
 
 WORLD = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakebed.table.conjuncts import conjuncts, qualified
+from lakebed.table.expression.conjuncts import conjuncts, qualified
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.table.coverage import covers
-from lakebed.table.filter_binding import bind
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.pruning import may_match
+from lakebed.table.filter.bind import bind
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.covers import covers
+from lakebed.table.plan.pruning import may_match
 from lakebed.testing.filters import NAN, SCHEMA, condition, rows
 from lakebed.testing.statistics import file_of
 

@@ -14,8 +14,13 @@ from pyiceberg.conversions import from_json, to_json
 from pyiceberg.types import IcebergType
 
 from lakebed.errors import Invalid
-from lakebed.table.defaults import check_default, default_from_json, default_to_json, plain_default
-from lakebed.table.types import Field, parse_type
+from lakebed.table.schema.defaults import (
+    check_default,
+    default_from_json,
+    default_to_json,
+    plain_default,
+)
+from lakebed.table.types.types import Field, parse_type
 
 LAST_DAY = (date.max - date(1970, 1, 1)).days
 FIRST_DAY = (date.min - date(1970, 1, 1)).days

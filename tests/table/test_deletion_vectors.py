@@ -11,7 +11,7 @@ from pyiceberg.table.deletion_vector import DeletionVector, _extract_vector_payl
 from pyroaring import BitMap64
 
 from lakebed.errors import Corrupt, Invalid
-from lakebed.table.deletion_vectors import (
+from lakebed.table.manifest.deletion_vectors import (
     MAGIC,
     MAX_POSITION,
     blob_length,

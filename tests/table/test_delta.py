@@ -7,9 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Corrupt
-from lakebed.table import frame
-from lakebed.table import manifest_pb2 as pb
-from lakebed.table.delta import ADDED, COLUMNAR, DELETED, DUAL, EXISTING, DeltaHead, bare, file_format, whole
+from lakebed.table.manifest import frame
+from lakebed.table.manifest import manifest_pb2 as pb
+from lakebed.table.manifest.delta import (
+    ADDED,
+    COLUMNAR,
+    DELETED,
+    DUAL,
+    EXISTING,
+    DeltaHead,
+    bare,
+    file_format,
+    whole,
+)
 
 TABLE = "deadbeef-1234-5678-9abc-0123456789ab"
 UNKNOWN = b"\x78\x05" + b"\xc2\x01\x03abc" + b"\xc5\x0c\x01\x02\x03\x04"  # fields 15, 24 and 200

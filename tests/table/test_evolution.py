@@ -14,7 +14,7 @@ from pyiceberg.table.update.schema import UpdateSchema
 from pyiceberg.types import IcebergType
 
 from lakebed.errors import Invalid
-from lakebed.table.evolution import (
+from lakebed.table.schema.evolution import (
     FIRST,
     add_column,
     after,
@@ -29,10 +29,10 @@ from lakebed.table.evolution import (
     set_key,
     widen_column,
 )
-from lakebed.table.parts import walk
-from lakebed.table.schema import Schema, physical_names, with_ids, with_key
-from lakebed.table.schema_json import schema_from_json, schema_to_json
-from lakebed.table.types import Field, List, Map, Struct, parse_type
+from lakebed.table.schema.json import schema_from_json, schema_to_json
+from lakebed.table.schema.schema import Schema, physical_names, with_ids, with_key
+from lakebed.table.types.parts import walk
+from lakebed.table.types.types import Field, List, Map, Struct, parse_type
 from lakebed.testing.evolutions import FIRST_SCHEMA, Step, draw, evolutions, take
 
 ADDRESS = Struct((Field("street", "string"), Field("zip", "int", required=True)))

@@ -5,12 +5,12 @@ import pickle
 import pytest
 
 from lakebed.errors import Invalid, LakebedError, TooLarge
-from lakebed.table.column import col
-from lakebed.table.expression import Call, ColumnOf, Function, columns_of
-from lakebed.table.expression_scope import SOURCE, TARGET, Scope, rows_scope
-from lakebed.table.expression_text import parse_expression, parse_predicate
-from lakebed.table.schema import Schema
-from lakebed.table.types import BOOLEAN, INT
+from lakebed.table.expression.expression import Call, ColumnOf, Function, columns_of
+from lakebed.table.expression.parse import parse_expression, parse_predicate
+from lakebed.table.expression.scope import SOURCE, TARGET, Scope, rows_scope
+from lakebed.table.filter.column import col
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import BOOLEAN, INT
 
 SCHEMA = Schema(
     {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.table.file_merge import FileConflict, FileMerge, merge_files
-from lakebed.table.settle import Settle
+from lakebed.table.merge.files import FileConflict, FileMerge, merge_files
+from lakebed.table.merge.strategy import Settle
 from lakebed.testing.file_lines import SIDES, Line, World, expected_rows, falls_in, merge, merged
 
 choices = st.integers(0, 99)

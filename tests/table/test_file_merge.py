@@ -2,8 +2,8 @@
 
 import pytest
 
-from lakebed.table.delta import ADDED, DELETED, EXISTING
-from lakebed.table.file_merge import FileConflict
+from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
+from lakebed.table.merge.files import FileConflict
 from lakebed.testing.file_lines import Line, both_ways, conflicts, forks, merge, result, turn
 
 # The matrix: append, overwrite, rows changed, compacted.

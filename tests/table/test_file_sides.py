@@ -1,7 +1,7 @@
 """Merges of files that both sides got since the base, by cherry-picks, and what they did to them then."""
 
-from lakebed.table.delta import ADDED, DELETED, EXISTING
-from lakebed.table.settle import Settle
+from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
+from lakebed.table.merge.strategy import Settle
 from lakebed.testing.file_lines import SIDES, Line, both_ways, conflicts, forks, merge, merged, result, turn
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.table.filter import (
+from lakebed.table.filter.filter import (
     ALWAYS,
     NEVER,
     And,
@@ -18,7 +18,7 @@ from lakebed.table.filter import (
     any_of,
     fields_of,
 )
-from lakebed.table.types import INT, Field, Struct
+from lakebed.table.types.types import INT, Field, Struct
 
 A, B = Field("a", INT, id=1), Field("b", INT, id=2)
 MEANING = {

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.clock import moment_text, time_text
-from lakebed.table.filter_literals import Kind, Literal, Place, place_of
-from lakebed.table.types import Field
+from lakebed.table.filter.literals import Kind, Literal, Place, place_of
+from lakebed.table.types.times import moment_text, time_text
+from lakebed.table.types.types import Field
 
 LONG_MAX, LONG_MIN = 2**63 - 1, -(2**63)
 

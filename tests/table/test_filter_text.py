@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid, TooLarge
-from lakebed.table.filter import (
+from lakebed.table.filter.filter import (
     ALWAYS,
     NEVER,
     And,
@@ -25,10 +25,10 @@ from lakebed.table.filter import (
     Operator,
     Or,
 )
-from lakebed.table.filter_text import TERMS, parse_filter
-from lakebed.table.like_pattern import Pattern, Wildcard
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field
+from lakebed.table.filter.like import Pattern, Wildcard
+from lakebed.table.filter.text import TERMS, parse_filter
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field
 from lakebed.testing.brute_force import passes
 from lakebed.testing.filters import CONSTANTS, QUOTED_NUMBERS, SCHEMA, condition, rows
 

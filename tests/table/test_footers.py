@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.table.bounds import decode_bound, scaled
-from lakebed.table.delta import ADDED, COLUMNAR, file_format
-from lakebed.table.footers import data_file
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import NAMES, Field, Struct, leaves, parse_type
+from lakebed.table.manifest.delta import ADDED, COLUMNAR, file_format
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.statistics.footers import data_file
+from lakebed.table.types.types import NAMES, Field, Struct, leaves, parse_type
+from lakebed.table.types.values import decode_bound, scaled
 
 SPARK = Path(__file__).parent.parent / "golden/spark.parquet"
 INT32, INT64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)

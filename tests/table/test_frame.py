@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Corrupt, TooLarge
-from lakebed.table import frame
-from lakebed.table import manifest_pb2 as pb
+from lakebed.table.manifest import frame
+from lakebed.table.manifest import manifest_pb2 as pb
 
 TESTS = Path(__file__).parent.parent
 GOLDEN = json.loads((TESTS / "golden/manifest.json").read_text())

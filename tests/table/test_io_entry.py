@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Corrupt, TooLarge
-from lakebed.table import io_entry
-from lakebed.table.io_entry import HEAD_BYTES, Codec, decode_entry, encode_entry
-from lakebed.table.locations import Location
+from lakebed.table.manifest import io_entry
+from lakebed.table.manifest.io_entry import HEAD_BYTES, Codec, decode_entry, encode_entry
+from lakebed.table.manifest.locations import Location
 
 TESTS = Path(__file__).parent.parent
 GOLDEN = json.loads((TESTS / "golden/io_entry.json").read_text())

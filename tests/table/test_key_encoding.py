@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.bounds import lower_bound, upper_bound
-from lakebed.table.key_encoding import encode_key, may_have_key, set_key_bounds
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.schema import Schema
-from lakebed.table.types import Field, parse_type
+from lakebed.table.keys.encoding import encode_key, may_have_key, set_key_bounds
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import Field, parse_type
+from lakebed.table.types.values import lower_bound, upper_bound
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.floats(allow_nan=False)

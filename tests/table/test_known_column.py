@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from lakebed.errors import Corrupt
-from lakebed.table.bounds import encode_bound
-from lakebed.table.coverage import covers
-from lakebed.table.evolution import add_column, drop_column
-from lakebed.table.filter_binding import bind
-from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.pruning import may_match
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import INT
+from lakebed.table.filter.bind import bind
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
+from lakebed.table.plan.covers import covers
+from lakebed.table.plan.pruning import may_match
+from lakebed.table.schema.evolution import add_column, drop_column
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import INT
+from lakebed.table.types.values import encode_bound
 
 OLD = with_ids(Schema({"a": "int", "s": "struct<x: int>"}), 1, 1)
 FILE = DataFileRef(

@@ -3,9 +3,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.table.delta import COLUMNAR, DUAL, file_format
-from lakebed.table.levels import ALL_KEYS, KeySpan, Placed, clashes, clusters, knows_keys, lowered, placed
-from lakebed.table.manifest_pb2 import DataFileRef
+from lakebed.table.keys.levels import (
+    ALL_KEYS,
+    KeySpan,
+    Placed,
+    clashes,
+    clusters,
+    knows_keys,
+    lowered,
+    placed,
+)
+from lakebed.table.manifest.delta import COLUMNAR, DUAL, file_format
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 KEYS = st.binary(max_size=2)
 SPANS = st.tuples(KEYS, KEYS).map(lambda drawn: KeySpan(min(drawn), max(drawn))) | st.just(ALL_KEYS)

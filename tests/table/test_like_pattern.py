@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid, TooLarge
-from lakebed.table.like_pattern import LENGTH, Pattern, Wildcard, escaped, parse_pattern, prefix_pattern
+from lakebed.table.filter.like import (
+    LENGTH,
+    Pattern,
+    Wildcard,
+    escaped,
+    parse_pattern,
+    prefix_pattern,
+)
 
 ALPHABET = "ab%_\\\né😀"
 TEXTS = st.text(ALPHABET, max_size=8)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Corrupt, Invalid
-from lakebed.table.locations import (
+from lakebed.table.manifest.locations import (
     END,
     LOCATIONS,
     META_INFOS,
@@ -19,7 +19,7 @@ from lakebed.table.locations import (
     location_if_near,
     location_to_proto,
 )
-from lakebed.table.manifest_pb2 import EntryLocation
+from lakebed.table.manifest.manifest_pb2 import EntryLocation
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden/locations.json").read_text())
 

@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Corrupt
-from lakebed.table.block_meta import BLOCK_METAS, SEGMENT_METAS, BlockMeta, ColumnMeta, SegmentMeta
-from lakebed.table.locations import LOCATIONS, META_INFOS, Location, MetaInfo
+from lakebed.table.entries.segments import (
+    BLOCK_METAS,
+    SEGMENT_METAS,
+    BlockMeta,
+    ColumnMeta,
+    SegmentMeta,
+)
+from lakebed.table.manifest.locations import LOCATIONS, META_INFOS, Location, MetaInfo
 
 PLACE = Location("data/a", 8, 100, 300)
 COLUMN = ColumnMeta(3, PLACE, b"a", None, PLACE)

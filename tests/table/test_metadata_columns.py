@@ -5,10 +5,10 @@ from itertools import count
 import pytest
 
 from lakebed.errors import Invalid
-from lakebed.table.evolution import add_column, drop_column, rename_column
-from lakebed.table.metadata_columns import METADATA_COLUMNS, SPARK_POSITION, check_free_name
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import Field, Struct
+from lakebed.table.schema.evolution import add_column, drop_column, rename_column
+from lakebed.table.schema.metadata_columns import METADATA_COLUMNS, SPARK_POSITION, check_free_name
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field, Struct
 
 NAMES = [one.name for one in METADATA_COLUMNS]
 SCHEMA = with_ids(Schema([Field("id", "long"), Field("place", Struct((Field("town", "string"),)))]), 1, 1)

@@ -1,7 +1,7 @@
 """Columns of rows that a table does not have."""
 
-from lakebed.table.new_columns import new_columns
-from lakebed.table.schema import Schema
+from lakebed.table.schema.new_columns import new_columns
+from lakebed.table.schema.schema import Schema
 
 
 def found(table: dict[str, str], given: dict[str, str]) -> list[tuple[tuple[str, ...], str]]:

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from lakebed.table.filter import ALWAYS, NEVER
-from lakebed.table.filter_binding import bind
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.partition_coverage import residual
-from lakebed.table.partition_pruning import may_match_partition
-from lakebed.table.partition_spec import UNPARTITIONED, PartitionSpec, make_spec
-from lakebed.table.partition_values import set_partition
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.transform_text import TransformedColumn
-from lakebed.table.transforms import parse_transform
+from lakebed.table.filter.bind import bind
+from lakebed.table.filter.filter import ALWAYS, NEVER
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.parse import TransformedColumn
+from lakebed.table.partition.spec import UNPARTITIONED, PartitionSpec, make_spec
+from lakebed.table.partition.transforms import parse_transform
+from lakebed.table.partition.values import set_partition
+from lakebed.table.plan.partition_coverage import residual
+from lakebed.table.plan.partitions import may_match_partition
+from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.testing.brute_force import passes
 from lakebed.testing.filters import NAN, SCHEMA, condition, rows
 

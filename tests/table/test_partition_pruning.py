@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.partition_pruning import may_match_partition
-from lakebed.table.partition_spec import UNPARTITIONED, make_spec
-from lakebed.table.partition_values import set_partition
-from lakebed.table.transform_text import TransformedColumn
-from lakebed.table.transforms import parse_transform
+from lakebed.table.filter.text import parse_filter
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.parse import TransformedColumn
+from lakebed.table.partition.spec import UNPARTITIONED, make_spec
+from lakebed.table.partition.transforms import parse_transform
+from lakebed.table.partition.values import set_partition
+from lakebed.table.plan.partitions import may_match_partition
 from lakebed.testing.filters import NAN, SCHEMA, condition, rows
 
 ROWS = rows(Random(11), 200)

@@ -6,7 +6,8 @@ from pyiceberg.partitioning import _PartitionNameGenerator, _visit
 from pyiceberg.schema import Schema as IcebergSchema
 
 from lakebed.errors import Invalid
-from lakebed.table.partition_spec import (
+from lakebed.table.partition.json import spec_to_json
+from lakebed.table.partition.spec import (
     UNPARTITIONED,
     PartitionField,
     PartitionSpec,
@@ -15,11 +16,10 @@ from lakebed.table.partition_spec import (
     make_spec,
     spec_texts,
 )
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.schema_json import schema_to_json
-from lakebed.table.spec_json import spec_to_json
-from lakebed.table.transforms import Transform
-from lakebed.table.types import Field
+from lakebed.table.partition.transforms import Transform
+from lakebed.table.schema.json import schema_to_json
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field
 
 TYPES = {
     "id": "long",

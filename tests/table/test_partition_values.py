@@ -7,13 +7,12 @@ from pyiceberg import transforms as iceberg
 from pyiceberg import types as iceberg_types
 
 from lakebed.errors import Corrupt, Invalid
-from lakebed.table.bounds import scaled
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.partition_spec import UNPARTITIONED, make_spec
-from lakebed.table.partition_values import partition_texts, partition_values, set_partition, value_text
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.transforms import parse_transform
-from lakebed.table.types import (
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.spec import UNPARTITIONED, make_spec
+from lakebed.table.partition.transforms import parse_transform
+from lakebed.table.partition.values import partition_texts, partition_values, set_partition, value_text
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import (
     DATE,
     INT,
     TIMESTAMP,
@@ -24,6 +23,7 @@ from lakebed.table.types import (
     Field,
     parse_type,
 )
+from lakebed.table.types.values import scaled
 
 SCHEMA = with_ids(
     Schema({"id": "int", "at": "timestamptz", "region": "string", "price": "decimal(9, 2)", "x": "double"}), 1, 1

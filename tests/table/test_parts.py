@@ -1,8 +1,8 @@
 """What is inside a type, as fields, and back."""
 
-from lakebed.table.parts import parts_of, walk, with_parts
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.types import INT, Field, List, Map, Struct
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.parts import parts_of, walk, with_parts
+from lakebed.table.types.types import INT, Field, List, Map, Struct
 
 SCHEMA = with_ids(
     Schema(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from google.protobuf.descriptor import FieldDescriptor as Field
 
-from lakebed.table import manifest_pb2 as pb
+from lakebed.table.manifest import manifest_pb2 as pb
 
 ROOT = Path(__file__).parent.parent.parent
 TYPES = {
@@ -50,7 +50,7 @@ def test_a_message_has_the_fields_of_the_document_and_ours_from_100_on(name):
 
 
 def test_the_number_of_the_checksum_is_reserved():
-    text = (ROOT / "lakebed/table/manifest.proto").read_text()
+    text = (ROOT / "lakebed/table/manifest/manifest.proto").read_text()
     assert "reserved 100;" in text
     assert all(field.number != 100 for field in pb.Manifest.DESCRIPTOR.fields)
 
@@ -61,9 +61,9 @@ def test_every_figure_of_a_column_knows_whether_it_was_set():
 
 
 def test_the_generated_code_is_current(tmp_path):
-    source = "lakebed/table/manifest.proto"
+    source = "lakebed/table/manifest/manifest.proto"
     command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", f"--python_out={tmp_path}", f"--pyi_out={tmp_path}"]
     subprocess.run([*command, source], cwd=ROOT, check=True)
     for name in ("manifest_pb2.py", "manifest_pb2.pyi"):
-        path = Path("lakebed/table") / name
+        path = Path("lakebed/table/manifest") / name
         assert (tmp_path / path).read_bytes() == (ROOT / path).read_bytes(), "run `make proto`"

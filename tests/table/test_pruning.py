@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.table.bounds import encode_bound
-from lakebed.table.evolution import add_column, widen_column
-from lakebed.table.filter import Comparison, Filter, Like, NoneOf, NotLike, OneOf, Operator
-from lakebed.table.filter_text import parse_filter
-from lakebed.table.like_pattern import prefix_pattern
-from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.pruning import may_match
-from lakebed.table.schema import Schema, with_ids
+from lakebed.table.filter.filter import Comparison, Filter, Like, NoneOf, NotLike, OneOf, Operator
+from lakebed.table.filter.like import prefix_pattern
+from lakebed.table.filter.text import parse_filter
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
+from lakebed.table.plan.pruning import may_match
+from lakebed.table.schema.evolution import add_column, widen_column
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.values import encode_bound
 from lakebed.testing.filters import NAN, SCHEMA, condition, rows
 from lakebed.testing.statistics import file_of as entry_of
 from lakebed.testing.statistics import statistics

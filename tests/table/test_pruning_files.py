@@ -19,8 +19,7 @@ from pyiceberg.schema import Schema as IcebergSchema
 from lakebed.arrow import write
 from lakebed.arrow.types import arrow_schema
 from lakebed.files import LocalFiles
-from lakebed.table.coverage import covers
-from lakebed.table.filter import (
+from lakebed.table.filter.filter import (
     And,
     Comparison,
     Filter,
@@ -35,10 +34,11 @@ from lakebed.table.filter import (
     Operator,
     Or,
 )
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.pruning import may_match
-from lakebed.table.schema import Schema
-from lakebed.table.schema_json import schema_to_json
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.covers import covers
+from lakebed.table.plan.pruning import may_match
+from lakebed.table.schema.json import schema_to_json
+from lakebed.table.schema.schema import Schema
 from lakebed.testing.brute_force import NASTY, PLACES, every_filter, passes, row_of, schema_of
 
 

@@ -12,8 +12,8 @@ from pyiceberg.table.puffin import PuffinFile
 from pyroaring import BitMap64
 
 from lakebed.errors import Corrupt
-from lakebed.table.deletion_vectors import decode_vector
-from lakebed.table.puffin import DELETION_VECTOR, Blob, encode_puffin, parse_puffin
+from lakebed.table.manifest.deletion_vectors import decode_vector
+from lakebed.table.manifest.puffin import DELETION_VECTOR, Blob, encode_puffin, parse_puffin
 
 TESTS = Path(__file__).parent.parent
 GOLDEN = bytes.fromhex(json.loads((TESTS / "golden/puffin.json").read_text())["two vectors"])

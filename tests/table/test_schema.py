@@ -9,9 +9,9 @@ from pyiceberg.schema import Schema as IcebergSchema
 from pyiceberg.schema import assign_fresh_schema_ids
 
 from lakebed.errors import Invalid
-from lakebed.table.schema import Schema, id_count, physical_names, with_ids, with_key
-from lakebed.table.schema_json import schema_to_json
-from lakebed.table.types import INT, LONG, STRING, Field, List, Map, Struct, parse_type
+from lakebed.table.schema.json import schema_to_json
+from lakebed.table.schema.schema import Schema, id_count, physical_names, with_ids, with_key
+from lakebed.table.types.types import INT, LONG, STRING, Field, List, Map, Struct, parse_type
 
 simple = st.sampled_from([INT, LONG, STRING])
 

@@ -12,9 +12,9 @@ from pyiceberg import types as iceberg
 from pyiceberg.schema import Schema as IcebergSchema
 
 from lakebed.errors import Corrupt, Invalid
-from lakebed.table.schema import Schema, with_ids, with_key
-from lakebed.table.schema_json import schema_from_json, schema_to_json
-from lakebed.table.types import NAMES, Decimal, Field, Fixed, List, Map, Struct
+from lakebed.table.schema.json import schema_from_json, schema_to_json
+from lakebed.table.schema.schema import Schema, with_ids, with_key
+from lakebed.table.types.types import NAMES, Decimal, Field, Fixed, List, Map, Struct
 
 GOLDEN = (Path(__file__).parent.parent / "golden/schema.json").read_bytes().rstrip(b"\n")
 

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.table.evolution import (
+from lakebed.table.merge.schemas import SchemaConflict, merge_schemas
+from lakebed.table.merge.strategy import Settle
+from lakebed.table.schema.evolution import (
     FIRST,
     add_column,
     after,
@@ -21,11 +23,9 @@ from lakebed.table.evolution import (
     set_key,
     widen_column,
 )
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.schema_json import schema_from_json, schema_to_json
-from lakebed.table.schema_merge import SchemaConflict, merge_schemas
-from lakebed.table.settle import Settle
-from lakebed.table.types import INT, LONG, Decimal, Field, List, Struct
+from lakebed.table.schema.json import schema_from_json, schema_to_json
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import INT, LONG, Decimal, Field, List, Struct
 from lakebed.testing.evolutions import FIRST_SCHEMA, evolutions
 
 INNER = Struct((Field("x", "int"), Field("y", "decimal(5, 2)")))

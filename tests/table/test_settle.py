@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakebed.table.settle import Settle
+from lakebed.table.merge.strategy import Settle
 from lakebed.testing.file_lines import SIDES, forks, merged
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from lakebed.errors import Invalid
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.sort_order import (
+from lakebed.table.partition.sort_order import (
     UNSORTED,
     Direction,
     NullOrder,
@@ -14,7 +13,8 @@ from lakebed.table.sort_order import (
     order_texts,
     sorted_columns,
 )
-from lakebed.table.transforms import IDENTITY, Transform
+from lakebed.table.partition.transforms import IDENTITY, Transform
+from lakebed.table.schema.schema import Schema, with_ids
 
 SCHEMA = with_ids(Schema({"price": "double", "ordered_at": "timestamptz", "desc": "int", "a desc": "int"}), 1, 1)
 UP, DOWN = Direction.ASCENDING, Direction.DESCENDING

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.table.bounds import encode_bound
-from lakebed.table.compaction_choice import OLDER_SPEC
-from lakebed.table.levels import ALL_KEYS, Placed
-from lakebed.table.manifest_pb2 import DataFileRef
-from lakebed.table.schema import Schema
-from lakebed.table.sort_order import make_sort_order
-from lakebed.table.sorted_choice import choose_by_order
-from lakebed.table.types import LONG, Field
+from lakebed.table.keys.compaction import OLDER_SPEC
+from lakebed.table.keys.levels import ALL_KEYS, Placed
+from lakebed.table.keys.sorted_choice import choose_by_order
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.sort_order import make_sort_order
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import LONG, Field
+from lakebed.table.types.values import encode_bound
 
 TARGET = 100
 SCHEMA = Schema([Field("x", LONG, id=1, physical_name="x")])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.table.spark_text import (
+from lakebed.table.sql.casts import (
     day_text,
     floating_text,
     moment_text,

@@ -11,11 +11,11 @@ from pyiceberg.partitioning import PartitionSpec as IcebergSpec
 from pyiceberg.table.sorting import SortOrder as IcebergOrder
 
 from lakebed.errors import Corrupt, Invalid
-from lakebed.table.column_names import folded_column
-from lakebed.table.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
-from lakebed.table.sort_order import UNSORTED, Direction, NullOrder, SortField, SortOrder
-from lakebed.table.spec_json import order_from_json, order_to_json, spec_from_json, spec_to_json
-from lakebed.table.transforms import Transform
+from lakebed.table.partition.json import order_from_json, order_to_json, spec_from_json, spec_to_json
+from lakebed.table.partition.sort_order import UNSORTED, Direction, NullOrder, SortField, SortOrder
+from lakebed.table.partition.spec import UNPARTITIONED, PartitionField, PartitionSpec
+from lakebed.table.partition.transforms import Transform
+from lakebed.table.types.names import folded_column
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 SPEC = (GOLDEN / "partition_spec.json").read_bytes().rstrip(b"\n")

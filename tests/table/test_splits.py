@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.manifest_pb2 import Block, ColumnStatistics, DataFileRef
-from lakebed.table.plan import PlannedFile
-from lakebed.table.splits import Split, splits
+from lakebed.table.manifest.manifest_pb2 import Block, ColumnStatistics, DataFileRef
+from lakebed.table.plan.plan import PlannedFile
+from lakebed.table.plan.splits import Split, splits
 
 
 def entry(path: str, size: int, *blocks: tuple[int, int | None]) -> DataFileRef:

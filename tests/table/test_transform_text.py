@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.schema import Schema, with_ids
-from lakebed.table.transform_text import TransformedColumn, find_source, parse_partition_field
-from lakebed.table.transforms import Transform
+from lakebed.table.partition.parse import TransformedColumn, find_source, parse_partition_field
+from lakebed.table.partition.transforms import Transform
+from lakebed.table.schema.schema import Schema, with_ids
 
 SCHEMA = with_ids(
     Schema(

@@ -12,10 +12,20 @@ from pyiceberg import transforms as iceberg
 from pyiceberg import types as iceberg_types
 
 from lakebed.errors import Invalid
-from lakebed.table.bounds import scaled
-from lakebed.table.transforms import NAMES_OF_TRANSFORMS, Transform, parse_transform
-from lakebed.table.types import DATE, INT, LONG, NAMES, STRING, TIMESTAMP, List, Struct, parse_type
-from lakebed.table.types import Field as Column
+from lakebed.table.partition.transforms import NAMES_OF_TRANSFORMS, Transform, parse_transform
+from lakebed.table.types.types import (
+    DATE,
+    INT,
+    LONG,
+    NAMES,
+    STRING,
+    TIMESTAMP,
+    List,
+    Struct,
+    parse_type,
+)
+from lakebed.table.types.types import Field as Column
+from lakebed.table.types.values import scaled
 
 DAYS = st.integers(-719162, 2932896)  # Python's dates, and so PyIceberg's
 MICROS = st.integers(-719162 * 86_400_000_000, 2932897 * 86_400_000_000 - 1)

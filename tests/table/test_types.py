@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.types import (
+from lakebed.table.types.types import (
     BOOLEAN,
     DATE,
     FLOAT,

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import TooLarge
-from lakebed.table import wire
-from lakebed.table.manifest_pb2 import ColumnStatistics, DataFileRef, Manifest
-from lakebed.table.wire import Fields, messages_of, tags_of
+from lakebed.table.entries import protobuf
+from lakebed.table.entries.protobuf import Fields, messages_of, tags_of
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, Manifest
 from lakebed.testing.file_entries import ENTRIES, STATISTICS
 
 
@@ -77,7 +77,7 @@ def test_the_tag_of_a_field_has_its_wire_type():
 
 
 def test_a_column_beyond_arrows_offsets_is_refused(monkeypatch):
-    monkeypatch.setattr(wire, "_COLUMN_BYTES", 10)
+    monkeypatch.setattr(protobuf, "_COLUMN_BYTES", 10)
     data, fields = fields_of([ColumnStatistics(lower=b"123456"), ColumnStatistics(lower=b"12345")])
     with pytest.raises(TooLarge, match="too large"):
         fields.slices(tags_of(ColumnStatistics)["lower"]).array(data, pyarrow.binary())

@@ -4,7 +4,7 @@ import numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.table.xxhash import hashes
+from lakebed.table.statistics.xxhash import hashes
 
 WORD = 2**64 - 1
 PRIMES = (

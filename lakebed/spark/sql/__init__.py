@@ -1,12 +1,12 @@
 """SQL with the lake's names: statements are read here, their queries run on DataFrames; docs/sql.md."""
 
 from lakebed.spark.sql.conjuncts import prunable
-from lakebed.spark.sql.declared import declared_schema, query_schema
+from lakebed.spark.sql.ddl import declared_schema, query_schema
+from lakebed.spark.sql.execute import missing_use, run
+from lakebed.spark.sql.insert import stored_rows, values_told
 from lakebed.spark.sql.parsing import parse_query, parse_statement
-from lakebed.spark.sql.running import missing_use, run
-from lakebed.spark.sql.storing import stored_rows, values_told
 from lakebed.spark.sql.times import time_of
-from lakebed.spark.sql.words import place
+from lakebed.spark.sql.tokens import place
 
 __all__ = [
     "declared_schema",

@@ -1,7 +1,7 @@
 """Conditions in a query's WHERE that hold for every row of a table that can matter: files that can't pass stay unread.
 
-They are given to the read in addition: Spark filters by the whole WHERE all the same. So they are parts of the query's
-tree, of which those that say too much are left out, where `lakebed.table.conjuncts` cuts a text and keeps every piece.
+They are handed to the read in addition: Spark still filters by the whole WHERE. They are parts of the query's tree;
+those that say too much are left out. `lakebed.table.expression.conjuncts` cuts a text instead, and keeps every piece.
 """
 
 import re
@@ -10,16 +10,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakebed.errors import LakebedError
-from lakebed.spark.conditions import VARIABLE
-from lakebed.spark.sql.words import Kind, Words
-from lakebed.table.condition import AllOf, AnyOf, Compares, Condition, Flag, In, Not, Null, all_conditions
-from lakebed.table.condition_text import tree_condition
-from lakebed.table.filter_binding import bind
-from lakebed.table.filter_literals import Kind as LiteralKind
-from lakebed.table.filter_literals import Literal
-from lakebed.table.schema import Schema
-from lakebed.table.sql_tree import bare, chained
-from lakebed.table.types import BOOLEAN, DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMPTZ, Decimal, Type
+from lakebed.spark.rows.where import VARIABLE
+from lakebed.spark.sql.tokens import Kind, Words
+from lakebed.table.filter.bind import bind
+from lakebed.table.filter.condition import (
+    AllOf,
+    AnyOf,
+    Compares,
+    Condition,
+    Flag,
+    In,
+    Not,
+    Null,
+    all_conditions,
+)
+from lakebed.table.filter.literals import Kind as LiteralKind
+from lakebed.table.filter.literals import Literal
+from lakebed.table.filter.parse import tree_condition
+from lakebed.table.schema.schema import Schema
+from lakebed.table.sql.tree import bare, chained
+from lakebed.table.types.types import (
+    BOOLEAN,
+    DATE,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Decimal,
+    Type,
+)
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node

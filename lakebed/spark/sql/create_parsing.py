@@ -6,7 +6,7 @@ from lakebed.errors import Invalid
 from lakebed.spark.sql.cursor import Cursor, nests_types
 from lakebed.spark.sql.queries import Query, find_uses
 from lakebed.spark.sql.statements import Column, CreateTable, CreateTemporaryView, DropTable
-from lakebed.spark.sql.words import Words
+from lakebed.spark.sql.tokens import Words
 
 _FORMATS = ("LAKEBED", "PARQUET")
 

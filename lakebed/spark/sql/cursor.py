@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lakebed.errors import Invalid
 from lakebed.spark.sql.names import LakeName, chain_end, closing, lake_name, moment_behind
-from lakebed.spark.sql.words import Kind, Word, Words
+from lakebed.spark.sql.tokens import Kind, Word, Words
 
 QUERY = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 """What a query begins with, parentheses aside."""

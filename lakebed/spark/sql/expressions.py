@@ -7,8 +7,8 @@ from uuid import uuid4
 from lakebed.spark.sql.cursor import QUERY
 from lakebed.spark.sql.names import LakeName, chains, closing
 from lakebed.spark.sql.queries import Query, Use, find_inner_uses
-from lakebed.spark.sql.words import Words, quoted
-from lakebed.table.expression_scope import SOURCE
+from lakebed.spark.sql.tokens import Words, quoted
+from lakebed.table.expression.scope import SOURCE
 
 Tables = Mapping[tuple[str, ...], str]
 """The names that tables have before columns, without case, and those that they get; "" takes the name away."""

@@ -6,9 +6,9 @@ from lakebed.spark.sql.names import LakeName, chain_end, lake_name, moment_behin
 from lakebed.spark.sql.queries import Query, find_uses
 from lakebed.spark.sql.row_parsing import assignments
 from lakebed.spark.sql.statements import Merge
-from lakebed.spark.sql.words import Words, words_of
-from lakebed.table.expression_scope import SOURCE, TARGET
-from lakebed.table.merge_clause import Clause, Then, When
+from lakebed.spark.sql.tokens import Words, words_of
+from lakebed.table.expression.merge_clauses import Clause, Then, When
+from lakebed.table.expression.scope import SOURCE, TARGET
 
 
 def merge(cursor: Cursor) -> Merge:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lakebed.spark.sql.words import Kind, Word, Words
+from lakebed.spark.sql.tokens import Kind, Word, Words
 
 
 @dataclass(frozen=True, slots=True)

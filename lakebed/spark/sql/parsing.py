@@ -9,7 +9,7 @@ from lakebed.spark.sql.merge_parsing import merge
 from lakebed.spark.sql.queries import Query, Use, find_uses
 from lakebed.spark.sql.row_parsing import delete, insert, truncate, update
 from lakebed.spark.sql.statements import Select, Statement
-from lakebed.spark.sql.words import words_of
+from lakebed.spark.sql.tokens import words_of
 
 _KNOWN = "SELECT, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, CREATE TABLE or DROP TABLE"
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from lakebed.errors import Invalid
 from lakebed.spark.sql.conjuncts import conjuncts
 from lakebed.spark.sql.names import LakeName, Moment, chain_end, chains, lake_name, moment_behind
-from lakebed.spark.sql.words import Kind, Word, Words, words_of
-from lakebed.table.condition import Condition
+from lakebed.spark.sql.tokens import Kind, Word, Words, words_of
+from lakebed.table.filter.condition import Condition
 
 if TYPE_CHECKING:
     from sqlglot import expressions as nodes

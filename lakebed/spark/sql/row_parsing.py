@@ -6,7 +6,7 @@ from lakebed.spark.sql.cursor import QUERY, Cursor
 from lakebed.spark.sql.expressions import Cutter, tables_named
 from lakebed.spark.sql.queries import Query, find_uses
 from lakebed.spark.sql.statements import Delete, Insert, InsertOverwrite, Matched, Update
-from lakebed.spark.sql.words import Word, Words
+from lakebed.spark.sql.tokens import Word, Words
 
 
 def insert(cursor: Cursor, before: Words | None = None) -> Insert | InsertOverwrite:

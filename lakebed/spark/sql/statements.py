@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lakebed.spark.sql.expressions import InnerView
 from lakebed.spark.sql.names import LakeName
 from lakebed.spark.sql.queries import Query
-from lakebed.spark.sql.words import Word, Words
-from lakebed.table.merge_clause import Clause
+from lakebed.spark.sql.tokens import Word, Words
+from lakebed.table.expression.merge_clauses import Clause
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -1,0 +1,1 @@
+"""SQL expressions and filters, evaluated on Arrow arrays."""

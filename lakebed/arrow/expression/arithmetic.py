@@ -1,0 +1,162 @@
+"""Calculating with columns of numbers as Spark does in ANSI mode: an overflow or a zero below the line is an error."""
+
+import decimal
+import math
+from collections.abc import Callable, Sequence
+
+import numpy
+import pyarrow
+import pyarrow.compute as compute
+
+from lakebed.arrow.expression.compare import less
+from lakebed.arrow.expression.decimals import calculate_decimals, fitted, rounded_decimals
+from lakebed.arrow.expression.text import by_value
+from lakebed.arrow.types import is_decimal
+from lakebed.errors import Invalid
+from lakebed.table.expression.expression import Call, Constant, Expression, Function
+from lakebed.table.types.types import Decimal
+
+Columns = Sequence[pyarrow.Array]
+
+_CHECKED: dict[Function, Callable[[pyarrow.Array, pyarrow.Array], pyarrow.Array]] = {
+    Function.ADD: compute.add_checked,
+    Function.SUBTRACT: compute.subtract_checked,
+    Function.MULTIPLY: compute.multiply_checked,
+}
+
+
+def calculate(call: Call, values: Columns) -> pyarrow.Array:
+    """A sum, difference, product, quotient or remainder."""
+    left, right = values
+    if call.function in (Function.DIVIDE, Function.REMAINDER):
+        _check_divisor(call, left, right)
+    if isinstance(call.type, Decimal):
+        return _no_overflow(call, calculate_decimals(call.function, left, right, call.type), left, right)
+    match call.function:
+        case Function.DIVIDE:
+            return compute.divide(left, right)
+        case Function.REMAINDER:
+            return _remainder(left, right)
+        case function:
+            try:
+                return _CHECKED[function](left, right)
+            except pyarrow.ArrowInvalid as error:
+                raise overflow(call) from error
+
+
+def overflow(expression: Expression) -> Invalid:
+    """The error of a result that its type does not hold."""
+    return Invalid(
+        "an expression has a result beyond its type",
+        subject=str(expression),
+        expected=str(expression.type),
+        advice="Cast to a wider type first.",
+    )
+
+
+def _no_overflow(call: Call, found: pyarrow.Array, *given: pyarrow.Array) -> pyarrow.Array:
+    """What was found, which is null where it does not fit; it may be so only where one of the given values is."""
+    unknown = given[0].is_null()
+    for one in given[1:]:
+        unknown = compute.or_(unknown, one.is_null())
+    if found.null_count > compute.sum(unknown, min_count=0).as_py():
+        raise overflow(call)
+    return found
+
+
+def _check_divisor(call: Call, left: pyarrow.Array, right: pyarrow.Array) -> None:
+    zero = pyarrow.scalar(decimal.Decimal(0) if is_decimal(right.type) else 0, right.type)
+    if compute.any(compute.and_(compute.equal(right, zero), left.is_valid()), min_count=0).as_py():
+        raise Invalid("an expression divides by zero", subject=str(call), advice="Divide by NULLIF(…, 0).")
+
+
+def _remainder(left: pyarrow.Array, right: pyarrow.Array) -> pyarrow.Array:
+    """What is left of the dividend, with its sign."""
+    unknown = compute.or_(left.is_null(), right.is_null())
+    if pyarrow.types.is_integer(left.type):
+        odd = compute.or_(unknown, compute.equal(right, -1))  # the least of all ints has no quotient by -1
+        right = compute.if_else(odd.fill_null(True), pyarrow.scalar(1, right.type), right)
+    dividend, divisor = (one.fill_null(0).to_numpy(zero_copy_only=False) for one in (left, right))
+    with numpy.errstate(invalid="ignore"):
+        found = numpy.fmod(dividend, divisor)
+    return pyarrow.array(found, left.type, mask=unknown.to_numpy(zero_copy_only=False))
+
+
+def negate(call: Call, values: Columns) -> pyarrow.Array:
+    """The value with the other sign."""
+    try:
+        return compute.negate_checked(values[0])
+    except pyarrow.ArrowInvalid as error:
+        raise overflow(call) from error
+
+
+def unsigned(call: Call, values: Columns) -> pyarrow.Array:
+    """The value without its sign."""
+    try:
+        return compute.abs_checked(values[0])
+    except pyarrow.ArrowInvalid as error:
+        raise overflow(call) from error
+
+
+def rounded(call: Call, values: Columns) -> pyarrow.Array:
+    """The value rounded half away from zero to so many digits behind the point."""
+    value, digits = values[0], _digits(call)
+    if isinstance(call.type, Decimal):
+        return _no_overflow(call, fitted(rounded_decimals(value, digits), call.type), value)
+    if pyarrow.types.is_floating(value.type):
+        return by_value(value, lambda one: _rounded_float(one, digits), value.type)
+    return value if digits >= 0 else _rounded_whole(call, value, digits)
+
+
+def _digits(call: Call) -> int:
+    [_, digits] = call.arguments
+    return int(digits.value) if isinstance(digits, Constant) else 0
+
+
+_EXACT = decimal.Context(prec=400, rounding=decimal.ROUND_HALF_UP)
+
+
+def _rounded_float(value: float, digits: int) -> float:
+    if not math.isfinite(value):
+        return value
+    # As the digits that are printed say, not as the bits do: 2.675 to two of them is 2.68.
+    shown = decimal.Decimal(repr(value))
+    if digits < -int(shown.as_tuple().exponent):
+        shown = shown.quantize(decimal.Decimal(1).scaleb(-digits, _EXACT), context=_EXACT)
+    return float(shown) + 0.0  # a decimal has one zero
+
+
+def _rounded_whole(call: Call, value: pyarrow.Array, digits: int) -> pyarrow.Array:
+    as_decimals = value.cast(pyarrow.decimal128(20, 0))
+    found = rounded_decimals(as_decimals, digits)
+    try:
+        return found.cast(value.type)
+    except pyarrow.ArrowInvalid as error:
+        raise overflow(call) from error
+
+
+def whole(call: Call, values: Columns) -> pyarrow.Array:
+    """The floor or the ceiling."""
+    value = values[0]
+    kernel = compute.floor if call.function is Function.FLOOR else compute.ceil
+    if isinstance(call.type, Decimal):
+        wide = value.cast(pyarrow.decimal256(value.type.precision + 1, value.type.scale))
+        return _no_overflow(call, fitted(kernel(wide), call.type), value)
+    if not pyarrow.types.is_floating(value.type):
+        return value
+    # Java takes NaN for 0.
+    number = kernel(compute.if_else(compute.is_nan(value), 0.0, value))
+    try:
+        return number.cast(pyarrow.int64())
+    except pyarrow.ArrowInvalid as error:
+        raise overflow(call) from error
+
+
+def extreme(call: Call, values: Columns) -> pyarrow.Array:
+    """The greatest or the least of those that are not null."""
+    best = values[0]
+    for one in values[1:]:
+        better = less(best, one) if call.function is Function.GREATEST else less(one, best)
+        taken = compute.or_kleene(compute.is_null(best), better.fill_null(False))
+        best = compute.if_else(taken, one, best)
+    return best

@@ -1,0 +1,1 @@
+"""Reads: scans, stored rows, and the row with a key."""

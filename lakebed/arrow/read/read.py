@@ -1,0 +1,193 @@
+"""Reading the rows of one entry: whole, by the table's columns, without those that were deleted, or `Corrupt`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy
+import pyarrow
+from pyroaring import BitMap64, FrozenBitMap64
+
+from lakebed.arrow.expression.filter import to_arrow
+from lakebed.arrow.read.metadata_columns import Place, holds_lineage, is_metadata, metadata_column
+from lakebed.arrow.read.stored import (
+    Group,
+    InlineRows,
+    StoredRows,
+    damage,
+    damaged,
+    inline_rows,
+    opened,
+)
+from lakebed.arrow.shape import AS_STORED, misfits, shaped
+from lakebed.arrow.types import arrow_schema
+from lakebed.catalog.data.deletion_vectors import read_vector
+from lakebed.catalog.data.row_sources import Sources
+from lakebed.errors import Corrupt
+from lakebed.table.filter.filter import Filter, fields_of
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.plan import PlannedFile
+from lakebed.table.manifest.file_fields import as_held
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import Field, leaves
+
+
+def read(
+    sources: Sources, planned: PlannedFile, schema: Schema, filter: Filter | None
+) -> Iterator[pyarrow.RecordBatch]:
+    """The entry's rows that pass the filter and are not deleted, in their order, as batches of `arrow_schema(schema)`.
+
+    The schema has the columns that the filter needs; among them may be those of `table.metadata_columns`, by their ids.
+    `Corrupt` if the rows are not those that were written: a file's size is looked at before, its rows are counted and
+    its pages' checksums are verified while it is read.
+    """
+    vector = read_vector(sources.files, planned.file)
+    with opened(sources, planned.file) as stored:
+        rows = _Rows((planned.file,), stored, vector)
+        rows.check_columns(schema.fields)
+        for group in stored.groups(planned.blocks):
+            if not rows.are_gone(group):
+                yield from _passing(rows, group, schema, filter)
+
+
+def read_inline(
+    sources: Sources, files: Sequence[DataFileRef], schema: Schema, filter: Filter | None
+) -> Iterator[pyarrow.RecordBatch]:
+    """The rows of inline entries, one after the other, as `read` gives them, but of many entries together.
+
+    The schema has no metadata columns: their values differ by the entry.
+    """
+    for stored in inline_rows(sources, files):
+        yield from _together(sources, stored, schema, filter)
+
+
+def _together(sources: Sources, stored: InlineRows, schema: Schema, filter: Filter | None) -> list[pyarrow.RecordBatch]:
+    rows = _Rows(stored.files, stored, _joined_vector(sources, stored.files))
+    try:
+        with damage(rows.path):
+            rows.check_columns(schema.fields)
+            return list(_passing(rows, stored.whole, schema, filter))
+    except Corrupt:
+        # One by one, so that the error has the name of the entry that is damaged.
+        return [batch for one in stored.files for batch in read(sources, PlannedFile(one), schema, filter)]
+
+
+def _joined_vector(sources: Sources, files: Sequence[DataFileRef]) -> FrozenBitMap64 | None:
+    """What is deleted of entries whose rows are counted on from one to the next."""
+    joined, start = FrozenBitMap64(), 0
+    for file in files:
+        vector = read_vector(sources.files, file)
+        if vector is not None:
+            joined |= vector.shift(start)
+        start += file.num_rows
+    return joined or None
+
+
+def _passing(rows: "_Rows", group: Group, schema: Schema, filter: Filter | None) -> Iterator[pyarrow.RecordBatch]:
+    """A row group's rows that pass. The columns that the filter has no use for are read only if there is one.
+
+    So one row in a million of 8 columns, in no order, is found in a third of the time.
+    """
+    if filter is None:
+        yield from rows.batches(group, schema)
+        return
+    tested = fields_of(filter)
+    others = Schema([one for one in schema.fields if one not in tested])
+    first = list(rows.batches(group, Schema(tested)))
+    if any(_kept(batch, filter).num_rows for batch in first):
+        for batch, rest in zip(first, rows.batches(group, others), strict=True):
+            columns = {**_columns(batch), **_columns(rest)}
+            ordered = [columns[one.name] for one in schema.fields]
+            yield _kept(pyarrow.RecordBatch.from_arrays(ordered, schema=arrow_schema(schema)), filter)
+
+
+def _columns(batch: pyarrow.RecordBatch) -> dict[str, pyarrow.Array]:
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
+
+
+def _kept(batch: pyarrow.RecordBatch, filter: Filter) -> pyarrow.RecordBatch:
+    return batch.filter(to_arrow(filter, lambda field: field.name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What is stored of an entry, or of several that are inline, and which rows of it are deleted."""
+
+    files: tuple[DataFileRef, ...]
+    stored: StoredRows
+    vector: FrozenBitMap64 | None
+
+    @property
+    def path(self) -> str:
+        return self.files[0].path
+
+    def are_gone(self, group: Group) -> bool:
+        """Whether every row of a group is deleted, so that it need not be read."""
+        return self.vector is not None and _deleted(self.vector, group.start, group.rows) == group.rows
+
+    def batches(self, group: Group, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
+        """The group's rows that are not deleted, with the columns of the schema."""
+        own = self._stored_columns(schema.fields)
+        names = [one.physical_name for one in own]
+        start = group.start
+        for batch in self.stored.batches(group, names):
+            yield _without(self._shown(batch, own, schema, start), self.vector, start)
+            start += batch.num_rows
+
+    def check_columns(self, fields: Sequence[Field]) -> None:
+        wanted = self._stored_columns(fields)
+        # Columns that the schema does not have are none of its concern: they were dropped, or not asked for.
+        unfit = [str(one) for one in misfits(self.stored.form, wanted, AS_STORED) if one.expected is not None]
+        # A footer has no checksum. Nulls for a column whose name was damaged would go unseen, but for its statistics.
+        lost = {path[-1].id: path[0].name for path in leaves(wanted) if not _holds(self.stored.form, path)}
+        if lost:
+            recorded = {one.field_id for file in self.files for one in file.statistics}
+            unfit += [f"no column {name}" for id, name in lost.items() if id in recorded]
+        if unfit:
+            raise damaged(self.path, "the table's columns", "; ".join(unfit))
+
+    def _stored_columns(self, fields: Sequence[Field]) -> tuple[Field, ...]:
+        """The table's own columns, which a file may lack, and those of lineage that are in the file."""
+        own = tuple(one for one in fields if not is_metadata(one) or holds_lineage(self.stored.form, one))
+        return as_held(self.files[0], own)
+
+    def _shown(
+        self, batch: pyarrow.RecordBatch, own: Sequence[Field], schema: Schema, start: int
+    ) -> pyarrow.RecordBatch:
+        if not schema.fields:
+            return batch.select([])
+        rows, form = batch.num_rows, arrow_schema(schema)
+        types = [form.field(one.name) for one in own]
+        brought = shaped(batch.columns, batch.schema.names, own, types, AS_STORED, rows)
+        if len(own) < len(schema.fields) or any(map(is_metadata, own)):
+            place = Place(self.files[0], start, rows)
+            found = {one.id: column for one, column in zip(own, brought, strict=True)}
+            brought = [
+                metadata_column(one, place, found.get(one.id)) if is_metadata(one) else found[one.id]
+                for one in schema.fields
+            ]
+        return pyarrow.RecordBatch.from_arrays(brought, schema=form)
+
+
+def _without(batch: pyarrow.RecordBatch, vector: FrozenBitMap64 | None, start: int) -> pyarrow.RecordBatch:
+    """A batch, whose first row has the position `start`, without its deleted rows."""
+    gone = 0 if vector is None else _deleted(vector, start, batch.num_rows)
+    if vector is None or not gone:
+        return batch
+    if not batch.num_columns:
+        return batch.slice(gone)  # nothing tells its rows apart
+    # The vector is shared by all readers: what is cut out of it is a copy.
+    inside = BitMap64()
+    inside.add_range(start, start + batch.num_rows)
+    inside &= vector
+    kept = numpy.ones(batch.num_rows, numpy.bool_)
+    kept[numpy.frombuffer(inside.to_array(), numpy.uint64) - numpy.uint64(start)] = False
+    return batch.filter(pyarrow.array(kept))
+
+
+def _deleted(vector: FrozenBitMap64, start: int, rows: int) -> int:
+    return vector.range_cardinality(start, start + rows)
+
+
+def _holds(found: pyarrow.Schema | pyarrow.StructType, path: Sequence[Field]) -> bool:
+    place = found.get_field_index(path[0].physical_name)
+    return place >= 0 and (len(path) == 1 or _holds(found.field(place).type, path[1:]))

@@ -1,0 +1,163 @@
+"""The rows of one entry as they are stored: in a Parquet file, or inline as an Arrow stream."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow
+from pyarrow.parquet import ParquetFile
+
+from lakebed.catalog.data.data_files import check_whole
+from lakebed.catalog.data.row_sources import Sources
+from lakebed.errors import Corrupt, Invalid
+from lakebed.files.os_errors import refused
+from lakebed.table.manifest.inline import is_inline
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+
+BATCH_ROWS = 1 << 17
+LARGE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A row group: its number in the file, the position of its first row, and how many rows it has."""
+
+    number: int
+    start: int
+    rows: int
+
+
+class StoredRows(Protocol):
+    """Rows by their physical columns."""
+
+    form: pyarrow.Schema
+    """The columns that are stored, whoever wrote them."""
+
+    def groups(self, blocks: Sequence[int] | None) -> list[Group]:
+        """The row groups of these numbers, None for all."""
+
+    def batches(self, group: Group, names: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        """The group's rows with those of the columns that are there; `Corrupt` if they are not as many as it says."""
+
+
+@contextmanager
+def opened(sources: Sources, file: DataFileRef) -> Iterator[StoredRows]:
+    """The rows of an entry, and `Corrupt` for whatever can't be read of them inside the `with`."""
+    with damage(file.path):
+        if is_inline(file):
+            [rows] = inline_rows(sources, [file])
+            yield rows
+            return
+        check_whole(sources.files, [file])
+        location = sources.files.location(file.path)
+        with ParquetFile(location, page_checksum_verification=True, pre_buffer=False) as parquet:
+            yield ParquetRows(file, parquet)
+
+
+def inline_rows(sources: Sources, files: Sequence[DataFileRef]) -> Iterator["InlineRows"]:
+    """The rows of inline entries in their order, those of one form that follow one another together.
+
+    Of 1,000 entries of one row each, to bring each alone to the table's columns would take most of the time.
+    """
+    held: list[tuple[DataFileRef, pyarrow.Table]] = []
+    for file, body in zip(files, sources.inline_rows(files), strict=True):
+        table = _inline_table(file, body)
+        if held and not held[0][1].schema.equals(table.schema):
+            yield InlineRows(held)
+            held = []
+        held.append((file, table))
+    if held:
+        yield InlineRows(held)
+
+
+def _inline_table(file: DataFileRef, body: bytes) -> pyarrow.Table:
+    with damage(file.path):
+        table = pyarrow.ipc.open_stream(body).read_all()
+        table.validate(full=True)
+        check_rows(file, file.num_rows, table.num_rows)
+        return table
+
+
+class InlineRows:
+    """Rows of entries that are bodies of the metastore, of one form; each entry is a group."""
+
+    def __init__(self, held: Sequence[tuple[DataFileRef, pyarrow.Table]]) -> None:
+        self.files = tuple(file for file, _ in held)
+        self.form: pyarrow.Schema = held[0][1].schema
+        self.whole = Group(0, 0, sum(file.num_rows for file in self.files))
+        tables = [table for _, table in held]
+        self._table = (pyarrow.concat_tables(tables) if len(tables) > 1 else tables[0]).combine_chunks()
+
+    def groups(self, blocks: Sequence[int] | None) -> list[Group]:
+        return _chosen(self.files[0], [self.whole.rows], blocks)
+
+    def batches(self, group: Group, names: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        held = [one for one in names if one in self.form.names]
+        for batch in self._table.to_batches():
+            for start in range(0, group.rows, BATCH_ROWS):
+                yield batch.slice(start, BATCH_ROWS).select(held)
+
+
+class ParquetRows:
+    """Rows of a Parquet file, whose row groups have been counted."""
+
+    def __init__(self, file: DataFileRef, parquet: ParquetFile) -> None:
+        self._file, self._parquet = file, parquet
+        self._rows = [int(parquet.metadata.row_group(one).num_rows) for one in range(parquet.num_row_groups)]
+        # The footer has a total too, but a reader goes by the row groups.
+        check_rows(file, file.num_rows, sum(self._rows))
+        self.form: pyarrow.Schema = parquet.schema_arrow
+
+    def groups(self, blocks: Sequence[int] | None) -> list[Group]:
+        return _chosen(self._file, self._rows, blocks)
+
+    def batches(self, group: Group, names: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        rows = 0
+        # Threads cost a small file a third of its time.
+        threads = self._file.file_size >= LARGE_BYTES
+        for batch in self._parquet.iter_batches(BATCH_ROWS, [group.number], list(names), use_threads=threads):
+            rows += batch.num_rows
+            yield batch
+        check_rows(self._file, group.rows, rows)
+
+
+def _chosen(file: DataFileRef, rows: Sequence[int], blocks: Sequence[int] | None) -> list[Group]:
+    groups, start = [], 0
+    for number, count in enumerate(rows):
+        groups.append(Group(number, start, count))
+        start += count
+    if blocks is None:
+        return groups
+    if blocks and not 0 <= min(blocks) <= max(blocks) < len(rows):
+        raise damaged(file.path, f"row groups {', '.join(map(str, blocks))}", f"{len(rows)} row groups")
+    return [groups[one] for one in sorted(set(blocks))]
+
+
+def check_rows(file: DataFileRef, expected: int, found: int) -> None:
+    if found != expected:
+        raise damaged(file.path, f"{expected} rows", f"{found} rows")
+
+
+@contextmanager
+def damage(path: str) -> Iterator[None]:
+    """Raise what Arrow can't read inside as what it means."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:  # the system's; without a number it is Arrow's
+            raise refused(error, path) from error
+        raise damaged(path, "rows that can be read", str(error)) from error
+    except (pyarrow.ArrowException, ValueError, Invalid) as error:  # a name that is no UTF-8 is a ValueError
+        raise damaged(path, "rows that can be read", str(error)) from error
+
+
+def damaged(path: str, expected: str, found: str) -> Corrupt:
+    """The error for rows that are not as they were written."""
+    return Corrupt(
+        "the data file is damaged",
+        subject=path,
+        expected=expected,
+        found=found,
+        advice="Restore it from a copy.",
+    )

@@ -1,0 +1,1 @@
+"""Writes: Parquet files and inline rows, with their partitions, checks and statistics."""

@@ -1,0 +1,1 @@
+"""A table's data: deltas, live files, checkpoints, plans, file and row changes, compaction."""

@@ -1,0 +1,110 @@
+"""When checkpoints are written: after commits, by a thread of their own, or by a call."""
+
+import logging
+import os
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+
+from lakebed.catalog.data.checkpoints import Checkpoint, load_part, write_checkpoint
+from lakebed.catalog.data.table_files import TableFiles, folded
+from lakebed.catalog.tables.settings import CHECKPOINT_BYTES, CHECKPOINT_DELTAS, number
+from lakebed.catalog.tables.tables import TableState, table_state
+from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import LakebedError, NotFound
+from lakebed.records import records_pb2 as pb
+from lakebed.table.entries.parts import recast
+
+LOOK_EVERY = 32
+"""Commits to a table after which a look is taken: a look costs as much as a commit."""
+
+ALARM = 8
+"""So many times more deltas than make a checkpoint due are worth a warning: checkpoints fail, or somebody is killed."""
+
+_log = logging.getLogger("lakebed.checkpoints")
+
+
+def checkpoint(work: Work, table: str) -> Checkpoint | None:
+    """Write a checkpoint of a table as it is at the work's base; None if it has no delta since the last one."""
+    state = table_state(work, table)
+    return _written(work, state, folded(work, state))
+
+
+def checkpoint_if_due(work: Work, table: str) -> Checkpoint | None:
+    """Write one if there are deltas, or bytes of manifests, enough."""
+    state = table_state(work, table)
+    files = folded(work, state)
+    deltas, size = (number(work, table, one) for one in (CHECKPOINT_DELTAS, CHECKPOINT_BYTES))
+    if deltas and files.overlay.deltas > ALARM * deltas:
+        _log.warning("table %s has %d deltas since its last checkpoint", table, files.overlay.deltas)
+    is_due = (deltas and files.overlay.deltas >= deltas) or (size and files.metadata_bytes >= size)
+    return _written(work, state, files) if is_due else None
+
+
+def _written(work: Work, state: TableState, files: TableFiles) -> Checkpoint | None:
+    if files.newest is None:
+        return None
+    parts = () if files.checkpoint is None else files.checkpoint.parts
+    made = recast(parts, files.overlay, lambda part: load_part(work.home, part))
+    written = write_checkpoint(work.home, state, files.newest, made)
+    work.home.memory.put((work.ref.line.id, state.partition), TableFiles(written, written.overlay()))
+    return written
+
+
+class Checkpointing:
+    """Looks after the tables that commits changed, in a thread of its own, so that no commit waits for a checkpoint.
+
+    A checkpoint that fails is told to the log, and tried again when the table has been changed as often again.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
+        self._waiting: set[tuple[str, str]] = set()
+        self._lock = Lock()
+
+    def consider(self, home: Home, ref: Ref, deltas: Mapping[str, pb.TableHistory]) -> None:
+        """Have a look taken at tables that a commit gave these deltas, if it may be time."""
+        for table, delta in deltas.items():
+            if (
+                delta.sequence_number % LOOK_EVERY == 0
+                or not delta.HasField("manifest")
+                or delta.counts.get("added_files", 0) >= 1000
+            ):
+                self._enqueue(home, ref, table)
+
+    def wait(self) -> None:
+        """Return when no look is waiting or being taken."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None and self._process == os.getpid():
+            pool.shutdown(wait=True)
+
+    def _enqueue(self, home: Home, ref: Ref, table: str) -> None:
+        place = (ref.line.id, table)
+        with self._lock:
+            if self._process != os.getpid():  # of a fork's threads none is there
+                self._pool, self._process, self._waiting = None, os.getpid(), set()
+            if place in self._waiting:
+                return
+            self._waiting.add(place)
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(1, thread_name_prefix="lakebed-checkpoints")
+            self._pool.submit(self._look, home, ref, table).add_done_callback(_told)
+
+    def _look(self, home: Home, ref: Ref, table: str) -> None:
+        with self._lock:
+            self._waiting.discard((ref.line.id, table))
+        try:
+            checkpoint_if_due(Work(home, ref), table)
+        except NotFound:
+            _log.info("table %s is gone", table)
+        except LakebedError as error:
+            _log.warning("no checkpoint could be written of table %s: %s", table, error)
+
+
+def _told(done: "Future[None]") -> None:
+    error = done.exception()
+    if error is not None:
+        _log.error("a checkpoint failed", exc_info=error)

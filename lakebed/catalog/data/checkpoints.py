@@ -1,0 +1,157 @@
+"""Checkpoints: all live files of a table at a version, so that reading it costs the deltas since and no more.
+
+A checkpoint changes nothing: whoever does not see it folds more deltas, to the same files. It is written outside
+commits, in these steps, of which a crash may leave out the last ones:
+
+    an intent that names the files to come      so that they can be found and deleted
+    the parts, each an object of its own        which nobody refers to yet
+    the checkpoint's row, and the intent away   in one transaction of the store
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from time import time_ns
+from typing import cast
+from uuid import uuid4
+
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Corrupt, LakebedError, OutcomeUnknown
+from lakebed.metastore import State
+from lakebed.records import records_pb2 as pb
+from lakebed.store import Version
+from lakebed.table.entries.columns import FileColumns, filled_columns
+from lakebed.table.entries.object import pack
+from lakebed.table.entries.parts import Recast, as_file, part_of
+from lakebed.table.manifest.io_entry import encode_entry
+from lakebed.table.manifest.live_file import LiveFile
+from lakebed.table.manifest.locations import Location, location_from_proto, location_to_proto
+from lakebed.table.manifest.manifest_pb2 import DataFileRef, EntryLocation, Part, PartList
+from lakebed.table.manifest.snapshot import Overlay
+from lakebed.table.manifest.span import Span
+
+TOP_BYTES = 64_000
+"""A longer list of parts is an object of its own: a value of the store holds 100,000 bytes."""
+
+
+Listed = tuple[tuple[Part, ...], tuple[DataFileRef, ...]]
+"""Parts, and of each what is known of all its files together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The files of a table after the delta of a version, in parts."""
+
+    line: str
+    version: Version
+    record: pb.TableCheckpoint
+    parts: tuple[Part, ...]
+    ranges: tuple[DataFileRef, ...] = ()
+
+    def with_ranges(self) -> Iterator[tuple[Part, DataFileRef]]:
+        """Each part, and what is known of all its files together."""
+        return zip(self.parts, self.ranges or map(as_file, self.parts), strict=True)
+
+    def overlay(self) -> Overlay:
+        """The changes since: none yet."""
+        number = self.record.sequence_number
+        return Overlay(Span(number, number), self.record.snapshot_id, self.record.table_id)
+
+    def files(self, home: Home) -> Iterator[LiveFile]:
+        """Every file."""
+        for part in self.parts:
+            columns = load_part(home, part)
+            yield from columns.files(range(columns.num_rows))
+
+
+def find_checkpoint(work: Work, partition: str) -> Checkpoint | None:
+    """The newest checkpoint of a partition that is not after the work's base."""
+    found = work.reader.checkpoint(partition)
+    return None if found is None else _opened(work.home, found)
+
+
+def load_part(home: Home, part: Part) -> FileColumns:
+    """The files of a part; `Corrupt` if they are not as many as the top list says."""
+    columns = home.entries.columns(location_from_proto(part.entries))
+    if columns.num_rows != part.files:
+        raise Corrupt(
+            "a part of a checkpoint has another number of files",
+            subject=part.entries.key,
+            expected=part.files,
+            found=columns.num_rows,
+        )
+    return columns
+
+
+def write_checkpoint(home: Home, state: TableState, at: State, parts: Recast) -> Checkpoint:
+    """Write a checkpoint of these parts, which are all live files after the delta `at`."""
+    delta = cast(pb.TableHistory, at.record)
+    folder = f"{state.location}/metadata"
+    paths = [f"{folder}/{uuid4()}.part" for _ in parts.new]
+    top_path = f"{folder}/{uuid4()}.parts"
+    intent = home.metastore.begin_checkpoint(at.line, state.partition, [*paths, top_path])
+    try:
+        new = [_put_part(home, state, path, files) for path, files in zip(paths, parts.new, strict=True)]
+        every = (*parts.kept, *new)
+        record = pb.TableCheckpoint(
+            table_id=state.id,
+            snapshot_id=delta.snapshot_id,
+            sequence_number=delta.sequence_number,
+            schema_id=delta.schema_id,
+            counts={**{what: delta.totals[what] for what in ("files", "rows", "bytes")}, "parts": len(every)},
+            written_ms=time_ns() // 1_000_000,
+        )
+        _put_top(home, record, top_path, every)
+        home.metastore.put_checkpoint(at.line, state.partition, at.version, record, intent)
+    except OutcomeUnknown:
+        raise
+    except LakebedError:
+        home.files.delete_many([*paths, top_path])
+        home.metastore.end_checkpoint(intent)
+        raise
+    return Checkpoint(at.line, at.version, record, every)
+
+
+def _put_part(home: Home, state: TableState, path: str, files: Sequence[LiveFile]) -> Part:
+    columns = FileColumns.of(files)
+    packed = pack(filled_columns(columns), path)
+    home.files.put_if_absent(path, packed.data)
+    part = part_of(columns, state.schema)
+    part.entries.CopyFrom(location_to_proto(packed.directory))
+    return part
+
+
+def _put_top(home: Home, record: pb.TableCheckpoint, path: str, parts: Sequence[Part]) -> None:
+    data = PartList(parts=parts).SerializeToString(deterministic=True)
+    if len(data) <= TOP_BYTES:
+        record.top_list = data
+        return
+    entry = encode_entry(data)
+    home.files.put_if_absent(path, entry)
+    record.top.key, record.top.offset, record.top.length, record.top.raw_length = path, 0, len(entry), len(data)
+
+
+def _opened(home: Home, found: State) -> Checkpoint:
+    record = cast(pb.TableCheckpoint, found.record)
+    return Checkpoint(found.line, found.version, record, *_parts(home, record))
+
+
+def _parts(home: Home, record: pb.TableCheckpoint) -> Listed:
+    if not record.HasField("top"):
+        return _listed(record.top_list)
+    stored = record.top
+    location = location_from_proto(EntryLocation.FromString(stored.SerializeToString()))
+    return _listed(_bytes_of(home, location))
+
+
+def _bytes_of(home: Home, location: Location) -> bytes:
+    return bytes(home.entries.read(location))
+
+
+@lru_cache(maxsize=64)
+def _listed(data: bytes) -> Listed:
+    """Remembered, because every read of a table asks for the same one."""
+    parts = tuple(PartList.FromString(data).parts)
+    return parts, tuple(map(as_file, parts))

@@ -1,0 +1,86 @@
+"""The deltas of a table's history, as the metastore keeps them."""
+
+from typing import cast
+
+from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.pending_delta import new_rows
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Corrupt, NotFound
+from lakebed.metastore import State
+from lakebed.records import records_pb2 as pb
+from lakebed.records.layout import Attribute
+from lakebed.store import Version
+from lakebed.table.manifest import frame
+from lakebed.table.manifest.delta import DeltaHead, whole
+from lakebed.table.manifest.locations import location_from_proto
+from lakebed.table.manifest.manifest_pb2 import Manifest
+
+
+def history(work: Work, partition: str, since: Version | None = None) -> list[State]:
+    """The deltas of a partition, newest first; those after a version only, if one is named."""
+    states, token = list[State](), None
+    while True:
+        page = work.reader.history(partition, Attribute.DATA, since=since, token=token)
+        states += page.items
+        token = page.token
+        if token is None:
+            return states
+
+
+def whole_manifest(home: Home, state: State, time_ms: int = 0) -> Manifest:
+    """A delta's manifest with all that its commit gave it."""
+    return whole(stored_manifest(home, state), head(state, time_ms))
+
+
+def head(state: State, time_ms: int = 0) -> DeltaHead:
+    """What a delta's record says beside its manifest; the time comes from its version."""
+    record = record_of(state)
+    return DeltaHead(
+        snapshot_id=record.snapshot_id,
+        previous_snapshot_id=record.previous_snapshot_id if record.HasField("previous_snapshot_id") else None,
+        sequence_number=record.sequence_number,
+        schema_id=record.schema_id,
+        spec_id=record.spec_id,
+        table_id=record.table_id,
+        time_ms=time_ms,
+        last_column_id=record.last_column_id,
+        first_row_id=record.first_row_id,
+        next_row_id=record.first_row_id + new_rows(record),
+        totals=record.totals,
+    )
+
+
+def stored_manifest(home: Home, state: State) -> Manifest:
+    """The manifest that a delta's record holds or points at; `Corrupt` if it is not what was written."""
+    manifest = _framed(home, state)
+    if manifest.HasField("entries"):
+        columns = home.entries.columns(location_from_proto(manifest.entries))
+        manifest.data_files.extend(one.file for one in columns.files(range(columns.num_rows)))
+        manifest.ClearField("entries")
+    return manifest
+
+
+def entries_file(home: Home, state: State) -> tuple[str, int] | None:
+    """The path and the length of the file that a delta's entries are in; None if its record holds them."""
+    record = record_of(state)
+    manifest = _framed(home, state)
+    if manifest.HasField("entries"):
+        # The directory, which the manifest points at, is the last in its object.
+        directory = location_from_proto(manifest.entries)
+        return directory.key, directory.end
+    return (record.manifest_path, record.manifest_length) if record.HasField("manifest_path") else None
+
+
+def _framed(home: Home, state: State) -> Manifest:
+    """The manifest of a delta as its frame has it, maybe with its entries elsewhere."""
+    record = record_of(state)
+    path = record.manifest_path or f"the manifest of snapshot {record.snapshot_id}"
+    try:
+        data = home.files.read(record.manifest_path) if record.HasField("manifest_path") else record.manifest
+    except NotFound as error:
+        raise Corrupt("a manifest is not there", subject=path, advice="Restore the file from a copy.") from error
+    return frame.decode_own(data, path, length=record.manifest_length, crc32c=record.manifest_crc32c)
+
+
+def record_of(state: State) -> pb.TableHistory:
+    return cast(pb.TableHistory, state.record)

@@ -1,0 +1,233 @@
+"""Planning a read: which of a table's files, and of their row groups, may have rows that are asked for.
+
+Step by step, each on what the last one left: the ranges of a checkpoint's parts, partitions, zone maps, row groups,
+bloom filters. Files of a checkpoint are looked at column by column, and become objects only if they are left; without
+a filter, when they are asked for.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy
+import pyarrow.compute
+
+from lakebed.catalog.data.checkpoints import load_part
+from lakebed.catalog.data.live_files import EveryFile
+from lakebed.catalog.data.reads import rows_read
+from lakebed.catalog.data.table_files import TableFiles, table_files
+from lakebed.catalog.tables.tables import TableState, spec_of
+from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.work import Work
+from lakebed.metastore import DataRead
+from lakebed.table.entries.columns import FileColumns
+from lakebed.table.filter.filter import Comparison, Filter, Leaf, OneOf, Operator, leaves_of
+from lakebed.table.manifest.live_file import LiveFile
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.spec import PartitionSpec
+from lakebed.table.partition.values import PartitionKey, partition_key
+from lakebed.table.plan.blooms import bloom_matches
+from lakebed.table.plan.partition_coverage import residual
+from lakebed.table.plan.partitions import may_match_partition
+from lakebed.table.plan.plan import (
+    BLOOM_FILTERS,
+    PARTITIONS,
+    RANGES,
+    ROW_GROUPS,
+    ZONE_MAPS,
+    Cut,
+    Plan,
+    PlannedFile,
+)
+from lakebed.table.plan.pruning import may_match
+from lakebed.table.plan.row_groups import block_matches
+from lakebed.table.plan.vectorized import prune
+from lakebed.table.schema.schema import Schema
+
+COLUMNAR_FILES = 64
+"""More files than these that are in no checkpoint are made into columns first, which are remembered."""
+
+
+def plan(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
+    """The files to read, in the order of their rows' ids, those that the work itself added last.
+
+    It becomes part of what the work has read: a later delta that may have rows for the filter is a conflict.
+    """
+    work.read_rows(DataRead(state.partition, rows_read(work.home, filter)))
+    return plan_unread(work, state, filter)
+
+
+def plan_unread(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
+    """The same, without making it part of what the work has read."""
+    every = EveryFile(work.home, table_files(work, state), work.deltas.get(state.id))
+    if filter is None:
+        return Plan(every, len(every))
+    planner = _Planner(work, state, filter, len(every))
+    kept = [one for one in planner.committed(every.committed) if one.file.path not in every.altered]
+    kept.sort(key=lambda one: (one.file.first_row_id, one.file.path))
+    kept += planner.one_by_one(LiveFile(one, 0, state.schema.id) for one in every.own)
+    return planner.planned(kept)
+
+
+@dataclass(slots=True)
+class _Planner:
+    """Prunes the files of one table by one filter, and counts what each step cut."""
+
+    work: Work
+    state: TableState
+    filter: Filter
+    total: int
+    cuts: dict[str, Cut] = field(default_factory=dict)
+    residuals: dict[PartitionKey, Filter] = field(default_factory=dict)
+    equal_ids: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.equal_ids = frozenset(one.field.id for one in leaves_of(self.filter) if _is_equality(one))
+
+    @property
+    def home(self) -> Home:
+        return self.work.home
+
+    def committed(self, files: TableFiles) -> Iterator[LiveFile]:
+        overlay = files.overlay
+        for one in self._of_checkpoint(files):
+            path = one.file.path
+            if path not in overlay.removed:
+                changed = overlay.changed.get(path)
+                yield one if changed is None else replace(one, file=changed)
+        if len(overlay.added) > COLUMNAR_FILES:
+            yield from self._of_columns(_columns_of(self.home, files))
+        else:
+            yield from self.one_by_one(overlay.added.values())
+
+    def _of_checkpoint(self, files: TableFiles) -> Iterator[LiveFile]:
+        for part, ranges in () if files.checkpoint is None else files.checkpoint.with_ranges():
+            if not may_match(self.filter, ranges):
+                self._cut(RANGES, part.files)
+            else:
+                yield from self._of_columns(load_part(self.home, part))
+
+    def _of_columns(self, columns: FileColumns) -> Iterator[LiveFile]:
+        pruned = prune(self.filter, columns, self.state.schema, self._specs(columns), self._schemas(columns))
+        left = int(numpy.count_nonzero(pruned.by_partition))
+        rows = numpy.flatnonzero(pruned.kept).tolist()
+        self._cut(PARTITIONS, columns.num_rows - left)
+        self._cut(ZONE_MAPS, left - len(rows), pruned.reason)
+        yield from columns.files(rows)
+
+    def one_by_one(self, files: Iterable[LiveFile]) -> Iterator[LiveFile]:
+        for one in files:
+            if not may_match_partition(self.filter, self._spec(one.file.spec_id), self.state.schema, one.file):
+                self._cut(PARTITIONS, 1)
+            elif not may_match(self.filter, one.file, self._schema(one.schema_id)):
+                self._cut(ZONE_MAPS, 1)
+            else:
+                yield one
+
+    def planned(self, kept: Sequence[LiveFile]) -> Plan:
+        files = tuple(one for live in kept for one in self._in_blocks(live))
+        self._forgive(len(files))
+        return Plan(files, self.total, self._told(), self.filter)
+
+    def _forgive(self, kept: int) -> None:
+        """Count no file as cut that was gone before: those of a checkpoint are looked at, whatever came after it."""
+        over = sum(one.files for one in self.cuts.values()) + kept - self.total
+        for step in (ZONE_MAPS, PARTITIONS, RANGES):
+            cut = self.cuts.get(step, Cut())
+            gone = min(over, cut.files)
+            if gone > 0:
+                self.cuts[step] = replace(cut, files=cut.files - gone)
+                over -= gone
+
+    def _told(self) -> dict[str, Cut]:
+        """What the steps cut, in their order, and why those that have nothing to go by cut nothing."""
+        asked = {one.field.id for one in leaves_of(self.filter)}
+        reasons = {}
+        if not asked & self.state.spec.source_ids:
+            reasons[PARTITIONS] = "the spec has none of the filter's columns"
+        if not self.equal_ids:
+            reasons[BLOOM_FILTERS] = "no column is asked for a value"
+        elif BLOOM_FILTERS not in self.cuts:
+            reasons[BLOOM_FILTERS] = "no file has one of the columns that are asked for a value"
+        found = {
+            step: self.cuts.get(step, Cut()) for step in (RANGES, PARTITIONS, ZONE_MAPS, ROW_GROUPS, BLOOM_FILTERS)
+        }
+        return {step: replace(cut, reason=cut.reason or reasons.get(step, "")) for step, cut in found.items()}
+
+    def _in_blocks(self, live: LiveFile) -> Iterator[PlannedFile]:
+        """The file with the row groups that may have rows, if there are any."""
+        file, filter = live.file, self.filter
+        if not (file.blocks or (self.equal_ids and _has_bloom(file, self.equal_ids))):
+            yield PlannedFile(file, residual=self._residual(file))
+            return
+        written = self._schema(live.schema_id)
+        every = max(1, len(file.blocks))
+        blocks = tuple(range(every)) if not file.blocks else block_matches(filter, file, written) or ()
+        left = blocks
+        self._cut_blocks(ROW_GROUPS, every - len(blocks), not blocks)
+        if blocks and _has_bloom(file, self.equal_ids):
+            left = bloom_matches(filter, file, blocks, self._bloom, written)
+            self._cut_blocks(BLOOM_FILTERS, len(blocks) - len(left), not left)
+        if left:
+            yield PlannedFile(file, left if len(left) < every else None, self._residual(file))
+
+    def _bloom(self, path: str, offset: int, length: int) -> bytes:
+        """A bloom filter, which never changes."""
+        return self.home.blooms.get((path, offset, length), lambda: self.home.files.read(path, offset, length))
+
+    def _cut_blocks(self, step: str, blocks: int, is_whole: bool) -> None:
+        before = self.cuts.get(step, Cut())
+        self.cuts[step] = replace(before, files=before.files + is_whole, blocks=before.blocks + blocks)
+
+    def _residual(self, file: DataFileRef) -> Filter | None:
+        """What the file's partition leaves of the filter: the same for all files of a partition."""
+        if not file.spec_id:
+            return None
+        key = partition_key(file)
+        if key not in self.residuals:
+            self.residuals[key] = residual(self.filter, self._spec(file.spec_id), self.state.schema, file)
+        return self.residuals[key]
+
+    def _cut(self, step: str, files: int, reason: str = "") -> None:
+        before = self.cuts.get(step, Cut())
+        self.cuts[step] = replace(before, files=before.files + files, reason=reason or before.reason)
+
+    def _specs(self, columns: FileColumns) -> dict[int, PartitionSpec]:
+        return {one: self._spec(one) for one in _distinct(columns, "spec_id")}
+
+    def _schemas(self, columns: FileColumns) -> dict[int, Schema]:
+        return {one: self._schema(one) for one in _distinct(columns, "schema_id")}
+
+    def _spec(self, spec_id: int) -> PartitionSpec:
+        return spec_of(self.work, self.state.id, spec_id)
+
+    def _schema(self, schema_id: int) -> Schema:
+        if schema_id == self.state.schema.id:
+            return self.state.schema
+        return self.home.schemas.get(self.state.id, schema_id)
+
+
+def _is_equality(leaf: Leaf) -> bool:
+    return isinstance(leaf, OneOf) or (isinstance(leaf, Comparison) and leaf.operator is Operator.EQUAL)
+
+
+def _has_bloom(file: DataFileRef, ids: frozenset[int]) -> bool:
+    """Whether a column that is asked for a value has a bloom filter in the file."""
+    first = file.blocks[0].columns if file.blocks else file.statistics
+    return any(one.field_id in ids and one.HasField("bloom_offset") for one in first)
+
+
+def _distinct(columns: FileColumns, name: str) -> list[int]:
+    def found() -> list[int]:
+        return [one or 0 for one in pyarrow.compute.unique(columns.column(name)).to_pylist()]
+
+    return columns.remembered(("distinct", name), found)
+
+
+def _columns_of(home: Home, files: TableFiles) -> FileColumns:
+    """The files that deltas added, as columns: made once for a snapshot."""
+    place = (files.overlay.table_id, str(files.overlay.snapshot_id))
+    known = home.columns.get(place)
+    if known is None or known[0] is not files.overlay:
+        known = (files.overlay, FileColumns.of(list(files.overlay.added.values())))
+        home.columns.put(place, known)
+    return known[1]

@@ -1,0 +1,69 @@
+"""The snapshots of a table: what it was after each of its deltas."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from lakebed.catalog.data.deltas import history, record_of, whole_manifest
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.commits import EPOCH
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import NotFound
+from lakebed.metastore import DataRead, State
+from lakebed.records import records_pb2 as pb
+from lakebed.store import Version
+from lakebed.table.manifest.manifest_pb2 import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotInfo:
+    """One snapshot of a table, as `Table.snapshots` lists it. `counts` are of its delta, `totals` of the table."""
+
+    id: int
+    previous_id: int | None
+    sequence_number: int
+    version: Version
+    time: datetime
+    operation: str
+    schema_id: int
+    spec_id: int
+    counts: dict[str, int]
+    totals: dict[str, int]
+
+
+def snapshots(work: Work, state: TableState) -> list[SnapshotInfo]:
+    """The table's snapshots, newest first; any later one is a conflict with who looked."""
+    work.read(DataRead(state.partition))
+    states = history(work, state.partition)
+    times = work.home.metastore.times([one.version for one in states])
+    return [_info(one, time) for one, time in zip(states, times, strict=True)]
+
+
+def find_snapshot(work: Work, state: TableState, snapshot_id: int) -> Version:
+    """The version that made a snapshot, or `NotFound`."""
+    for one in history(work, state.partition):
+        if record_of(one).snapshot_id == snapshot_id:
+            return one.version
+    raise NotFound(f"there is no snapshot {snapshot_id}", subject=f"table {state.id}")
+
+
+def manifests(work: Work, state: TableState) -> list[Manifest]:
+    """The whole manifest of every commit to the table, oldest first."""
+    states = history(work, state.partition)[::-1]
+    times = work.home.metastore.times([one.version for one in states])
+    return [whole_manifest(work.home, one, time // 1000) for one, time in zip(states, times, strict=True)]
+
+
+def _info(state: State, time: int) -> SnapshotInfo:
+    record = record_of(state)
+    return SnapshotInfo(
+        id=record.snapshot_id,
+        previous_id=record.previous_snapshot_id if record.HasField("previous_snapshot_id") else None,
+        sequence_number=record.sequence_number,
+        version=state.version,
+        time=EPOCH + timedelta(microseconds=time),
+        operation=pb.OperationType.Name(record.operation).lower(),
+        schema_id=record.schema_id,
+        spec_id=record.spec_id,
+        counts=dict(record.counts),
+        totals=dict(record.totals),
+    )

@@ -1,0 +1,1 @@
+"""What a catalog shows of itself: system tables, descriptions, documents, history."""

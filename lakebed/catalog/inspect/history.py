@@ -1,0 +1,176 @@
+"""A table with its past in one value: what its documents and the system tables are made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import cast
+
+from lakebed.catalog.data.deltas import entries_file, history, whole_manifest
+from lakebed.catalog.objects.properties import properties_of
+from lakebed.catalog.objects.walk import created_version, last_changes
+from lakebed.catalog.tables.tables import TableState, spec_of, table_state
+from lakebed.catalog.transaction.commits import EPOCH
+from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.objects import name_of
+from lakebed.catalog.transaction.work import Work
+from lakebed.metastore import State
+from lakebed.records import records_pb2 as pb
+from lakebed.records.layout import Attribute
+from lakebed.store import Version
+from lakebed.table.manifest.live_file import LiveFile
+from lakebed.table.manifest.manifest_pb2 import DataFileRef, Manifest
+from lakebed.table.manifest.snapshot import EMPTY, over
+from lakebed.table.partition.spec import PartitionSpec
+from lakebed.table.partition.values import partition_texts
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A snapshot of a table and the delta that made it; `time` is its commit's, in microseconds since 1970."""
+
+    state: State
+    time: int
+
+    @property
+    def record(self) -> pb.TableHistory:
+        return cast(pb.TableHistory, self.state.record)
+
+    @property
+    def id(self) -> int:
+        """The snapshot's id."""
+        return self.record.snapshot_id
+
+    @property
+    def previous_id(self) -> int | None:
+        return self.record.previous_snapshot_id if self.record.HasField("previous_snapshot_id") else None
+
+    @property
+    def time_ms(self) -> int:
+        return self.time // 1000
+
+    @property
+    def operation(self) -> str:
+        """What the commit did, in the log's words."""
+        return pb.OperationType.Name(self.record.operation).lower()
+
+    @property
+    def iceberg_operation(self) -> str:
+        """The same in Iceberg's four words, and create."""
+        if self.operation in ("create", "compact"):
+            return {"create": "create", "compact": "replace"}[self.operation]
+        added, removed = (bool(self.record.counts.get(what, 0)) for what in ("added_files", "removed_files"))
+        changed = bool(self.record.counts.get("changed_files", 0))
+        if changed or (added and removed):
+            return "overwrite"
+        return "delete" if removed else "append"
+
+    def manifest(self, home: Home) -> Manifest:
+        """The whole manifest of the delta."""
+        return whole_manifest(home, self.state, self.time_ms)
+
+    def entries_file(self, home: Home) -> tuple[str, int] | None:
+        """The path and the length of the file with the delta's entries, if they are not in the store."""
+        return entries_file(home, self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """A commit's version and its time, in microseconds since 1970."""
+
+    version: Version
+    time: int
+
+    def __str__(self) -> str:
+        return f"{self.version} at {EPOCH + timedelta(microseconds=self.time):%Y-%m-%d %H:%M:%S}"
+
+
+@dataclass(frozen=True, slots=True)
+class TablePast:
+    """A table as it is, and its snapshots, oldest first."""
+
+    name: tuple[str, ...]
+    state: TableState
+    properties: Mapping[str, str]
+    created: Version | None
+    changed: LastChange | None
+    specs: tuple[PartitionSpec, ...]
+    steps: tuple[Step, ...]
+    home: Home = field(repr=False)
+
+    def partition_texts(self, file: DataFileRef, schema_id: int) -> dict[str, str | None]:
+        """A file's partition by the names of its fields, as people read it; `schema_id` is that it came with."""
+        schemas = self.home.schemas
+        spec, schema = schemas.spec(self.state.id, file.spec_id), schemas.get(self.state.id, schema_id)
+        return partition_texts(file, spec, schema)
+
+
+def table_past(work: Work, table: str) -> TablePast:
+    """The table as the work sees it, with all its committed snapshots, or `NotFound`."""
+    state = table_state(work, table)
+    steps = _steps(work, history(work, state.partition)[::-1])
+    [past] = _pasts(work, [state], [steps])
+    return past
+
+
+def newest_of(work: Work, tables: Sequence[str]) -> list[TablePast]:
+    """The same of many tables, each with its newest snapshot alone: a few round trips, however long their histories."""
+    states = [table_state(work, one) for one in tables]
+    newest = work.reader.attributes([(one.partition, Attribute.DATA) for one in states])
+    found = iter(_steps(work, [one for one in newest if one is not None]))
+    return _pasts(work, states, [() if one is None else (next(found),) for one in newest])
+
+
+def live_files(home: Home, steps: tuple[Step, ...]) -> list[LiveFile]:
+    """The files of the last of these snapshots, all those that the table ever had, in the order of their coming."""
+    return list(over(EMPTY, (step.manifest(home) for step in steps)).on(()).values())
+
+
+def states(work: Work, object_id: str, attribute: Attribute) -> list[State]:
+    """All that an attribute of an object ever was on the line, oldest first."""
+    found, token = list[State](), None
+    while True:
+        page = work.reader.history(object_id, attribute, token=token)
+        found += page.items
+        token = page.token
+        if token is None:
+            return found[::-1]
+
+
+def _pasts(work: Work, states: Sequence[TableState], steps: Sequence[tuple[Step, ...]]) -> list[TablePast]:
+    changes = last_changes(work, [one.id for one in states])
+    newest = [_later(change, own) for change, own in zip(changes, steps, strict=True)]
+    times = iter(work.home.metastore.times([one for one in newest if one is not None]))
+    return [
+        TablePast(
+            name_of(work, state.id),
+            state,
+            properties_of(work, state.id),
+            created_version(work, state.id),
+            None if changed is None else LastChange(changed, next(times)),
+            _specs(work, state),
+            own,
+            work.home,
+        )
+        for state, changed, own in zip(states, newest, steps, strict=True)
+    ]
+
+
+def _later(change: Version | None, steps: tuple[Step, ...]) -> Version | None:
+    versions = [one.state.version for one in steps[-1:]]
+    return max(versions if change is None else [*versions, change], default=None)
+
+
+def _steps(work: Work, newest_first: Sequence[State]) -> tuple[Step, ...]:
+    times = work.home.metastore.times([one.version for one in newest_first])
+    return tuple(Step(one, time) for one, time in zip(newest_first, times, strict=True))
+
+
+def _specs(work: Work, state: TableState) -> tuple[PartitionSpec, ...]:
+    """The specs that the table ever had on this line: without one at its birth, the empty one too."""
+    if work.attribute(state.id, Attribute.SPEC) is None:
+        return (state.spec,)
+    past = states(work, state.id, Attribute.SPEC)
+    ids = [cast(pb.TableSpec, one.record).spec_id for one in past]
+    born_without = bool(past) and past[0].version != created_version(work, state.id)
+    every = dict.fromkeys([*([0] if born_without else []), *ids, state.spec.id])
+    return tuple(spec_of(work, state.id, one) for one in every)

@@ -1,0 +1,97 @@
+"""A system table: what a lake knows of itself, as rows."""
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from lakebed.catalog.transaction.versions import microseconds
+from lakebed.catalog.transaction.work import Work
+from lakebed.store import Version
+from lakebed.table.filter.filter import (
+    And,
+    Comparison,
+    Filter,
+    IsNull,
+    NoneOf,
+    NotNull,
+    OneOf,
+    Operator,
+    Or,
+)
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field
+
+Row = Sequence[Any]
+"""A plain value for each column, None for null."""
+
+Keep = Callable[[Mapping[str, Any]], bool]
+"""Whether rows with these values, by column, may be asked for: what is not need not be read."""
+
+VERSION = "decimal(29, 0)"
+"""The type of versions: numbers of 96 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTable:
+    """A name, its columns, and the rows that a line has at a version."""
+
+    name: str
+    about: str
+    schema: Schema
+    rows: Callable[[Work, Keep], Iterable[Row]]
+
+
+def columns(*given: tuple[str, str, str]) -> Schema:
+    """A schema of columns by name and type, each with what it means."""
+    return with_ids(Schema([Field(name, type, comment=meaning) for name, type, meaning in given]), 0, 1)  # type: ignore[arg-type]  # text is parsed there
+
+
+def keep_by(filter: Filter | None) -> Keep:
+    """What tells whether a filter can be true of rows of which some values are known."""
+    return lambda known: filter is None or _possible(filter, known)
+
+
+_COMPARED: dict[Operator, Callable[[Any, Any], bool]] = {
+    Operator.EQUAL: operator.eq,
+    Operator.NOT_EQUAL: operator.ne,
+    Operator.LESS: operator.lt,
+    Operator.LESS_OR_EQUAL: operator.le,
+    Operator.GREATER: operator.gt,
+    Operator.GREATER_OR_EQUAL: operator.ge,
+}
+
+
+def _possible(filter: Filter, known: Mapping[str, Any]) -> bool:
+    match filter:
+        case And(parts):
+            return all(_possible(part, known) for part in parts)
+        case Or(parts):
+            return any(_possible(part, known) for part in parts)
+    if filter.field.name not in known:
+        return True
+    value = known[filter.field.name]
+    match filter:
+        case IsNull():
+            return value is None
+        case NotNull():
+            return value is not None
+        case Comparison(_, compared, other):
+            return value is not None and _COMPARED[compared](value, other)
+        case OneOf(_, values):
+            return value in values
+        case NoneOf(_, values):
+            return value is not None and value not in values
+        case _:
+            return True
+
+
+def number(version: Version | None) -> int | None:
+    """A version as its column has it."""
+    return None if version is None else int(version)
+
+
+def instant(time: datetime | None) -> int | None:
+    """A time as its column has it: microseconds since 1970."""
+    return None if time is None else microseconds(time)

@@ -1,0 +1,241 @@
+"""A table as the documents of source document 001: its examples, and what KVCatalog keeps as JSON."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+
+from lakebed.catalog.data.row_sources import format_of, location_of
+from lakebed.catalog.inspect.documents import Json
+from lakebed.catalog.inspect.history import Step, TablePast, live_files
+from lakebed.table.filter.filter import Value
+from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
+from lakebed.table.manifest.manifest_pb2 import DataFileRef, Manifest
+from lakebed.table.partition.spec import PartitionField, PartitionSpec, bound_fields
+from lakebed.table.partition.values import partition_values, value_text
+from lakebed.table.schema.json import schema_to_json
+from lakebed.table.schema.schema import Schema
+
+FORMAT_VERSION = 2
+"""Of the source document's examples."""
+
+
+def metadata(past: TablePast) -> dict[str, Json]:
+    """The first example: the table, its snapshots, specs and columns."""
+    newest = past.steps[-1] if past.steps else None
+    return {
+        "format-version": FORMAT_VERSION,
+        "table-uuid": past.state.id,
+        "location": past.home.files.location(past.state.location),
+        "last-sequence-number": newest.record.sequence_number if newest else 0,
+        "last-updated-ms": updated_ms(past),
+        "current-snapshot-id": newest.id if newest else None,
+        "snapshots": [_snapshot_entry(past, one) for one in past.steps],
+        "partition-specs": [_example_spec(one) for one in past.specs],
+        "schema": _example_schema(past.state.schema),
+    }
+
+
+def updated_ms(past: TablePast) -> int:
+    """When the table was last changed, its name, properties and all."""
+    return 0 if past.changed is None else past.changed.time // 1000
+
+
+def snapshot(past: TablePast, step: Step) -> dict[str, Json]:
+    """The second example: one snapshot."""
+    return {
+        "snapshot-id": step.id,
+        "timestamp-ms": step.time_ms,
+        "operation": step.iceberg_operation,
+        "manifest-list": manifest_list_name(past, step),
+    }
+
+
+def manifest_list(past: TablePast, until: Step) -> list[dict[str, Json]]:
+    """The third example: the manifests that a snapshot is the fold of, oldest first, but for those without a file."""
+    found = []
+    for step in past.steps[: past.steps.index(until) + 1]:
+        manifest = step.manifest(past.home)
+        if manifest.data_files:
+            path, length = _manifest_place(past, step)
+            found.append(
+                {
+                    "manifest-path": path,
+                    "manifest-length": length,
+                    "partition-summaries": _partition_summaries(past, manifest),
+                }
+            )
+    return found
+
+
+def manifest(past: TablePast, step: Step) -> dict[str, Json]:
+    """The fourth example: what a snapshot did to the table's files; existing ones are those whose entries changed."""
+    found = step.manifest(past.home)
+    sides = (("added", ADDED), ("existing", EXISTING), ("deleted", DELETED))
+    return {
+        f"{what}-data-files": [
+            _example_file(past, one, found.schema_id) for one in found.data_files if one.status == status
+        ]
+        for what, status in sides
+    }
+
+
+def manifest_list_name(past: TablePast, step: Step) -> str:
+    """What stands for the path of a manifest list: Lakebed keeps none, `manifest_list` makes it."""
+    return f"lakebed:{past.state.id}/snapshots/{step.id}"
+
+
+def _manifest_place(past: TablePast, step: Step) -> tuple[str, int]:
+    """The file with a delta's entries, or what stands for its path if they are in the store, and its length."""
+    file = step.entries_file(past.home)
+    if file is None:
+        return f"{manifest_list_name(past, step)}/manifest", step.record.manifest_length
+    path, length = file
+    return past.home.files.location(path), length
+
+
+def _snapshot_entry(past: TablePast, step: Step) -> dict[str, Json]:
+    counts, totals = step.record.counts, step.record.totals
+    summary = {
+        "operation": step.iceberg_operation,
+        "added-data-files": counts.get("added_files", 0),
+        "added-records": counts.get("added_rows", 0),
+        "changed-partition-count": _changed_partitions(step.manifest(past.home)),
+        "deleted-data-files": counts.get("removed_files", 0),
+        "deleted-records": counts.get("removed_rows", 0),
+        "total-data-files": totals.get("files", 0),
+        "total-records": totals.get("rows", 0),
+    }
+    return {
+        "snapshot-id": step.id,
+        "parent-snapshot-id": step.previous_id,
+        "sequence-number": step.record.sequence_number,
+        "timestamp-ms": step.time_ms,
+        "summary": summary,
+        "manifest-list": manifest_list_name(past, step),
+        "schema-id": step.record.schema_id,
+    }
+
+
+def _changed_partitions(manifest: Manifest) -> int:
+    return len({(one.spec_id, *(value.SerializeToString() for value in one.partition)) for one in manifest.data_files})
+
+
+def _example_spec(spec: PartitionSpec) -> dict[str, Json]:
+    fields = [
+        {"source-id": one.source_id, "field-id": one.field_id, "name": one.name, "transform": str(one.transform)}
+        for one in spec.fields
+    ]
+    return {"spec-id": spec.id, "fields": fields}
+
+
+def _example_schema(schema: Schema) -> dict[str, Json]:
+    fields = json.loads(schema_to_json(schema))["fields"]
+    return {"type": "struct", "schema-id": schema.id, "fields": [_example_field(one) for one in fields]}
+
+
+def _example_field(field: Mapping[str, Json]) -> dict[str, Json]:
+    return {"id": field["id"], "name": field["name"], "type": field["type"], "nullable": not field["required"]}
+
+
+def _example_file(past: TablePast, file: DataFileRef, schema_id: int) -> dict[str, Json]:
+    return {
+        "file-path": location_of(past.home.files, file),
+        "file-format": format_of(file).upper(),
+        "partition-values": past.partition_texts(file, schema_id),
+        "record-count": file.num_rows,
+        "file-size-in-bytes": file.file_size,
+    }
+
+
+def _partition_summaries(past: TablePast, manifest: Manifest) -> list[dict[str, Json]]:
+    """The ranges of a manifest's partition values, for each spec that its files have; nothing without partitions."""
+    by_spec: dict[int, list[DataFileRef]] = {}
+    for file in manifest.data_files:
+        by_spec.setdefault(file.spec_id, []).append(file)
+    schemas, table = past.home.schemas, past.state.id
+    schema = schemas.get(table, manifest.schema_id)
+    return [_partition_summary(schemas.spec(table, one), schema, files) for one, files in by_spec.items() if one]
+
+
+def _partition_summary(spec: PartitionSpec, schema: Schema, files: Iterable[DataFileRef]) -> dict[str, Json]:
+    rows = [partition_values(one, spec, schema) for one in files]
+    lower, upper = dict[str, Json](), dict[str, Json]()
+    for one in bound_fields(spec, schema):
+        values = [row[one.field.field_id] for row in rows if row.get(one.field.field_id) is not None]
+        ordered = [value for value in values if value is not None and not _is_nan(value)]
+        ends = (min(ordered), max(ordered)) if ordered else (None, None)
+        lower[one.field.name], upper[one.field.name] = (
+            None if end is None else value_text(one.field.transform, one.source.type, end) for end in ends
+        )
+    return {
+        "contains-null": any(value is None for row in rows for value in row.values()),
+        "lower-bound": lower,
+        "upper-bound": upper,
+    }
+
+
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+# KVCatalog's serialisations
+
+
+def partition_specs(specs: Iterable[PartitionSpec]) -> list[dict[str, Json]]:
+    """Partition specs with their fields."""
+    return [{"spec_id": one.id, "fields": [_kept_field(field) for field in one.fields]} for one in specs]
+
+
+def _kept_field(field: PartitionField) -> dict[str, Json]:
+    kept: dict[str, Json] = {
+        "source_id": field.source_id,
+        "field_id": field.field_id,
+        "name": field.name,
+        "transform": field.transform.name,
+    }
+    return kept if field.transform.parameter is None else {**kept, "transform_param": field.transform.parameter}
+
+
+def snapshots(past: TablePast) -> list[dict[str, Json]]:
+    """All snapshots, oldest first."""
+    return [
+        {
+            "snapshot_id": one.id,
+            "parent_snapshot_id": one.previous_id,
+            "timestamp_ms": one.time_ms,
+            "operation": one.iceberg_operation,
+            "manifest_list": manifest_list_name(past, one),
+            "summary": summary(one),
+        }
+        for one in past.steps
+    ]
+
+
+def summary(step: Step) -> dict[str, str]:
+    """What a snapshot did and what the table had after it, as texts."""
+    counts, totals = step.record.counts, step.record.totals
+    return {
+        **_texts("added", counts, "added_"),
+        **_texts("deleted", counts, "removed_"),
+        **_texts("total", totals, ""),
+    }
+
+
+def _texts(word: str, numbers: Mapping[str, int], prefix: str) -> dict[str, str]:
+    kept = (("files", "files"), ("records", "rows"), ("bytes", "bytes"))
+    return {f"{word}-{what}": str(numbers.get(f"{prefix}{ours}", 0)) for what, ours in kept}
+
+
+def data_files(past: TablePast, until: Step) -> list[dict[str, Json]]:
+    """The live files of a snapshot."""
+    steps = past.steps[: past.steps.index(until) + 1]
+    return [
+        {
+            "file_path": location_of(past.home.files, one.file),
+            "format": format_of(one.file),
+            "record_count": one.file.num_rows,
+            "file_size_bytes": one.file.file_size,
+            "partition_values": past.partition_texts(one.file, one.schema_id),
+        }
+        for one in live_files(past.home, steps)
+    ]

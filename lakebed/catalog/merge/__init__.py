@@ -1,0 +1,1 @@
+"""Diff, merge, cherry-pick, revert, reset and restore."""

@@ -1,0 +1,1 @@
+"""What all named objects have: listings, properties, undrop, purge, the log."""

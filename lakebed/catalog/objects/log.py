@@ -1,0 +1,80 @@
+"""The log of a line: its commits, and those of its ancestors before it forked away."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from lakebed.catalog.transaction.commits import Commit, commit_of
+from lakebed.catalog.transaction.versions import microseconds
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Invalid
+from lakebed.metastore import AttributeRead, DataRead
+from lakebed.records.layout import Attribute
+from lakebed.store import Version
+
+PAGE = 200
+_ATTRIBUTES = (
+    Attribute.LIFE,
+    Attribute.PROPERTIES,
+    Attribute.SCHEMA,
+    Attribute.STORAGE,
+    Attribute.SPEC,
+    Attribute.SORT,
+    Attribute.VIEW,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which commits are asked for; both times are inclusive."""
+
+    object_id: str | None = None
+    author: str | None = None
+    since: datetime | str | None = None
+    until: datetime | str | None = None
+
+
+ALL = Asked()
+
+
+def log(work: Work, asked: Asked = ALL) -> list[Commit]:
+    """All commits that are asked for, newest first."""
+    found, token = log_page(work, PAGE, asked)
+    while token is not None:
+        page, token = log_page(work, PAGE, asked, token)
+        found += page
+    return found
+
+
+def log_page(work: Work, limit: int, asked: Asked = ALL, token: str | None = None) -> tuple[list[Commit], str | None]:
+    """Some commits, newest first, and the token of the rest; None if there is none."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+        raise Invalid("a limit is a whole number", expected="0 or more", found=repr(limit))
+    if asked.author is not None and not isinstance(asked.author, str):
+        raise Invalid("an author is text", expected="str", found=repr(asked.author))
+    if token is not None and not isinstance(token, str):
+        raise Invalid("a page token is text", expected="the token of a page", found=repr(token))
+    if limit == 0:
+        return [], token
+    page = work.reader.log(
+        object_id=asked.object_id,
+        author=asked.author,
+        since=None if asked.since is None else microseconds(asked.since),
+        until=None if asked.until is None else microseconds(asked.until),
+        limit=limit,
+        token=token,
+    )
+    return [commit_of(one) for one in page.items], page.token
+
+
+def read_all(work: Work, object_id: str, partition: str | None = None) -> None:
+    """Count everything about an object as read: who asks for its last commit relies on that there is no later one."""
+    for attribute in _ATTRIBUTES:
+        work.read(AttributeRead(object_id, attribute))
+    if partition is not None:
+        work.read(DataRead(partition))
+
+
+def newest_commit(work: Work, object_id: str | None = None) -> Version | None:
+    """The version of the last commit to the line, or to one of its objects; None without any."""
+    commits, _ = log_page(work, 1, Asked(object_id))
+    return commits[0].version if commits else None

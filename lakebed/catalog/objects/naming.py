@@ -1,0 +1,37 @@
+"""Errors that say which table they are about."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from lakebed.catalog.transaction.names import spelled
+from lakebed.catalog.transaction.objects import name_of
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import LakebedError
+
+
+@contextmanager
+def about(work: Work, table: str) -> Iterator[None]:
+    """Put the table's name before the subject of an error that comes from inside, unless it stands there."""
+    try:
+        yield
+    except LakebedError as error:
+        with suppress(LakebedError):  # a table that is gone has no name, and the error says so
+            _tell(error, spelled(name_of(work, table)))
+        raise
+
+
+@contextmanager
+def about_table(name: str) -> Iterator[None]:
+    """The same by the name, where no work can be asked for it."""
+    try:
+        yield
+    except LakebedError as error:
+        _tell(error, name)
+        raise
+
+
+def _tell(error: LakebedError, name: str) -> None:
+    said = error.subject.removeprefix("table ")
+    if said == name or said.startswith((f"{name},", f"{name}:")):
+        return
+    error.subject = f"table {name}, {error.subject}" if error.subject else f"table {name}"

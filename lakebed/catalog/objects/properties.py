@@ -1,0 +1,102 @@
+"""Properties of catalogs, namespaces, tables and views: texts by names, changed one by one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeGuard, cast
+
+from lakebed.catalog.transaction.names import spelled
+from lakebed.catalog.transaction.tombstones import check_not_purged
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Invalid
+from lakebed.metastore import Operation
+from lakebed.records import records_pb2 as pb
+from lakebed.records.layout import Attribute
+
+_Record = pb.CatalogRecord | pb.DatabaseRecord | pb.TableProperties
+_RECORDS: dict[int, type[_Record]] = {
+    pb.NAMESPACE: pb.DatabaseRecord,
+    pb.TABLE: pb.TableProperties,
+    pb.VIEW: pb.TableProperties,
+}
+
+
+COMMENT = "comment"
+"""The property that is an object's comment, as Iceberg has it."""
+
+
+def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties, or `Invalid` if one is not text."""
+    if not isinstance(properties, Mapping):
+        raise Invalid("properties are a mapping", expected="names to texts", found=type(properties).__name__)
+    for key, value in properties.items():
+        if not key or not is_text(key) or not is_text(value):
+            raise Invalid("a property is text by a name", subject=repr(key), expected="two texts", found=repr(value))
+    return dict(properties)
+
+
+def is_text(given: object) -> TypeGuard[str]:
+    """Whether it is text that can be stored."""
+    # Half of a surrogate pair is a str to Python, and nothing that can be written down.
+    return isinstance(given, str) and not any("\ud800" <= character <= "\udfff" for character in given)
+
+
+def with_comment(properties: Mapping[str, str] | None, comment: str | None) -> dict[str, str]:
+    """The properties of a new object, its comment among them; `Invalid` if one is not text."""
+    return check_properties({**check_properties(properties or {}), **({} if comment is None else {COMMENT: comment})})
+
+
+def check_keys(keys: Iterable[str]) -> list[str]:
+    """The names of properties, in order, each once; one name alone may be given as text."""
+    if not isinstance(keys, Iterable):
+        raise Invalid("these are no names of properties", expected="texts", found=type(keys).__name__)
+    names = [keys] if isinstance(keys, str) else list(keys)
+    for name in names:
+        if not isinstance(name, str):
+            raise Invalid("a property's name is text", expected="str", found=type(name).__name__)
+    return sorted(set(names))
+
+
+def properties_of(work: Work, object_id: str) -> dict[str, str]:
+    """An object's properties; those of the catalog itself belong to the line, as all else does."""
+    record = _stored(work, object_id)
+    return {} if record is None else dict(sorted(record.properties.items()))
+
+
+def set_properties(work: Work, object_id: str, properties: Mapping[str, str]) -> None:
+    """Set some properties; the others stay."""
+    given = check_properties(properties)
+    put_properties(work, object_id, {**properties_of(work, object_id), **given})
+    work.note(Operation("set_properties", object_id, _name(work, object_id), detail=", ".join(sorted(given))))
+
+
+def unset_properties(work: Work, object_id: str, gone: Sequence[str]) -> None:
+    """Take some properties away; those that are not there are fine."""
+    left = {key: value for key, value in properties_of(work, object_id).items() if key not in gone}
+    put_properties(work, object_id, left)
+    work.note(Operation("unset_properties", object_id, _name(work, object_id), detail=", ".join(sorted(gone))))
+
+
+def put_properties(work: Work, object_id: str, properties: Mapping[str, str]) -> None:
+    """Write an object's whole properties."""
+    known = _stored(work, object_id)
+    record = _kind(work, object_id)() if known is None else type(known).FromString(known.SerializeToString())
+    record.ClearField("properties")
+    record.properties.update(properties)
+    work.put_attribute(object_id, Attribute.PROPERTIES, record)
+
+
+def _stored(work: Work, object_id: str) -> _Record | None:
+    if object_id != work.top:
+        work.path(object_id)
+    found = cast("_Record | None", work.attribute(object_id, Attribute.PROPERTIES))
+    if found is None and object_id != work.top:
+        check_not_purged(work.home, work.ref, object_id)
+    return found
+
+
+def _kind(work: Work, object_id: str) -> type[_Record]:
+    record = None if object_id == work.top else work.life(object_id)
+    return pb.CatalogRecord if record is None else _RECORDS[record.type]
+
+
+def _name(work: Work, object_id: str) -> str:
+    return "" if object_id == work.top else spelled(tuple(one.name for one in work.path(object_id)))

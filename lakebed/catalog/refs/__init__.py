@@ -1,0 +1,1 @@
+"""Branches, tags, shares and catalogs."""

@@ -1,0 +1,139 @@
+"""Projects and catalogs: the roots that namespaces hang from."""
+
+from typing import cast
+
+from lakebed.catalog.refs import refs
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.lines import trunk
+from lakebed.catalog.transaction.scopes import Live
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import AlreadyExists, Invalid, NotFound
+from lakebed.metastore import ROOT, Change, Metastore, Operation, life, new_id
+from lakebed.metastore.kinds import type_name
+from lakebed.records import records_pb2 as pb
+from lakebed.records.layout import Attribute
+from lakebed.records.names import Casing, normal_name
+from lakebed.store import Version
+
+DEFAULT = "default"
+
+
+def open_project(metastore: Metastore, name: str, author: str) -> str:
+    """The id of a project, which is made with a default catalog if it is not there."""
+    name = normal_name(name)
+    found = _resolve(metastore, ROOT.top, name)
+    if found is not None:
+        return found
+    project, catalog = new_id(), new_id()
+    change = Change(
+        event_id=new_id(),
+        line=ROOT,
+        base=metastore.newest(),
+        author=author,
+        project=project,
+        lives={project: life(pb.PROJECT, ROOT.top, name), catalog: life(pb.CATALOG, project, DEFAULT)},
+        attributes={(catalog, Attribute.REF): _rules(Casing.FOLDED)},
+        operations=(Operation("create", project, name), Operation("create", catalog, DEFAULT)),
+    )
+    try:
+        metastore.commit(change)
+    except AlreadyExists:  # somebody else connected for the first time too
+        found = _resolve(metastore, ROOT.top, name)
+        if found is None:
+            raise
+        return found
+    return project
+
+
+def create_catalog(home: Home, name: str, casing: Casing, request: Request) -> Ref:
+    """Make a catalog with nothing in it; how it compares names is fixed then, for all its branches."""
+    commit = refs.root_scope(home).change(lambda work: _create(work, name, casing), request)
+    return trunk(home, commit.operations[0].object_id)
+
+
+def _create(work: Work, name: str, casing: Casing) -> None:
+    refs.create(work, pb.CATALOG, name, _rules(casing))
+
+
+def find_catalog(home: Home, name: str) -> Ref:
+    """The trunk of the catalog with this name, or `NotFound`."""
+    return trunk(home, refs.find(refs.root_scope(home).read(), pb.CATALOG, name))
+
+
+def catalogs(home: Home) -> list[Ref]:
+    """The trunks of the project's catalogs, by their names."""
+    return [trunk(home, child.id) for child in refs.listed(refs.root_scope(home).read(), pb.CATALOG)]
+
+
+def rename_catalog(home: Home, name: str, new_name: str, request: Request) -> Commit:
+    """Give a catalog another name; its handles stay good."""
+    return refs.root_scope(home).change(lambda work: refs.rename(work, pb.CATALOG, name, new_name), request)
+
+
+def drop_catalog(home: Home, name: str, request: Request) -> Commit:
+    """Drop a catalog that holds nothing and has no branches but its trunk, and no shares; `Invalid` names them."""
+
+    def do(work: Work) -> None:
+        _check_childless(home, refs.find(work, pb.CATALOG, name), name)
+        refs.drop(work, pb.CATALOG, name)
+
+    return refs.root_scope(home).change(do, request)
+
+
+def drop_catalog_with_all(home: Home, name: str, request: Request) -> Commit:
+    """Drop a catalog with all its branches: one record, whatever it holds."""
+    return refs.root_scope(home).change(lambda work: refs.drop(work, pb.CATALOG, name), request)
+
+
+def undrop_catalog(home: Home, name: str, catalog: str | None, as_name: str | None, request: Request) -> Commit:
+    """Bring a dropped catalog back with all that it held."""
+    return refs.root_scope(home).change(lambda work: refs.undrop(work, pb.CATALOG, name, catalog, as_name), request)
+
+
+def purge_catalog(home: Home, name: str, catalog: str | None, request: Request) -> Commit:
+    """Erase a dropped catalog whose branches, tags and shares were purged. Called again, it goes on where it ended."""
+    commit = refs.purge(refs.root_scope(home), pb.CATALOG, name, catalog, request)
+    home.metastore.erase_line(commit.operations[0].object_id)
+    return commit
+
+
+def project_name(home: Home) -> str:
+    """What the project is called."""
+    return refs.name_of(refs.root_scope(home).read(), home.project)
+
+
+def catalog_life(home: Home, catalog: str, version: Version | None = None) -> pb.CatalogRecord:
+    """The catalog's own record, now or at a version: its name, and the version that it began with."""
+    [state] = home.metastore.reader(ROOT, version).attributes([(catalog, Attribute.LIFE)])
+    if state is None:
+        raise NotFound("there is no such catalog", subject=catalog)
+    return cast(pb.CatalogRecord, state.record)
+
+
+def first_version(home: Home, catalog: str) -> Version:
+    """The version that made the catalog: nothing of it can be seen before."""
+    return Version(catalog_life(home, catalog).create_version)
+
+
+def _check_childless(home: Home, catalog: str, name: str) -> None:
+    # What is made just now goes with the catalog, and comes back with it.
+    work = refs.ref_scope(home, trunk(home, catalog)).read()
+    held = [*Live(home, trunk(home, catalog)).read().children(catalog), *work.children(catalog)]
+    children = [f"{type_name(one.type)} {one.name}" for one in held if one.type != pb.TAG]
+    if children:
+        raise Invalid(
+            "the catalog is not empty, or has branches or shares",
+            subject=name,
+            found=refs.shown(children),
+            advice="Drop them first, or pass cascade=True.",
+        )
+
+
+def _rules(casing: Casing) -> pb.CatalogRecord:
+    """How the catalog compares names, kept so that a later rule can stand beside it."""
+    return pb.CatalogRecord(casing=casing)
+
+
+def _resolve(metastore: Metastore, parent: str, name: str) -> str | None:
+    return metastore.reader(ROOT).resolve([(parent, name)])[0]

@@ -1,0 +1,176 @@
+"""Shares: read-only refs that show a line as it goes on, and of it only what was granted."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lakebed.catalog.refs import refs
+from lakebed.catalog.refs.branches import rely_on
+from lakebed.catalog.refs.share_reader import GrantedReader
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.lines import check_alive, open_line, open_lines
+from lakebed.catalog.transaction.names import Name, parse_name, spelled
+from lakebed.catalog.transaction.objects import find_any
+from lakebed.catalog.transaction.scopes import Do, Live
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Forbidden, NotFound
+from lakebed.metastore import Operation
+from lakebed.records import records_pb2 as pb
+from lakebed.records.layout import Attribute
+from lakebed.store import Version
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectId:
+    """An object that is granted or revoked by its id, as handles have it, and not by its name."""
+
+    id: str
+
+
+Shareable = Name | ObjectId
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a share shows, as it goes on or at a version. Today's grants hold for the past too."""
+
+    home: Home
+    ref: Ref
+    share: str
+    version: Version | None = None
+
+    def read(self) -> Work:
+        return _SharedWork(self)
+
+    def change(self, do: Do, request: Request, seen: Work | None = None) -> Commit:
+        raise self._refusal(request)
+
+    def replayed(self, request: Request) -> Commit | None:
+        raise self._refusal(request)
+
+    def at(self, version: Version) -> "Shared":
+        return Shared(self.home, self.ref, self.share, version)
+
+    def _refusal(self, request: Request) -> Forbidden:
+        return forbidden(request.operation)
+
+
+class _SharedWork(Work):
+    def __init__(self, scope: Shared) -> None:
+        granted = _granted(scope)
+        super().__init__(scope.home, scope.ref, scope.version)
+        self._reader = GrantedReader(self._reader, granted)
+
+
+def forbidden(operation: str) -> Forbidden:
+    """What a share can't be asked for."""
+    return Forbidden(
+        f"{operation.replace('_', ' ')} is not for a share, which can only be read",
+        advice="Open the branch that it shows, if you may.",
+    )
+
+
+def create_share(home: Home, line: Ref, name: str, objects: Iterable[Shareable], request: Request) -> str:
+    """Make a share of a line that shows some objects, and answer its id."""
+    wanted = list(objects)
+
+    def do(work: Work) -> None:
+        rely_on(work, line)
+        record = pb.CatalogRecord(
+            parent_type=pb.CATALOG if line.is_trunk else pb.BRANCH,
+            parent_project_id=home.project,
+            parent_id=line.line.id,
+            granted_ids=sorted(set(_ids(Live(home, line).read(), wanted))),
+        )
+        refs.create(work, pb.SHARE, name, record)
+
+    return refs.ref_scope(home, line).change(do, request).operations[0].object_id
+
+
+def open_share(home: Home, ref: Ref, share: str) -> Shared:
+    """What a share shows, by its id."""
+    record = refs.record_of(refs.ref_scope(home, ref).read(), share)
+    return Shared(home, open_line(home, ref.catalog, record.parent_id), share)
+
+
+def find_share(home: Home, ref: Ref, name: str) -> Shared:
+    """What the share of this name in a catalog shows, or `NotFound`."""
+    return open_share(home, ref, refs.find(refs.ref_scope(home, ref).read(), pb.SHARE, name))
+
+
+def shares(home: Home, ref: Ref, prefix: str = "") -> list[Shared]:
+    """A catalog's shares, by name, in a few round trips."""
+    work = refs.ref_scope(home, ref).read()
+    found = [child.id for child in refs.listed(work, pb.SHARE, prefix)]
+    lines = open_lines(home, ref.catalog, [one.parent_id for one in refs.records_of(work, found)])
+    return [Shared(home, line, share) for share, line in zip(found, lines, strict=True)]
+
+
+def grant(home: Home, ref: Ref, name: str, objects: Iterable[Shareable], request: Request) -> Commit:
+    """Show more objects; those that are shown already are fine."""
+    wanted = list(objects)
+
+    def do(work: Work) -> None:
+        share = refs.find(work, pb.SHARE, name)
+        record = refs.record_of(work, share)
+        line = open_line(home, ref.catalog, record.parent_id)
+        _put_grants(work, share, {*record.granted_ids, *_ids(Live(home, line).read(), wanted)})
+        work.note(Operation("grant", share, name, detail=_spelled(wanted)))
+
+    return refs.ref_scope(home, ref).change(do, request)
+
+
+def revoke(home: Home, ref: Ref, name: str, objects: Iterable[Shareable], request: Request) -> Commit:
+    """Show some objects no more, at once; `NotFound` for one that was not granted itself."""
+    wanted = list(objects)
+
+    def do(work: Work) -> None:
+        share = refs.find(work, pb.SHARE, name)
+        record = refs.record_of(work, share)
+        line = open_line(home, ref.catalog, record.parent_id)
+        gone = _revoked(Live(home, line).read(), wanted, set(record.granted_ids))
+        _put_grants(work, share, set(record.granted_ids) - gone)
+        work.note(Operation("revoke", share, name, detail=_spelled(wanted)))
+
+    return refs.ref_scope(home, ref).change(do, request)
+
+
+def _granted(scope: Shared) -> frozenset[str]:
+    """The ids that a share shows now, or `NotFound` if it or what it shows was dropped."""
+    check_alive(scope.home, scope.ref, scope.home.metastore.newest())
+    work = refs.ref_scope(scope.home, scope.ref).read()
+    work.load([(scope.share, Attribute.LIFE), (scope.share, Attribute.REF)])
+    work.path(scope.share)
+    return frozenset(refs.record_of(work, scope.share).granted_ids)
+
+
+def _put_grants(work: Work, share: str, granted: set[str]) -> None:
+    record = pb.CatalogRecord()
+    record.CopyFrom(refs.record_of(work, share))
+    record.ClearField("granted_ids")
+    record.granted_ids.extend(sorted(granted))
+    work.put_attribute(share, Attribute.REF, record)
+
+
+def _ids(shown: Work, wanted: list[Shareable]) -> list[str]:
+    """The ids of objects of the line that is shared, which have to be alive."""
+    found = [one.id if isinstance(one, ObjectId) else find_any(shown, parse_name(one)) for one in wanted]
+    for one in found:
+        shown.path(one)
+    return found
+
+
+def _revoked(shown: Work, wanted: list[Shareable], granted: set[str]) -> set[str]:
+    found = {one: one.id if isinstance(one, ObjectId) else find_any(shown, parse_name(one)) for one in wanted}
+    for given, one in found.items():
+        if one not in granted:
+            raise NotFound(
+                "this was not granted",
+                subject=_spelled([given]),
+                advice="What is shown with its namespace is hidden by revoking that.",
+            )
+    return set(found.values())
+
+
+def _spelled(wanted: list[Shareable]) -> str:
+    return ", ".join(one.id if isinstance(one, ObjectId) else spelled(parse_name(one)) for one in wanted)

@@ -1,0 +1,1 @@
+"""Tables and views as objects: their state, ids, evolution and typed properties."""

@@ -1,0 +1,137 @@
+"""Ids and physical names that a change of a table takes, and that no other one ever gets.
+
+They come from the table's allocators, which all lines share, before the commit; what is not used stays a gap.
+"""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import replace
+from typing import cast
+
+from lakebed.catalog.tables.tables import schema_of
+from lakebed.catalog.transaction.bodies import SORT_ORDER, SPEC
+from lakebed.catalog.transaction.work import Work
+from lakebed.records import records_pb2 as pb
+from lakebed.records.layout import Attribute
+from lakebed.table.schema.schema import physical_names
+
+_NAME = "column_name:"
+"""Of each physical name, folded, there is an allocator of its own: whoever gets its first id has the name."""
+
+_ATTRIBUTES = {SPEC: Attribute.SPEC, SORT_ORDER: Attribute.SORT}
+
+
+class TableIds(ABC):
+    """Where a change gets its numbers from."""
+
+    @abstractmethod
+    def take(self, kind: str, count: int = 1) -> int:
+        """The first of so many new ids that follow one another."""
+
+    @abstractmethod
+    def claim(self, folded_name: str) -> bool:
+        """Whether no column, on any line, ever had or will have this name in its files but the one that asks."""
+
+    @abstractmethod
+    def first_names(self) -> frozenset[str]:
+        """The physical names, folded, of the table's first schema: nobody ever claimed those."""
+
+    @abstractmethod
+    def of_line(self, kind: str) -> list[bytes]:
+        """The bodies of the specs or sort orders that the line has, or had."""
+
+    @abstractmethod
+    def below(self, kind: str, number: int) -> list[bytes]:
+        """The bodies with lower numbers, of whatever line, as far as they are committed."""
+
+
+class DraftIds(TableIds):
+    """Numbers for a change that is only tried: they clash with none that a table has, and nothing is written."""
+
+    def __init__(self) -> None:
+        self._next = 1 << 40
+
+    def take(self, kind: str, count: int = 1) -> int:
+        first, self._next = self._next, self._next + count
+        return first
+
+    def claim(self, folded_name: str) -> bool:
+        return True
+
+    def first_names(self) -> frozenset[str]:
+        return frozenset()
+
+    def of_line(self, kind: str) -> list[bytes]:
+        return []
+
+    def below(self, kind: str, number: int) -> list[bytes]:
+        return []
+
+
+class TakenIds(TableIds):
+    """Numbers of a table. A change that is made anew, after `begin`, gets those that it got the first time."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+        self._given: dict[tuple[str, int, int], int] = {}
+        self._asked: Counter[str] = Counter()
+        self._work: Work
+
+    def begin(self, work: Work) -> None:
+        """Start over, on another state of the table."""
+        self._work = work
+        self._asked.clear()
+
+    def take(self, kind: str, count: int = 1) -> int:
+        place = (kind, self._asked[kind], count)
+        self._asked[kind] += 1
+        if place not in self._given:
+            self._given[place] = _allocated(self._work, self._table, kind, count)
+        return self._given[place]
+
+    def claim(self, folded_name: str) -> bool:
+        return self.take(f"{_NAME}{folded_name}") == 1
+
+    def first_names(self) -> frozenset[str]:
+        return physical_names(schema_of(self._work, self._table, 1))
+
+    def of_line(self, kind: str) -> list[bytes]:
+        return self._bodies(kind, sorted(_numbers_on_line(self._work, self._table, kind)))
+
+    def below(self, kind: str, number: int) -> list[bytes]:
+        return self._bodies(kind, range(1, number))
+
+    def _bodies(self, kind: str, numbers: "list[int] | range") -> list[bytes]:
+        own = {number: self._work.body(self._table, kind, number) for number in numbers}
+        others = [number for number, body in own.items() if body is None]
+        stored = self._work.home.metastore.bodies([(self._table, kind, number) for number in others])
+        found = {**own, **dict(zip(others, stored, strict=True))}
+        return [body for body in found.values() if body is not None]
+
+
+def _allocated(work: Work, table: str, kind: str, count: int) -> int:
+    pending = work.deltas.get(table)
+    if pending is None or not pending.first_ids:
+        return work.home.metastore.allocate(table, kind, count)
+    # Nobody else can know a table that this work makes. Its commit takes what was counted here.
+    first = pending.first_ids.get(kind, 0) + 1
+    work.deltas[table] = replace(pending, first_ids={**pending.first_ids, kind: first + count - 1})
+    return first
+
+
+def _numbers_on_line(work: Work, table: str, kind: str) -> set[int]:
+    attribute = _ATTRIBUTES[kind]
+    records = [work.attribute(table, attribute)]
+    token: str | None = None
+    while True:
+        page = work.reader.history(table, attribute, token=token)
+        records += [one.record for one in page.items]
+        token = page.token
+        if token is None:
+            return {_number(one) for one in records if one is not None} - {0}
+
+
+def _number(record: object) -> int:
+    if isinstance(record, pb.TableSpec):
+        return record.spec_id
+    return cast(pb.TableSortOrder, record).sort_order_id

@@ -1,0 +1,88 @@
+"""Where catalogs live, and which line of which one a handle works on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+from uuid import UUID, uuid5
+
+from lakebed.caches import SingleFlight
+from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.entry_cache import Entries
+from lakebed.catalog.transaction.parents import Whereabouts
+from lakebed.catalog.transaction.recent import Recent
+from lakebed.files import Files
+from lakebed.metastore import ROOT, Holder, Line, Metastore
+from lakebed.records import records_pb2 as pb
+
+TABLES = 256
+"""How many tables are remembered as they were read last: line and partition -> `TableFiles`."""
+
+COLUMNS = 16
+"""How many snapshots have the files that are in no checkpoint as columns: table and snapshot -> `FileColumns`."""
+
+BLOOM_BYTES = 32 << 20
+"""Of bloom filters that are remembered."""
+
+TRUNK = "main"
+"""The name of a catalog's first line, which has no record of its own."""
+
+
+Watcher = Callable[["Home", "Ref", Mapping[str, pb.TableHistory]], None]
+"""Is told of a commit that took effect: its line, and the deltas of tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What `connect` opened: the metastore, the storage beside it, the tenant and who is asking."""
+
+    metastore: Metastore
+    files: Files
+    schemas: Schemas
+    project: str
+    author: str = ""
+    whereabouts: Whereabouts = field(default_factory=Whereabouts)
+    memory: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(TABLES), compare=False)
+    columns: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(COLUMNS), compare=False)
+    blooms: SingleFlight[bytes] = field(default_factory=lambda: SingleFlight(BLOOM_BYTES, len), compare=False)
+    watchers: list[Watcher] = field(default_factory=list, compare=False)
+    entries: Entries = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", Entries(self.files))
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """One line of a catalog, by ids: it stays the same when catalog or branch are renamed."""
+
+    catalog: str
+    line: Line
+
+    @property
+    def is_trunk(self) -> bool:
+        return self.line.id == self.catalog
+
+    @property
+    def refs(self) -> Line:
+        """The line of the catalog's branches, tags and shares: never forked, merged or reset."""
+        return _refs(self.catalog)
+
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """What has to be alive for the line to be read and written: its catalog, and the branch that it is."""
+        if self.line.id == ROOT.id:
+            return ()
+        return _holders(self.catalog, self.line.id)
+
+
+@lru_cache(maxsize=1024)
+def _refs(catalog: str) -> Line:
+    """Remembered, because every call on a handle asks for it: 10 µs."""
+    return Line(str(uuid5(UUID(catalog), "refs")), catalog)
+
+
+@lru_cache(maxsize=1024)
+def _holders(catalog: str, line: str) -> tuple[Holder, ...]:
+    held, refs = Holder(ROOT.id, catalog), _refs(catalog).id
+    return (held,) if line in (catalog, refs) else (held, Holder(refs, line))

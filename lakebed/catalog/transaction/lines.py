@@ -1,0 +1,74 @@
+"""Lines by their ids: a catalog's trunk and its branches, opened, and whether they are alive."""
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.errors import Expired, NotFound
+from lakebed.metastore import ROOT, Line, State
+from lakebed.metastore.kinds import type_name
+from lakebed.records import records_pb2 as pb
+from lakebed.records.cells import LineAt
+from lakebed.records.layout import Attribute
+from lakebed.records.names import Casing
+from lakebed.store import Version
+
+
+def trunk(home: Home, catalog: str) -> Ref:
+    """The first line of a catalog."""
+    [rules] = home.metastore.reader(ROOT).attributes([(catalog, Attribute.REF)])
+    casing = Casing.FOLDED if rules is None else Casing(cast(pb.CatalogRecord, rules.record).casing)
+    return Ref(catalog, Line(catalog, catalog, casing=casing))
+
+
+def open_line(home: Home, catalog: str, line: str) -> Ref:
+    """A line of a catalog by its id, dropped or not; `NotFound` if there never was such a one."""
+    return open_lines(home, catalog, [line])[0]
+
+
+def open_lines(home: Home, catalog: str, lines: Sequence[str]) -> list[Ref]:
+    """Lines of a catalog by their ids, in as few round trips as one of them."""
+    wanted = [(line, Attribute.REF) for line in lines if line != catalog]
+    states = home.metastore.reader(Ref(catalog, ROOT).refs).attributes(wanted) if wanted else []
+    found = {line: _opened(catalog, line, state) for (line, _), state in zip(wanted, states, strict=True)}
+    if len(wanted) < len(lines):
+        found[catalog] = trunk(home, catalog)
+    return [found[line] for line in lines]
+
+
+def _opened(catalog: str, line: str, state: State | None) -> Ref:
+    if state is None:
+        raise NotFound("there is no such branch", subject=line)
+    record = cast(pb.CatalogRecord, state.record)
+    ancestry = tuple(LineAt(at.line_id, Version(at.version)) for at in record.ancestry)
+    return Ref(catalog, Line(line, catalog, ancestry, Casing(record.casing)))
+
+
+def check_alive(home: Home, ref: Ref, newest: Version) -> None:
+    """Refuse a line whose branch or catalog was dropped; those that it forked from need not be alive."""
+    if home.whereabouts.was_alive(ref.line.id, newest):
+        return
+    for life in _holders(home, ref, newest):
+        if life.drop_type == pb.PURGED:
+            raise NotFound(f"the {type_name(life.type)} was purged", subject=life.name, advice="Open another one.")
+        if life.dropped:
+            raise NotFound(
+                f"the {type_name(life.type)} was dropped", subject=life.name, advice="Undrop it, or open another one."
+            )
+    home.whereabouts.learn_alive(ref.line.id, newest)
+
+
+def check_kept(home: Home, ref: Ref) -> None:
+    """Refuse a line whose branch or catalog was purged: its past is gone, while that of a dropped one can be read."""
+    for life in _holders(home, ref, home.metastore.newest()):
+        if life.drop_type == pb.PURGED:
+            raise Expired(f"the {type_name(life.type)} was purged, its past too", subject=life.name)
+
+
+def _holders(home: Home, ref: Ref, newest: Version) -> Iterator[pb.CatalogRecord]:
+    for holder in ref.holders:
+        line = ROOT if holder.line == ROOT.id else ref.refs
+        [state] = home.metastore.reader(line, newest).attributes([(holder.object_id, Attribute.LIFE)])
+        if state is None:
+            raise NotFound("there is no such catalog or branch", subject=holder.object_id)
+        yield cast(pb.CatalogRecord, state.record)

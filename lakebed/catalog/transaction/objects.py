@@ -1,0 +1,164 @@
+"""Objects by name: how a name leads to what has it, and what all kinds of objects can have done to them."""
+
+import copy
+from collections.abc import Iterator
+
+from lakebed.catalog.transaction.names import Name, parse_name, spelled
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import AlreadyExists, Invalid, NotFound
+from lakebed.metastore import Child, Operation
+from lakebed.metastore.change import LifeRecord
+from lakebed.metastore.kinds import type_name
+from lakebed.records import records_pb2 as pb
+
+
+def name_of(work: Work, object_id: str) -> tuple[str, ...]:
+    """The parts of an object's name, outermost first; `NotFound` if it is not alive."""
+    return tuple(one.name for one in work.path(object_id))
+
+
+def find(work: Work, parts: tuple[str, ...], kind: int) -> str:
+    """The id of the object of a kind with this name, or `NotFound`, which says if it was dropped."""
+    found = _look_up(work, parts, kind)
+    if found is None:
+        raise _absence(work, parts, kind)
+    return found
+
+
+def find_any(work: Work, parts: tuple[str, ...]) -> str:
+    """The id of the table, view or namespace with this name, or `NotFound`, which says if it was dropped."""
+    parent = container(work, parts[:-1])
+    found = work.resolve(parent, parts[-1])
+    if found is None:
+        became = (what_became(work, parent, parts[-1], kind) for kind in (pb.TABLE, pb.VIEW, pb.NAMESPACE))
+        gone, advice = next((one for one in became if one[0]), (None, "tables(…), views(…) and namespaces(…) list all"))
+        raise NotFound("there is no object of this name", subject=spelled(parts), found=gone, advice=advice)
+    return found
+
+
+def _look_up(work: Work, parts: tuple[str, ...], kind: int) -> str | None:
+    # What is on the way has to be a namespace, and need not be asked: nothing else has names in it.
+    found: str | None = work.top
+    for part in parts:
+        found = None if found is None else work.resolve(found, part)
+    return found if found is not None and _is(work, found, kind) else None
+
+
+def _kinds(parts: tuple[str, ...], kind: int) -> list[int]:
+    return [*(pb.NAMESPACE for _ in parts[1:]), kind]
+
+
+def _absence(work: Work, parts: tuple[str, ...], kind: int) -> NotFound:
+    """What lacks of a name: its first part that leads nowhere, and what became of that."""
+    parent = work.top
+    for depth, wanted in enumerate(_kinds(parts, kind)):
+        found = work.resolve(parent, parts[depth])
+        if found is None or not _is(work, found, wanted):
+            return _no_such(work, parent, parts[: depth + 1], wanted, found)
+        parent = found
+    raise AssertionError("a name that leads somewhere is not absent")
+
+
+def _no_such(work: Work, parent: str, parts: tuple[str, ...], kind: int, other: str | None) -> NotFound:
+    problem, subject = f"there is no {type_name(kind)} of this name", spelled(parts)
+    if other is not None:
+        return NotFound(problem, subject=subject, found=f"a {type_name(_life(work, other).type)}")
+    found, advice = what_became(work, parent, parts[-1], kind)
+    advice = advice or f"{type_name(kind)}s(…) lists those that are there."
+    return NotFound(problem, subject=subject, found=found, advice=advice)
+
+
+def what_became(work: Work, parent: str, name: str, kind: int) -> tuple[str | None, str]:
+    """What became of the last object of a kind that had a name which is free now, and what can be done about it."""
+    gone = [one for one in work.dropped(parent, name) if one.type == kind]
+    if not gone:
+        return None, ""
+    last = max(gone, key=lambda one: one.dropped)
+    if last.drop_type == pb.PURGED:
+        return f"one that was purged, dropped at {work.moment(last.dropped)}", ""
+    return f"one that was dropped at {work.moment(last.dropped)}", f"undrop_{type_name(kind)} brings it back."
+
+
+def container(work: Work, parts: tuple[str, ...]) -> str:
+    """The id of the namespace with these parts: the top for none; `NotFound` naming the first part that lacks."""
+    return find(work, parts, pb.NAMESPACE) if parts else work.top
+
+
+def exists(work: Work, name: Name, kind: int) -> bool:
+    """Whether an object of a kind has this name."""
+    return _look_up(work, parse_name(name), kind) is not None
+
+
+def free_place(work: Work, parts: tuple[str, ...], but: str | None = None) -> tuple[str, str]:
+    """The parent and the last part of a name that is free, or that `but` has; else `AlreadyExists`."""
+    parent = container(work, parts[:-1])
+    check_free(work, parent, parts, but)
+    return parent, parts[-1]
+
+
+def check_free(work: Work, parent: str, parts: tuple[str, ...], but: str | None = None) -> None:
+    """Refuse a name, by the parent that its last part is in, that another object than `but` has."""
+    taken = work.resolve(parent, parts[-1])
+    if taken is not None and taken != but:
+        raise AlreadyExists(
+            "the name is taken",
+            subject=spelled(parts),
+            found=f"a {type_name(_life(work, taken).type)}",
+            advice="Choose another name, or open, rename or drop what has it.",
+        )
+
+
+def children(work: Work, parent: str, kind: int, prefix: str = "") -> Iterator[Child]:
+    """The objects of a kind in a parent, by name."""
+    return (child for child in work.children(parent, prefix) if child.type == kind)
+
+
+def descendants(work: Work, parent: str, kind: int, prefix: str = "") -> Iterator[Child]:
+    """The objects of a kind in a parent and in all namespaces below it; `prefix` is of their own names."""
+    yield from children(work, parent, kind, prefix)
+    for namespace in children(work, parent, pb.NAMESPACE):
+        yield from descendants(work, namespace.id, kind, prefix)
+
+
+def rename(work: Work, object_id: str, new_name: Name) -> None:
+    """Give an object another name, in another namespace too; what is in it goes with it."""
+    old, new = name_of(work, object_id), parse_name(new_name)
+    parent, own = free_place(work, new, but=object_id)
+    if object_id in _containers(work, parent):
+        raise Invalid("a namespace can't be in itself", subject=spelled(old), found=spelled(new))
+    record = copied(work, object_id)
+    record.container_id, record.name = parent, own
+    work.put_life(object_id, record)
+    work.note(Operation("rename", object_id, spelled(old), detail=spelled(new)))
+
+
+def drop(work: Work, object_id: str) -> None:
+    """Free an object's name at once, with all that is in it: one record, whatever that is. Its past stays."""
+    name = name_of(work, object_id)
+    record = copied(work, object_id)
+    record.dropped, record.drop_type = True, pb.MARKED
+    work.put_life(object_id, record)
+    work.note(Operation("drop", object_id, spelled(name)))
+
+
+def copied(work: Work, object_id: str) -> LifeRecord:
+    """An object's life to be changed, with all that this Lakebed does not know of it."""
+    return copy.deepcopy(_life(work, object_id))
+
+
+def _containers(work: Work, namespace: str) -> list[str]:
+    found = [namespace]
+    while found[-1] != work.top:
+        found.append(_life(work, found[-1]).container_id)
+    return found
+
+
+def _is(work: Work, object_id: str, kind: int) -> bool:
+    return _life(work, object_id).type == kind
+
+
+def _life(work: Work, object_id: str) -> LifeRecord:
+    found = work.life(object_id)
+    if found is None:
+        raise NotFound("there is no such object", subject=object_id)
+    return found

@@ -1,0 +1,319 @@
+"""What a handle works on: a line as it goes on, a line at a version, or a transaction."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from random import random
+from threading import RLock
+from time import sleep
+from typing import Protocol
+
+from lakebed.catalog.transaction.clashes import explained, lost
+from lakebed.catalog.transaction.commits import Commit, Request, check_event_id, commit_of
+from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.lines import check_alive, check_kept
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import AlreadyExists, Conflict, Forbidden, Invalid, LakebedError, NotFound, OutcomeUnknown
+from lakebed.metastore import Commit as StoredCommit
+from lakebed.metastore import new_id
+from lakebed.store import Version
+
+ATTEMPTS = 100
+"""Each is lost only to another commit that took effect, so somebody gets on."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.02
+"""Seconds that a change which lost a race waits at most before it is made again; twice as long each time."""
+
+Do = Callable[[Work], None]
+
+
+class Stale(Exception):
+    """What a change raises that can't be made on another state than the one it has seen."""
+
+
+class Isolation(Enum):
+    """What a transaction's commit is checked against.
+
+    Serializable: all that it read. Snapshot: all but rows; names, listings and attributes, on which the lake's own
+    rules rest, and files that it takes away, still are.
+    """
+
+    SERIALIZABLE = "serializable"
+    SNAPSHOT = "snapshot"
+
+
+def parse_isolation(text: str) -> Isolation:
+    """The isolation of this name, or `Invalid`."""
+    try:
+        return Isolation(text)
+    except ValueError:
+        raise Invalid("there is no such isolation", subject=repr(text), expected="serializable or snapshot") from None
+
+
+class Scope(Protocol):
+    """Reads and changes of a handle go through its scope."""
+
+    @property
+    def home(self) -> Home: ...
+
+    @property
+    def ref(self) -> Ref: ...
+
+    def read(self) -> Work:
+        """The state to read."""
+
+    def change(self, do: Do, request: Request, seen: Work | None = None) -> Commit | None:
+        """Make a change, on what the caller has `seen` of the line if that still holds.
+
+        None if it waits for the end of a transaction.
+        """
+
+    def replayed(self, request: Request) -> Commit | None:
+        """The commit that this very call made earlier, if its event id is known; `Invalid` if that was another call."""
+
+    def at(self, version: Version) -> "Scope":
+        """The same at a version, never to be written. Whoever goes back in time goes through here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A line as it goes on: every call sees the newest state, and a change that lost a race is made again on it."""
+
+    home: Home
+    ref: Ref
+
+    def read(self) -> Work:
+        work = Work(self.home, self.ref)
+        check_alive(self.home, self.ref, work.base)
+        return work
+
+    def change(self, do: Do, request: Request, seen: Work | None = None) -> Commit:
+        known = self.replayed(request)
+        if known is not None:
+            return known
+        event = new_id() if request.event_id is None else check_event_id(request.event_id)
+        try:
+            return self._attempts(do, request, event, seen)
+        except LakebedError as error:
+            # The same call may have been made by somebody else meanwhile, and its effect be what this one met.
+            with _unknown_still(error):
+                known = self.replayed(request)
+            if known is None:
+                raise
+            return known
+
+    def _attempts(self, do: Do, request: Request, event: str, seen: Work | None) -> Commit:
+        lost: Conflict | None = None
+        for attempt in range(ATTEMPTS):
+            # The commit refuses a line that was dropped, so that only who was refused has to ask for that.
+            work = seen or (Work(self.home, self.ref) if attempt == 0 else self.read())
+            try:
+                do(work)  # what it refuses on the newest state, a conflict too, it would refuse again
+            except Stale as error:
+                raise lost or Conflict("what was read was changed meanwhile") from error
+            except LakebedError:
+                check_alive(self.home, self.ref, work.base)
+                raise
+            try:
+                return commit_of(_committed(work, request, event))
+            except Conflict as error:
+                if attempt + 1 == ATTEMPTS:
+                    raise
+                lost = error
+            seen = None
+            # Those who lost together would meet again and again if they all went on at once.
+            sleep(random() * min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
+        raise AssertionError("the last attempt answers or raises")
+
+    def replayed(self, request: Request) -> Commit | None:
+        stored = find_replayed(self.home, self.ref, request)
+        return None if stored is None else commit_of(stored)
+
+    def at(self, version: Version) -> "Pinned":
+        return Pinned(self.home, self.ref, version)
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """A line at a version: it can be read until it is purged, though it be dropped, and never written."""
+
+    home: Home
+    ref: Ref
+    version: Version
+
+    def read(self) -> Work:
+        check_kept(self.home, self.ref)
+        return Work(self.home, self.ref, self.version)
+
+    def change(self, do: Do, request: Request, seen: Work | None = None) -> Commit:
+        raise self._refusal(request)
+
+    def replayed(self, request: Request) -> Commit | None:
+        raise self._refusal(request)
+
+    def at(self, version: Version) -> "Pinned":
+        return Pinned(self.home, self.ref, version)
+
+    def _refusal(self, request: Request) -> Forbidden:
+        return Forbidden(
+            f"{request.operation.replace('_', ' ')} can't change the past",
+            subject=f"a handle at version {self.version}",
+            advice="Use the handle without at(…), or create a branch at this version and write there.",
+        )
+
+
+class Open:
+    """A transaction: reads see what it did, and all of it commits at its end, or nothing.
+
+    It begins once and ends once. What it wrote and did not commit is taken away again.
+    """
+
+    def __init__(self, home: Home, ref: Ref, request: Request, isolation: Isolation = Isolation.SERIALIZABLE) -> None:
+        self.home = home
+        self.ref = ref
+        self._request = request
+        self._isolation = isolation
+        self._event = new_id() if request.event_id is None else check_event_id(request.event_id)
+        self._known: StoredCommit | None = None
+        self._work: Work | None = None
+        self._begun = False
+        self._lock = RLock()  # threads may write files side by side; what they add to the work comes one by one
+
+    def begin(self) -> None:
+        """Take the newest version as the base; of a transaction that comes again, the base that it had."""
+        if self._begun:
+            raise Invalid("a transaction is used twice", subject=self._subject, advice="Begin another one.")
+        self._begun = True
+        self._known = find_replayed(self.home, self.ref, self._request)
+        if self._known is None:
+            self._work = Live(self.home, self.ref).read()
+        else:
+            made = {one.name: one.object_id for one in self._known.operations if one.type == "create"}
+            self._work = Work(self.home, self.ref, self._known.base, made)
+
+    def read(self) -> Work:
+        if self._work is None:
+            problem = "the transaction is over" if self._begun else "the transaction has not begun"
+            raise Invalid(problem, subject=self._subject, advice="Use it inside its `with`.")
+        return self._work
+
+    def change(self, do: Do, request: Request, seen: Work | None = None) -> None:
+        with self._lock:
+            work = self.read()
+            self._check_untold(request)
+            do(work)
+
+    @contextmanager
+    def all_or_none(self) -> Iterator[None]:
+        """Changes inside are all made, or none if an error ends them. Those of other threads wait."""
+        with self._lock:
+            work = self.read()
+            before = work.mark()
+            try:
+                yield
+            except BaseException:
+                work.back_to(before)
+                raise
+
+    def replayed(self, request: Request) -> Commit | None:
+        """None: of a transaction that comes again every change is made again, seen inside it, and thrown away."""
+        self.read()
+        self._check_untold(request)
+        return None
+
+    def at(self, version: Version) -> Pinned:
+        return Pinned(self.home, self.ref, version)
+
+    def commit(self) -> Commit:
+        """End the transaction and make its changes, all at once."""
+        with self._lock:
+            work = self.read()
+            self._work = None
+        if self._known is not None:
+            work.discard()
+            return commit_of(self._known)
+        if self._isolation is Isolation.SNAPSHOT:
+            work.forget_rows()
+        try:
+            commit = _committed(work, self._request, self._event)
+        except OutcomeUnknown:
+            raise
+        except LakebedError:
+            work.discard()
+            raise
+        work.discard_gone()
+        return commit_of(commit)
+
+    def close(self) -> None:
+        """End the transaction and forget its changes."""
+        with self._lock:
+            if self._work is not None:
+                self._work.discard()
+            self._work = None
+
+    @property
+    def message(self) -> str | None:
+        """What its commit is to say."""
+        return self._request.message
+
+    @property
+    def _subject(self) -> str:
+        return repr(self.message) if self.message else ""
+
+    def _check_untold(self, request: Request) -> None:
+        if request.is_told_who_and_why():
+            raise Invalid(
+                "a change inside a transaction has no message, author or event id of its own",
+                subject=request.operation.replace("_", " "),
+                advice="Give them to the transaction.",
+            )
+
+
+def _committed(work: Work, request: Request, event: str) -> StoredCommit:
+    try:
+        commit = work.home.metastore.commit(work.change(request, event))
+    except OutcomeUnknown as error:
+        error.subject = f"event id {event}"
+        error.advice = "It was written wholly or not at all: make the same call again with this event id."
+        raise
+    except (AlreadyExists, NotFound) as error:
+        # At the base the name was free and the object there: somebody else changed that since.
+        work.discard_manifests()
+        raise lost(work, error) from error
+    except Conflict as error:
+        work.discard_manifests()
+        raise explained(work, error) from error
+    except LakebedError:
+        work.discard_manifests()
+        raise
+    for watch in work.home.watchers:
+        watch(work.home, work.ref, work.made)
+    return commit
+
+
+@contextmanager
+def _unknown_still(error: LakebedError) -> Iterator[None]:
+    """A look for what became of a commit. If that fails too, its outcome stays unknown: what it wrote must be kept."""
+    try:
+        yield
+    except LakebedError as later:
+        if isinstance(error, OutcomeUnknown):
+            raise error from later
+        raise
+
+
+def find_replayed(home: Home, ref: Ref, request: Request) -> StoredCommit | None:
+    """The stored commit of a call that comes again."""
+    if request.event_id is None:
+        return None
+    event = check_event_id(request.event_id)
+    known = home.metastore.find(event)
+    if known is not None and (known.fingerprint, known.line) != (request.fingerprint, ref.line.id):
+        raise Invalid(
+            "this event id belongs to another change",
+            subject=event,
+            expected=f"the change that made version {known.version}",
+            advice="Give each change an event id of its own.",
+        )
+    return known

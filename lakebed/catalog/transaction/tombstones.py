@@ -1,0 +1,49 @@
+"""What tells that an object was purged, to all lines of its catalog and for good: a body of its own.
+
+(object, "purged", 1) -> the id of the line on which it was purged
+"""
+
+from collections.abc import Sequence
+
+from lakebed.catalog.transaction.commits import Commit, commit_of
+from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.errors import Expired
+from lakebed.metastore import TOMBSTONE, Line
+
+
+def key(object_id: str) -> tuple[str, str, int]:
+    """Where an object's tombstone is among the bodies."""
+    return object_id, TOMBSTONE, 1
+
+
+def purged(home: Home, objects: Sequence[str]) -> set[str]:
+    """Those of the objects that were purged, on whatever line, in one round trip."""
+    found = home.metastore.bodies([key(one) for one in objects])
+    return {one for one, line in zip(objects, found, strict=True) if line is not None}
+
+
+def find_purge(home: Home, ref: Ref, object_id: str) -> Commit | None:
+    """The commit that purged an object, on whatever line of its catalog; None if none did."""
+    [line] = home.metastore.bodies([key(object_id)])
+    if line is None:
+        return None
+    newest = home.metastore.reader(Line(line.decode(), ref.line.top)).log(object_id=object_id, limit=1)
+    return commit_of(newest.items[0])  # nothing can have been done to it after
+
+
+def check_not_purged(home: Home, ref: Ref, object_id: str) -> None:
+    """Refuse an object that was purged."""
+    purge = find_purge(home, ref, object_id)
+    if purge is not None:
+        raise expired(purge, object_id)
+
+
+def expired(purge: Commit, object_id: str) -> Expired:
+    """What is said of an object that was purged."""
+    done = next((one for one in purge.operations if one.object_id == object_id), None)
+    return Expired(
+        "it was purged, with all its past",
+        subject=object_id if done is None or not done.name else f"{done.name} ({object_id})",
+        found=f"purged at version {purge.version}",
+        advice="It can't be brought back: restore it from a copy, or make it anew.",
+    )

@@ -1,0 +1,204 @@
+"""Iceberg's manifests: the entries of a table's files and of their deletion vectors, in Avro."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from lakebed.iceberg.avro import AvroField, AvroRow, encode, field_name, map_of, optional, pairs, record, required
+from lakebed.iceberg.avro import type_of as avro_type
+from lakebed.iceberg.avro import value_of as avro_value
+from lakebed.iceberg.exported import ExportedTable
+from lakebed.iceberg.schemas import schema_json
+from lakebed.iceberg.spec import spec_json
+from lakebed.table.filter.filter import Value
+from lakebed.table.manifest.live_file import LiveFile
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
+from lakebed.table.partition.spec import PartitionSpec
+from lakebed.table.types.types import UUID, Type
+from lakebed.table.types.values import decode_bound
+
+MANIFEST_FILES = 10_000
+"""Of more files a table has several manifests, so that a reader can pass over some by their partitions."""
+
+
+class Content(IntEnum):
+    """What the entries of a manifest are; an entry's own content has the same numbers."""
+
+    DATA = 0
+    DELETES = 1
+
+
+class Status(IntEnum):
+    """Whether the newest snapshot added a file."""
+
+    EXISTING = 0
+    ADDED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A partition field with its name in Avro and the type of its values, which its column's newest schema tells."""
+
+    id: int
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Entries of files of one spec; `values` are the partition values of each, in the order of the fields."""
+
+    content: Content
+    spec: PartitionSpec
+    partitions: tuple[Partition, ...]
+    entries: tuple[AvroRow, ...]
+    values: tuple[tuple[Value | None, ...], ...]
+
+
+def manifests(table: ExportedTable) -> Iterator[Manifest]:
+    """The manifests of a table: those of data files first, none that is empty."""
+    deleted_from = tuple(one for one in table.files if one.file.path in table.vectors.places)
+    sides = ((Content.DATA, table.files, _data_file), (Content.DELETES, deleted_from, _vector))
+    for content, files, describe in sides:
+        for spec in table.specs:
+            held = [one for one in files if one.file.spec_id == spec.id]
+            for start in range(0, len(held), MANIFEST_FILES):
+                yield _manifest(table, content, spec, held[start : start + MANIFEST_FILES], describe)
+
+
+def encode_manifest(table: ExportedTable, manifest: Manifest) -> bytes:
+    """The bytes of a manifest file."""
+    header = {
+        "schema": schema_json(table.state.schema),
+        "schema-id": str(table.state.schema.id),
+        "partition-spec": spec_json(manifest.spec)["fields"],
+        "partition-spec-id": str(manifest.spec.id),
+        "format-version": str(table.format_version),
+        "content": manifest.content.name.lower(),
+    }
+    fields = [*_data_file_fields(manifest.partitions), *(_V3_FIELDS if table.format_version >= 3 else ())]
+    schema = record("manifest_entry", [*_ENTRY_FIELDS, required(2, "data_file", record("r2", fields))])
+    return encode(schema, manifest.entries, header)
+
+
+Describe = Callable[[ExportedTable, DataFileRef], AvroRow]
+
+
+def _manifest(
+    table: ExportedTable, content: Content, spec: PartitionSpec, files: list[LiveFile], describe: Describe
+) -> Manifest:
+    partitions = tuple(_partitions(table, spec))
+    values = tuple(tuple(_values(partitions, one.file)) for one in files)
+    entries = tuple(
+        _entry(
+            table, one, content, {**describe(table, one.file), "content": content, "partition": _row(partitions, row)}
+        )
+        for one, row in zip(files, values, strict=True)
+    )
+    return Manifest(content, spec, partitions, entries, values)
+
+
+def _entry(table: ExportedTable, one: LiveFile, content: Content, file: AvroRow) -> AvroRow:
+    # Which commit made a vector is not kept: one of the newest snapshot deletes from all files that there are.
+    is_new = content is Content.DELETES or one.snapshot_id == table.snapshot.id
+    sequence = table.last_sequence_number if content is Content.DELETES else one.file.seq_max
+    return {
+        "status": Status.ADDED if is_new else Status.EXISTING,
+        "snapshot_id": table.snapshot.id if is_new else one.snapshot_id,
+        "sequence_number": sequence,
+        "file_sequence_number": sequence,
+        "data_file": file,
+    }
+
+
+def _data_file(table: ExportedTable, file: DataFileRef) -> AvroRow:
+    statistics = file.statistics
+    bounded = [one for one in statistics if table.types.get(one.field_id) != UUID]
+    return {
+        "file_path": table.location(file),
+        "file_format": "PARQUET",
+        "record_count": file.num_rows,
+        "file_size_in_bytes": file.file_size,
+        "column_sizes": _by_field(statistics, "size"),
+        "value_counts": _by_field(statistics, "value_count"),
+        "null_value_counts": _by_field(statistics, "null_count"),
+        "nan_value_counts": _by_field(statistics, "nan_count"),
+        # Java's UUID compares the two halves as signed numbers, which a bound of Iceberg's order does not bound.
+        "lower_bounds": _by_field(bounded, "lower"),
+        "upper_bounds": _by_field(bounded, "upper"),
+        "first_row_id": file.first_row_id,
+    }
+
+
+def _vector(table: ExportedTable, file: DataFileRef) -> AvroRow:
+    place = table.vectors.places[file.path]
+    return {
+        "file_path": place.location,
+        "file_format": "PUFFIN",
+        "record_count": place.count,
+        "file_size_in_bytes": place.file_size,
+        "referenced_data_file": table.location(file),
+        "content_offset": place.offset,
+        "content_size_in_bytes": place.length,
+    }
+
+
+def _by_field(statistics: Any, what: str) -> list[AvroRow]:
+    known: list[ColumnStatistics] = [one for one in statistics if one.HasField(what)]
+    return pairs({one.field_id: getattr(one, what) for one in known})
+
+
+def _partitions(table: ExportedTable, spec: PartitionSpec) -> Iterator[Partition]:
+    taken = set[str]()
+    for one in spec.fields:
+        name = field_name(one.name)
+        while name in taken:  # `a b` and `a_x20b` are one to Avro
+            name += "_"
+        taken.add(name)
+        yield Partition(one.field_id, name, one.transform.result_type(table.types[one.source_id]))
+
+
+def _values(partitions: tuple[Partition, ...], file: DataFileRef) -> Iterator[Value | None]:
+    stored = {one.field_id: one.value for one in file.partition if one.HasField("value")}
+    for one in partitions:
+        yield decode_bound(one.type, stored[one.id]) if one.id in stored else None
+
+
+def _row(partitions: tuple[Partition, ...], values: tuple[Value | None, ...]) -> AvroRow:
+    return {
+        one.name: None if value is None else avro_value(one.type, value)
+        for one, value in zip(partitions, values, strict=True)
+    }
+
+
+def _data_file_fields(partitions: tuple[Partition, ...]) -> list[AvroField]:
+    fields = [optional(one.id, one.name, avro_type(one.type, f"t{one.id}")) for one in partitions]
+    return [
+        required(134, "content", "int"),
+        required(100, "file_path", "string"),
+        required(101, "file_format", "string"),
+        required(102, "partition", record("r102", fields)),
+        required(103, "record_count", "long"),
+        required(104, "file_size_in_bytes", "long"),
+        optional(108, "column_sizes", map_of(117, 118, "long")),
+        optional(109, "value_counts", map_of(119, 120, "long")),
+        optional(110, "null_value_counts", map_of(121, 122, "long")),
+        optional(137, "nan_value_counts", map_of(138, 139, "long")),
+        optional(125, "lower_bounds", map_of(126, 127, "bytes")),
+        optional(128, "upper_bounds", map_of(129, 130, "bytes")),
+    ]
+
+
+_ENTRY_FIELDS = (
+    required(0, "status", "int"),
+    optional(1, "snapshot_id", "long"),
+    optional(3, "sequence_number", "long"),
+    optional(4, "file_sequence_number", "long"),
+)
+_V3_FIELDS = (
+    optional(142, "first_row_id", "long"),
+    optional(143, "referenced_data_file", "string"),
+    optional(144, "content_offset", "long"),
+    optional(145, "content_size_in_bytes", "long"),
+)

@@ -1,0 +1,1 @@
+"""The metastore on records in a store (source document 002)."""

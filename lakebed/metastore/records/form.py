@@ -1,0 +1,166 @@
+"""The metastore as records in a store: source document 002's form, on any backend."""
+
+from collections.abc import Sequence
+from time import sleep, time_ns
+from typing import cast
+
+from lakebed.errors import Invalid, NotFound, TooLarge
+from lakebed.metastore.change import Change, Commit, State
+from lakebed.metastore.kinds import new_id
+from lakebed.metastore.line import Line
+from lakebed.metastore.metastore import Metastore, Reader, UnfinishedCheckpoint
+from lakebed.metastore.records import checkpoints
+from lakebed.metastore.records.ancestors import Ancestors
+from lakebed.metastore.records.commit import attempt, check_change
+from lakebed.metastore.records.erasure import erase_bodies, erase_line, erase_objects
+from lakebed.metastore.records.reader import RecordsReader, commits
+from lakebed.records import bodies, codec, layout
+from lakebed.records import records_pb2 as pb
+from lakebed.store import Store, Transaction, Version
+from lakebed.store.version import ZERO
+
+FORMAT_VERSION = 1
+
+
+class RecordsMetastore(Metastore):
+    """Opens the lake in `store`, or makes one there if the store is empty."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._ancestors = Ancestors()
+        lake = store.run_idempotent(_opened_lake).value
+        if lake.format_version > FORMAT_VERSION:
+            raise Invalid(
+                "the lake has a newer format than this Lakebed knows",
+                subject=store.url,
+                expected=f"format {FORMAT_VERSION}",
+                found=f"format {lake.format_version}",
+                advice="Upgrade Lakebed.",
+            )
+        self.lake_id = lake.lake_id
+        self.format_version = lake.format_version
+        self._incarnation = lake.incarnation
+        self._seen = ZERO
+
+    def newest(self) -> Version:
+        found = self._version(self._store.read(lambda transaction: transaction.read_stamp))
+        self._seen = max(self._seen, found)
+        return found
+
+    def version_at(self, time: int) -> Version:
+        if self.times([self.newest()])[0] <= time <= _now():
+            # A commit takes its time before it can be seen: one that is on its way may yet have been before this time.
+            self._store.settle()
+            while _now() <= time:
+                sleep(0.000_001)
+        stamp = self._store.read(lambda transaction: transaction.stamp_at(time))
+        if stamp is None:
+            raise NotFound("the lake is younger than that time", subject=f"{time} µs since 1970")
+        return self._version(stamp)
+
+    def times(self, versions: Sequence[Version]) -> list[int]:
+        stamps = [version.stamp for version in versions]
+        return self._store.read(lambda transaction: transaction.times_of(stamps))
+
+    def reader(self, line: Line, version: Version | None = None) -> Reader:
+        if version is None:
+            version = self.newest()
+        elif version > self._seen and version > (newest := self.newest()):  # versions that were there once stay
+            raise Invalid("that version is not there yet", expected=f"at most {newest}", found=version)
+        return RecordsReader(self._store, self.lake_id, self._ancestors, line, version)
+
+    def commit(self, change: Change) -> Commit:
+        check_change(change)
+        try:
+            ran = self._store.run_idempotent(
+                lambda transaction: attempt(transaction, self._incarnation, self._ancestors, change)
+            )
+        except TooLarge as error:
+            error.advice = "One commit holds about 10 MB, say 2,000 new tables, and no value above 100 kB: split it."
+            raise
+        if ran.value is not None:
+            return ran.value
+        assert ran.committed is not None
+        return Commit(
+            change.event_id,
+            change.line.id,
+            self._version(ran.committed.stamp),
+            ran.committed.time,
+            change.message,
+            change.author,
+            change.project,
+            change.operations,
+            change.parents,
+            change.base,
+            change.fingerprint,
+        )
+
+    def find(self, event_id: str) -> Commit | None:
+        return self._store.read(lambda transaction: commits(transaction, [event_id]))[0]
+
+    def allocate(self, table: str, kind: str, count: int = 1) -> int:
+        return self._store.run_idempotent(lambda transaction: bodies.allocate(transaction, table, kind, count)).value
+
+    def bodies(self, wanted: Sequence[tuple[str, str, int]]) -> list[bytes | None]:
+        return self._store.read(lambda transaction: bodies.load_bodies(transaction.snapshot, wanted))
+
+    def forks(self, parent: str, *, project: str = "") -> list[str]:
+        prefix = layout.children_prefix(project, parent)
+        page = self._store.read(lambda transaction: transaction.snapshot.get_range(layout.prefix_range(prefix)))
+        return [layout.id_text(key[len(prefix) :]) for key, _ in page.entries]
+
+    def begin_checkpoint(self, line: str, partition: str, paths: Sequence[str]) -> str:
+        intent, key, value = checkpoints.new_intent(line, partition, paths)
+        self._store.run_idempotent(lambda transaction: checkpoints.begin(transaction, key, value))
+        return intent
+
+    def put_checkpoint(
+        self, line: str, partition: str, version: Version, record: pb.TableCheckpoint, intent: str | None = None
+    ) -> None:
+        checkpoints.check_checkpoint(record)
+        self._store.run_idempotent(
+            lambda transaction: checkpoints.put(transaction, line, partition, version, record, intent)
+        )
+
+    def checkpoints(self, line: str, partition: str) -> list[State]:
+        return self._store.read(lambda transaction: checkpoints.listed(transaction.snapshot, line, partition))
+
+    def drop_checkpoint(self, line: str, partition: str, version: Version) -> None:
+        self._store.run_idempotent(lambda transaction: checkpoints.drop(transaction, line, partition, version))
+
+    def unfinished_checkpoints(self, older_than_seconds: float) -> list[UnfinishedCheckpoint]:
+        return self._store.read(lambda transaction: checkpoints.unfinished(transaction.snapshot, older_than_seconds))
+
+    def abandon_checkpoint(self, intent: str) -> None:
+        self._store.run_idempotent(lambda transaction: checkpoints.abandon(transaction, intent))
+
+    def end_checkpoint(self, intent: str) -> None:
+        self._store.run_idempotent(lambda transaction: checkpoints.end(transaction, intent))
+
+    def erase(self, line: str, objects: Sequence[str], bodies_of: Sequence[str] = ()) -> None:
+        erase_objects(self._store, line, objects)
+        erase_bodies(self._store, bodies_of)
+        self._ancestors = Ancestors()  # what is remembered was never to change, and now it has
+
+    def erase_line(self, line: str) -> None:
+        erase_line(self._store, line)
+        self._ancestors = Ancestors()
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _version(self, stamp: bytes) -> Version:
+        return Version.of(self._incarnation, stamp)
+
+
+def _opened_lake(transaction: Transaction) -> pb.LakeRecord:
+    stored = transaction.get(layout.lake_key())
+    if stored is not None:
+        return cast(pb.LakeRecord, codec.decode(stored))
+    lake = pb.LakeRecord(format_version=FORMAT_VERSION, lake_id=new_id(), incarnation=0, create_time=_now())
+    transaction.set(layout.lake_key(), codec.encode(lake))
+    return lake
+
+
+def _now() -> int:
+    return time_ns() // 1000

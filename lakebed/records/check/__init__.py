@@ -1,0 +1,1 @@
+"""The check of a store's records: every row decodes, and every index agrees with what it indexes."""

@@ -1,0 +1,1 @@
+"""Reads: a plan's files as a DataFrame, without deleted rows, with defaults."""

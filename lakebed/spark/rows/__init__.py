@@ -1,0 +1,1 @@
+"""Row changes: delete, update, upsert, merge."""

@@ -1,0 +1,61 @@
+"""Rows that Spark takes away: of files that are not wholly gone by their statistics, one narrow scan finds them."""
+
+from collections.abc import Sequence
+
+from lakebed.catalog.data.doomed import Doomed, taken_away
+from lakebed.catalog.data.planning import plan
+from lakebed.catalog.data.row_changes import RowChange, Written
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.names import spelled
+from lakebed.catalog.transaction.objects import name_of
+from lakebed.catalog.transaction.work import Work
+from lakebed.spark.expressions import values_told
+from lakebed.spark.read.source import Source
+from lakebed.spark.rows.addresses import doomed
+from lakebed.spark.rows.placed_rows import PLACE, POSITION, placed_rows
+from lakebed.spark.rows.where import Where, passing
+from lakebed.spark.types import readable
+from lakebed.table.filter.filter import ALWAYS, Filter
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.covers import covers
+from lakebed.table.plan.plan import PlannedFile
+
+
+def delete_rows(work: Work, state: TableState, source: Source, where: Where | None) -> RowChange:
+    """Take away the rows that pass, all without a condition. Only the condition's columns are read."""
+    planned = plan(work, state, None if where is None else planning(where)).files
+    if where is None:
+        return RowChange([one.file for one in planned])
+    whole = [] if where.rest else [one.file for one in planned if _is_covered(one, where.filter)]
+    gone = {one.path for one in whole}
+    rest = [one.file for one in planned if one.file.path not in gone]
+    some = _found(work, state, source, rest, where).some if rest else ()
+    return taken_away(work, state, Doomed(whole, some))
+
+
+def overwrite_rows(work: Work, state: TableState, source: Source, written: Written, where: Where | None) -> RowChange:
+    """Take away the rows that pass, all without a condition, for the sake of those that are written."""
+    gone = delete_rows(work, state, source, where)
+    return RowChange(gone.removed, gone.changed, written, overwritten=None if where is None else where.said)
+
+
+def planning(where: Where) -> Filter | None:
+    """What files are planned by, None for all of them."""
+    return None if where.filter == ALWAYS else where.filter
+
+
+def table_name(work: Work, state: TableState) -> str:
+    """The table as errors name it."""
+    return spelled(name_of(work, state.id))
+
+
+def _is_covered(one: PlannedFile, filter: Filter) -> bool:
+    return covers(one.residual or filter, one.file)
+
+
+def _found(work: Work, state: TableState, source: Source, files: Sequence[DataFileRef], where: Where) -> Doomed:
+    table = table_name(work, state)
+    columns = readable(state.schema).names if where.rest else ()
+    rows = placed_rows(source, state.schema, files, planning(where), columns, with_ids=False)
+    with values_told(table):
+        return doomed(passing(rows, where, table).select(PLACE, POSITION), files, sum(one.num_rows for one in files))

@@ -1,0 +1,244 @@
+"""SQL's MERGE by Spark: one scan of the table's files that may have a match, joined with the source.
+
+Each pair of rows that match gets the number of the clause that is for it, null if none is. Only these pairs, and the
+table's rows that a clause for rows without a match is for, are kept of the join; what is written and taken away
+comes from them.
+"""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from lakebed.catalog.data.doomed import Doomed, taken_away
+from lakebed.catalog.data.planning import plan
+from lakebed.catalog.data.row_changes import RowChange
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Invalid
+from lakebed.spark.doubled_quotes import check_quotes
+from lakebed.spark.expressions import check_session, told_as_invalid, values_told
+from lakebed.spark.fit import quoted
+from lakebed.spark.read.source import Source
+from lakebed.spark.rows.addresses import taken
+from lakebed.spark.rows.assignments import default, own_columns
+from lakebed.spark.rows.delete import table_name
+from lakebed.spark.rows.merge_match import Matching, matching
+from lakebed.spark.rows.merge_values import Numbered, by_clause, first_that_holds, values_of, with_texts
+from lakebed.spark.rows.pair_places import CLAUSE, PairPlaces
+from lakebed.spark.rows.placed_rows import ID, PLACE, POSITION, bare, kept, placed_rows, without_id
+from lakebed.spark.rows.source import SourceKeys, keys_of, shown_key
+from lakebed.spark.rows.stable_rows import NUMBER, known_schema, sent
+from lakebed.spark.rows.update import rows_replaced
+from lakebed.spark.types import file_schema, readable
+from lakebed.table.expression.conjuncts import qualified
+from lakebed.table.expression.merge_clauses import Clause, Then, When, check_clauses, decides_once
+from lakebed.table.expression.scope import SOURCE, TARGET
+from lakebed.table.filter.filter import ALWAYS
+from lakebed.table.keys.errors import matched_twice, null_key, repeated_key
+from lakebed.table.schema.metadata_columns import ROW_ID
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.names import folded_column
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A merge that is bound to a table: its numbered source, what is matched by, and its clauses by their numbers."""
+
+    table: str
+    schema: Schema
+    source: DataFrame
+    matching: Matching
+    clauses: tuple[Clause, ...]
+    known: SourceKeys
+
+    def of(self, when: When) -> Numbered:
+        """The clauses for some rows."""
+        return {number: one for number, one in enumerate(self.clauses) if one.when is when}
+
+    @property
+    def updates(self) -> Numbered:
+        return {number: one for number, one in enumerate(self.clauses) if one.then is Then.UPDATE}
+
+    @property
+    def looks_at_all(self) -> bool:
+        """Whether rows are looked for that the source does not match."""
+        return bool(self.of(When.NOT_MATCHED_BY_SOURCE))
+
+
+def merge_rows(
+    work: Work, state: TableState, source: Source, rows: DataFrame, on: str | Sequence[str], clauses: Sequence[Clause]
+) -> RowChange:
+    """Change, take away and add rows as the clauses say; `rows` are numbered. Only files that may match are read.
+
+    With clauses for rows that the source does not match, all are. `Invalid` if a row would meet several of the source.
+    """
+    check_session(source.spark)
+    merge = _bound(table_name(work, state), state.schema, rows, on, clauses)
+    if not merge.known.rows and not merge.looks_at_all:
+        return RowChange()
+    filter = None if merge.looks_at_all or merge.known.filter == ALWAYS else merge.known.filter
+    files = [one.file for one in plan(work, state, filter).files]
+    target = placed_rows(source, state.schema, files, filter, readable(state.schema).names).alias(TARGET)
+    with values_told(merge.table), kept(_paired(merge, target)) as pairs:
+        places = PairPlaces(pairs, files)
+        counts = places.counts
+        gone = _gone(merge, pairs, places)
+        updated = sum(counts.get((number, is_pair), 0) for number in merge.updates for is_pair in (True, False))
+        return _written(work, state, merge, pairs if counts else None, gone, updated)
+
+
+def _bound(table: str, schema: Schema, rows: DataFrame, on: str | Sequence[str], clauses: Sequence[Clause]) -> Merge:
+    check_clauses(clauses)
+    if any(one.then is not Then.DELETE for one in clauses):
+        file_schema(schema)  # refuses columns that Spark can't write, before it reads any
+    given = known_schema(rows)
+    both = frozenset(map(folded_column, schema.names)) & frozenset(map(folded_column, rows.columns))
+    told = [_told_apart(one, both) for one in clauses]
+    check_quotes(rows.sparkSession, str(on), "the condition of a merge", table)
+    with told_as_invalid("the condition of a merge", str(on), table):
+        match = matching(on, schema, given)
+    return Merge(table, schema, rows, match, tuple(told), keys_of(rows, match.keys))
+
+
+def _told_apart(clause: Clause, both: frozenset[str]) -> Clause:
+    """The clause as it is meant beside a source, if it is for rows of the table alone: plain names are the table's."""
+    if clause.when is not When.NOT_MATCHED_BY_SOURCE:
+        return clause
+    return with_texts(clause, lambda text: qualified(text, both, TARGET))
+
+
+def _paired(merge: Merge, target: DataFrame) -> DataFrame:
+    """Pairs of rows that match, and rows that a clause is for though they match none, with their clauses and values."""
+    source = sent(merge.source, merge.known.size).alias(SOURCE)
+    with told_as_invalid("the condition of a merge", merge.matching.said, merge.table):
+        joined = target.join(source, merge.matching.condition, "left" if merge.looks_at_all else "inner")
+        joined.schema  # noqa: B018  # Connect looks at it no earlier
+    number = F.col(f"{SOURCE}.{NUMBER}")
+    clause = first_that_holds(merge.of(When.MATCHED), joined, merge.table)
+    if merge.looks_at_all:
+        _check_alone(merge, target)
+        alone = first_that_holds(merge.of(When.NOT_MATCHED_BY_SOURCE), joined, merge.table)
+        clause = F.when(number.isNotNull(), clause).otherwise(alone)
+    decided = joined.withColumn(bare(CLAUSE), clause)
+    if merge.looks_at_all:
+        decided = decided.where(number.isNotNull() | F.col(CLAUSE).isNotNull())
+    places = [F.col(f"{TARGET}.{one}") for one in (PLACE, POSITION, ID)]
+    return decided.select(number, *places, CLAUSE, *_updated(merge, joined))
+
+
+def _check_alone(merge: Merge, target: DataFrame) -> None:
+    """Refuse clauses for rows that the source does not match if they name its columns: all of them would be null."""
+    clauses = merge.of(When.NOT_MATCHED_BY_SOURCE)
+    first_that_holds(clauses, target, merge.table)
+    for one in clauses.values():
+        if one.then is Then.UPDATE:
+            values_of(one, merge.schema, target, merge.source, merge.table)
+
+
+def _updated(merge: Merge, joined: DataFrame) -> list[Column]:
+    """The new values of rows that are updated."""
+    if not merge.updates:
+        return []
+    before = own_columns(merge.schema, TARGET)
+    values = {
+        number: {**before, **values_of(one, merge.schema, joined, merge.source, merge.table)}
+        for number, one in merge.updates.items()
+    }
+    return [
+        by_clause(F.col(CLAUSE), {number: found[name] for number, found in values.items()}).alias(name)
+        for name in merge.schema.names
+    ]
+
+
+def _gone(merge: Merge, pairs: DataFrame, places: PairPlaces) -> Doomed:
+    """The table's rows that a clause is for; `Invalid` if one is in several pairs and that matters."""
+    counts = places.counts
+    changed = sum(count for (number, _), count in counts.items() if number is not None)
+    paired = sum(count for (_, is_pair), count in counts.items() if is_pair)
+    if paired and decides_once(list(merge.of(When.MATCHED).values())):
+        every = places.of_pairs()
+        if taken(every) < paired:
+            raise _matched_twice(merge, pairs)
+        if changed == paired == sum(counts.values()):
+            return every
+    return places.of_clauses() if changed else Doomed()
+
+
+def _matched_twice(merge: Merge, pairs: DataFrame) -> Invalid:
+    found = pairs.where(F.col(NUMBER).isNotNull()).groupBy(PLACE, POSITION)
+    twice = found.agg(F.count("*").alias("n"), F.min(NUMBER).alias("one")).where("n > 1")
+    [(rows, most, number)] = twice.agg(F.count("*"), F.max("n"), F.max_by("one", "n")).collect()
+    given = known_schema(merge.source)
+    matched = [one.column.way[-1].name for one in merge.matching.pairs]
+    names = [one for one in matched if one in given.names] or given.names
+    shown = shown_key({name: (quoted(name), given.field(name).type) for name in names})
+    [(key,)] = merge.source.where(F.col(NUMBER) == number).select(shown).limit(1).collect()
+    return matched_twice(f"{merge.table}: {key}", f"{most}, and {rows} such rows of the table")
+
+
+def _written(
+    work: Work, state: TableState, merge: Merge, pairs: DataFrame | None, gone: Doomed, updated: int
+) -> RowChange:
+    inserts = _inserted(merge, pairs)
+    changed = None if pairs is None or not updated else _rewritten(merge, pairs)
+    if inserts is None:
+        return taken_away(work, state, gone) if changed is None else rows_replaced(work, state, changed, gone, updated)
+    # What is written is looked at before only if keys have to be checked.
+    with kept(inserts) if merge.schema.identifier_ids else nullcontext(inserts) as new:
+        _check_new_keys(merge, new)
+        rows = new if changed is None else changed.union(new)
+        return rows_replaced(work, state, rows, gone, None)
+
+
+def _rewritten(merge: Merge, pairs: DataFrame) -> DataFrame:
+    rows = pairs.where(F.col(CLAUSE).isin(list(merge.updates)))
+    return rows.select(*map(quoted, merge.schema.names), F.col(ID).alias(ROW_ID.name))
+
+
+def _inserted(merge: Merge, pairs: DataFrame | None) -> DataFrame | None:
+    """The rows that come new: those of the source that match none of the table's, and that a clause is for."""
+    clauses = merge.of(When.NOT_MATCHED)
+    if not clauses:
+        return None
+    rest = merge.source if pairs is None else merge.source.join(pairs.select(NUMBER), bare(NUMBER), "left_anti")
+    rows = rest.alias(SOURCE)
+    decided = rows.withColumn(bare(CLAUSE), first_that_holds(clauses, rows, merge.table)).where(
+        F.col(CLAUSE).isNotNull()
+    )
+    values = {number: _whole(merge, one, rows) for number, one in clauses.items()}
+    columns = [
+        by_clause(F.col(CLAUSE), {number: found[name] for number, found in values.items()}).alias(name)
+        for name in merge.schema.names
+    ]
+    return decided.select(*columns, without_id())
+
+
+def _whole(merge: Merge, clause: Clause, rows: DataFrame) -> dict[str, Column]:
+    """All columns of a new row: those that have no value get their default."""
+    given = values_of(clause, merge.schema, rows, merge.source, merge.table)
+    return {
+        one.name: given[one.name] if one.name in given else default(one, merge.table) for one in merge.schema.fields
+    }
+
+
+def _check_new_keys(merge: Merge, new: DataFrame) -> None:
+    """Of a table with a primary key, refuse new rows that have none, or of which two have the same."""
+    schema = merge.schema
+    if not schema.identifier_ids:
+        return
+    keys = {f"k{place}": schema.way_by_id(one) for place, one in enumerate(schema.identifier_ids)}
+    paths = dict(zip(keys, map(schema.path_of, schema.identifier_ids), strict=True))
+    columns = [F.col(".".join(quoted(part.name) for part in way)).alias(key) for key, way in keys.items()]
+    counted = new.select(*columns).groupBy(*keys).agg(F.count("*").alias("n"))
+    is_twice = F.col("n") > 1
+    shown = shown_key({path: (key, keys[key][-1].type) for key, path in paths.items()})
+    nulls = [F.sum(F.when(F.col(key).isNull(), F.col("n"))) for key in keys]
+    [(count, example, *missing)] = counted.agg(F.count_if(is_twice), F.max(F.when(is_twice, shown)), *nulls).collect()
+    for path, rows in zip(paths.values(), missing, strict=True):
+        if rows:
+            raise null_key(f"{merge.table}, column {path!r}", rows)
+    if count:
+        raise repeated_key(f"{merge.table}: {example}", count)

@@ -1,0 +1,96 @@
+"""What a merge matches rows by, for Spark: any condition, and those of its equalities that a plan can go by."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from lakebed.errors import Invalid
+from lakebed.spark.fit import quoted
+from lakebed.spark.rows.source import Keys
+from lakebed.spark.types import result_schema
+from lakebed.table.expression.conjuncts import conjuncts
+from lakebed.table.expression.expression import Cast, ColumnOf, Expression
+from lakebed.table.expression.merge_keys import KeyPair, bind_keys
+from lakebed.table.expression.types import WHOLE
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import DOUBLE, FLOAT, Field
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """A condition over the rows `target` and `source`, and the columns that it has equal where rows match.
+
+    `said` is the condition as errors show it.
+    """
+
+    condition: Column
+    pairs: tuple[KeyPair, ...]
+    said: str
+
+    @property
+    def keys(self) -> Keys:
+        """The table's columns that files are planned by, and what of the source they equal."""
+        return {pair.column.way[-1]: _as_field(pair) for pair in self.pairs if _is_planned(pair)}
+
+
+def matching(on: str | Sequence[str], target: Schema, source: Schema) -> Matching:
+    """What rows are matched by: a column, several, or any condition in SQL; Spark finds what is wrong with the last."""
+    try:
+        pairs = bind_keys(on, target, source)
+    except Invalid:
+        if not isinstance(on, str) or not _is_condition(on):
+            raise
+        found = [pair for piece in conjuncts(on) for pair in _pairs(piece, target, source)]
+        return Matching(F.expr(on), tuple(found), on)
+    return Matching(reduce(and_, map(_equality, pairs)), pairs, str(on))
+
+
+def column_of(expression: Expression) -> Column:
+    """A column of either side, as Spark finds it."""
+    while isinstance(expression, Cast):
+        expression = expression.value
+    assert isinstance(expression, ColumnOf), "keys are columns"
+    return F.col(".".join((expression.source, *(quoted(one.name) for one in expression.way))))
+
+
+def _is_condition(on: str) -> bool:
+    """Whether the text is more than a name that is not there."""
+    return (
+        on.strip().lower() in ("true", "false") or not on.replace("`", "").replace(".", "").replace("_", "").isalnum()
+    )
+
+
+def _pairs(piece: str, target: Schema, source: Schema) -> tuple[KeyPair, ...]:
+    try:
+        return bind_keys(piece, target, source)
+    except Invalid:
+        return ()
+
+
+def _equality(pair: KeyPair) -> Column:
+    return column_of(pair.target) == column_of(pair.source)
+
+
+def _is_planned(pair: KeyPair) -> bool:
+    """Whether the table's bounds say something of the column: a NaN is in none, and other types compare otherwise."""
+    field = pair.column.way[-1]
+    if len(pair.column.way) > 1 or field.type in (FLOAT, DOUBLE):
+        return False
+    return isinstance(pair.target, ColumnOf) or (field.type in WHOLE and _found(pair).type in WHOLE)
+
+
+def _found(pair: KeyPair) -> Expression:
+    return pair.source.value if isinstance(pair.source, Cast) else pair.source
+
+
+def _as_field(pair: KeyPair) -> Column:
+    """The source's values as the table's column has them; one that it can't have matches nothing."""
+    found = _found(pair)
+    assert isinstance(found, ColumnOf), "keys are columns"
+    field: Field = pair.column.way[-1]
+    wanted = result_schema(Schema([field])).fields[0].dataType
+    return F.col(".".join(quoted(one.name) for one in found.way)).try_cast(wanted)

@@ -1,0 +1,1 @@
+"""Writes: a DataFrame into Parquet files in their final folder."""

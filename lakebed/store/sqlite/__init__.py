@@ -1,0 +1,1 @@
+"""A store in one SQLite file: the embedded default, safe for several processes."""

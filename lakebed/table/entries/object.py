@@ -1,0 +1,158 @@
+"""Objects that hold files column by column: an IO entry for each column, and one more that says where they are.
+
+    object    = entry of a column ‖ … ‖ entry of the directory
+    directory = version u8 ‖ number of files u64 ‖ number of columns u32 ‖ for each column:
+                offset u32 ‖ length u32 ‖ raw length u32 ‖ length of the name u16 ‖ name, UTF-8
+
+Each entry begins on a multiple of eight, with zeros before it. The payload of a column is an Arrow IPC stream of one
+batch with one column. The directory comes last: whoever has its location knows how long the object is.
+"""
+
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from weakref import WeakValueDictionary
+
+import pyarrow
+import pyarrow.ipc
+
+from lakebed.errors import Corrupt, Invalid, TooLarge
+from lakebed.table.entries.assemble import assemble
+from lakebed.table.entries.column_types import SURE_COLUMNS, column_type
+from lakebed.table.entries.columns import FileColumns
+from lakebed.table.manifest.io_entry import encode_entry
+from lakebed.table.manifest.live_file import LiveFile
+from lakebed.table.manifest.locations import END, Location, read_location
+from lakebed.table.manifest.meta_frame import Piece
+
+VERSION: Final = 1
+ALIGNMENT: Final = 8
+
+_HEAD = struct.Struct("<BQI")
+_COLUMN = struct.Struct("<IIIH")
+
+Load = Callable[[Location], pyarrow.Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An object to be put under a key, and where its directory is."""
+
+    data: bytes
+    directory: Location
+
+
+def pack(columns: Mapping[str, pyarrow.Array], key: str) -> Packed:
+    """The object that holds these columns, which have to be of one length; `TooLarge` beyond four bytes of offset."""
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        raise Invalid("columns of files differ in length", subject=key, found=sorted(lengths))
+    pieces: list[bytes] = []
+    entries, end = [], 0
+    for name, column in columns.items():
+        payload = column_payload(name, column)
+        entry = encode_entry(payload)
+        entries.append((name, end, len(entry), payload.size))
+        pieces += (entry, bytes(-len(entry) % ALIGNMENT))
+        end += len(entry) + -len(entry) % ALIGNMENT
+    directory = _directory(entries, max(lengths, default=0))
+    last = encode_entry(directory)
+    if end + len(last) > END:
+        raise TooLarge("an object of columns is too large", subject=key, expected=f"{END} bytes at most", found=end)
+    return Packed(b"".join((*pieces, last)), Location(key, end, len(last), len(directory), shared=True))
+
+
+def open_columns(directory: bytes, location: Location, load: Load) -> FileColumns:
+    """The columns of the object whose directory this is, each loaded when it is asked for."""
+    return FileColumns(_stored(directory, location, load))
+
+
+def column_payload(name: str, column: pyarrow.Array) -> pyarrow.Buffer:
+    """A column as it is in its entry: an Arrow IPC stream."""
+    sink = pyarrow.BufferOutputStream()
+    batch = pyarrow.record_batch([column], [name])
+    with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+def column_from(payload: pyarrow.Buffer, location: Location) -> pyarrow.Array:
+    """The column in a payload, whose memory it uses; `Corrupt` if there is none, or none that keeps Arrow's rules."""
+    try:
+        [batch] = pyarrow.ipc.open_stream(payload)
+        batch.validate(full=True)
+        [column] = batch.columns
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        found = str(error) or type(error).__name__
+        raise Corrupt("an entry holds no column", subject=str(location), found=found) from error
+    return column
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """An object as a source of columns."""
+
+    num_rows: int
+    places: Mapping[str, Location]
+    read: Load
+    # What the cache behind `read` still holds: to ask it costs ten times as much.
+    loaded: "WeakValueDictionary[str, pyarrow.Array]" = field(default_factory=WeakValueDictionary)
+
+    @property
+    def names(self) -> Mapping[str, Location]:
+        return self.places
+
+    def load(self, name: str) -> pyarrow.Array:
+        known = self.loaded.get(name)
+        if known is not None:
+            return known
+        location = self.places[name]
+        column = self.read(location)
+        expected = column_type(name)
+        if column.type != expected or len(column) != self.num_rows:
+            found = f"{len(column)} of {column.type}"
+            raise Corrupt(f"column {name} is another", subject=str(location), expected=expected, found=found)
+        self.loaded[name] = column
+        return column
+
+    def files(self, rows: Iterable[int]) -> list[LiveFile]:
+        return assemble(self, rows)
+
+
+def _directory(entries: Sequence[tuple[str, int, int, int]], num_rows: int) -> bytes:
+    pieces = [_HEAD.pack(VERSION, num_rows, len(entries))]
+    for name, offset, length, raw_length in entries:
+        text = name.encode()
+        pieces.append(_COLUMN.pack(offset, length, raw_length, len(text)) + text)
+    return b"".join(pieces)
+
+
+def _stored(directory: bytes, location: Location, load: Load) -> _Stored:
+    piece = Piece(directory, str(location))
+    version, num_rows, count = piece.numbers(_HEAD)
+    if version != VERSION:
+        raise piece.corrupt("a directory has another version", VERSION, version)
+    places = {}
+    for _ in range(count):
+        offset, length, raw_length, name_bytes = piece.numbers(_COLUMN)
+        name = piece.text(name_bytes)
+        _check_known(name, location)
+        places[name] = read_location(location.key, offset, length, raw_length, location.shared)
+    if piece.left or len(places) != count:
+        raise piece.corrupt("a directory has bytes or names too many", count, len(places))
+    lost = [one for one in SURE_COLUMNS if num_rows and one not in places]
+    if lost:
+        raise piece.corrupt("a directory lacks columns that every file has", ", ".join(lost), f"{count} others")
+    return _Stored(num_rows, places, load)
+
+
+def _check_known(name: str, location: Location) -> None:
+    try:
+        column_type(name)
+    except Invalid as error:
+        raise Invalid(
+            "an object has a column that this Lakebed does not know",
+            subject=f"{name} in {location}",
+            advice="Upgrade: without it files would lose what it says of them.",
+        ) from error

@@ -1,0 +1,116 @@
+"""Columns made from the entries of files."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Final
+
+import numpy
+import pyarrow
+
+from lakebed.table.entries.column_types import (
+    ENTRY_COLUMNS,
+    LAYOUT_COLUMNS,
+    LIVE_COLUMNS,
+    OPEN_COLUMNS,
+    PARTITION,
+    STATISTIC_FIELDS,
+    column_type,
+)
+from lakebed.table.entries.lists import EntryList
+from lakebed.table.entries.protobuf import Fields, Slices, messages_of, tags_of
+from lakebed.table.manifest.live_file import LiveFile
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, PartitionValue
+
+_LISTS: Final = {"statistics": ColumnStatistics, "partition": PartitionValue}
+_LIST_COLUMNS: Final = {"statistics": STATISTIC_FIELDS.values(), "partition": ("value",)}
+_NULL_IF_EMPTY: Final = ("key_min", "key_max")
+
+
+_TAGS = tags_of(DataFileRef)
+_COLUMN_TAGS = {_TAGS[name] for name in (*ENTRY_COLUMNS, *_LISTS, "blocks")}
+_OPTIONAL = {field.name for field in DataFileRef.DESCRIPTOR.fields if field.has_presence}
+
+
+class Shredded:
+    """Entries as a source of columns: each is made when it is first asked for, and then kept."""
+
+    def __init__(self, files: Sequence[LiveFile]) -> None:
+        self._files = tuple(files)
+        self._columns: dict[str, pyarrow.Array] = {}
+        self._entries = messages_of([one.file.SerializeToString() for one in self._files])
+        self._fields = Fields(self._entries)
+
+    @property
+    def num_rows(self) -> int:
+        return len(self._files)
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        statistics = [f"{kind}.{one}" for one in self._lists["statistics"].layouts.ids() for kind in STATISTIC_FIELDS]
+        partition = [f"{PARTITION}.{one}" for one in self._lists["partition"].layouts.ids()]
+        return (*ENTRY_COLUMNS, *LIVE_COLUMNS, *LAYOUT_COLUMNS, *OPEN_COLUMNS, *statistics, *partition)
+
+    def files(self, rows: Iterable[int]) -> list[LiveFile]:
+        return [self._files[row] for row in rows]
+
+    def load(self, name: str) -> pyarrow.Array:
+        if name not in self._columns:
+            self._columns[name] = self._made(name)
+        return self._columns[name]
+
+    @cached_property
+    def _lists(self) -> dict[str, EntryList]:
+        return {
+            name: EntryList(self._fields, _TAGS[name], kind, _LIST_COLUMNS[name], self.num_rows)
+            for name, kind in _LISTS.items()
+        }
+
+    def _made(self, name: str) -> pyarrow.Array:
+        kind, dot, number = name.partition(".")
+        if dot:
+            return self._numbered(name, kind, int(number))
+        if name in LAYOUT_COLUMNS:
+            return self._lists[name].layouts.array()
+        if name in LIVE_COLUMNS:
+            return pyarrow.array([getattr(one, name) for one in self._files], column_type(name))
+        if name == "rest":
+            return self._rest()
+        if name == "blocks":
+            return self._gathered(name, self._fields.spans(_TAGS[name]))
+        return self._plain(name)
+
+    def _plain(self, name: str) -> pyarrow.Array:
+        tag, type = _TAGS[name], column_type(name)
+        is_optional = name in _OPTIONAL
+        if pyarrow.types.is_integer(type):
+            numbers = self._fields.numbers(tag)
+            return numbers.array(type) if is_optional else numbers.array_of_all(type)
+        slices = self._fields.slices(tag)
+        return self._gathered(name, slices if is_optional or name in _NULL_IF_EMPTY else slices.of_all())
+
+    def _numbered(self, name: str, kind: str, field_id: int) -> pyarrow.Array:
+        found = self._lists["partition" if kind == PARTITION else "statistics"]
+        field, type = STATISTIC_FIELDS.get(kind, "value"), column_type(name)
+        if pyarrow.types.is_integer(type):
+            return found.numbers(field, field_id).array(type)
+        return self._gathered(name, found.slices(field, field_id))
+
+    def _gathered(self, name: str, slices: Slices) -> pyarrow.Array:
+        return slices.array(self._entries.data, column_type(name))
+
+    def _rest(self) -> pyarrow.Array:
+        """What no column has: other fields, unknown ones among them, and lists that hold such or have an id twice."""
+        irregular = {name: one.is_irregular() for name, one in self._lists.items()}
+        some = self._fields.others(_COLUMN_TAGS) | irregular["statistics"] | irregular["partition"]
+        values: list[bytes | None] = [None] * self.num_rows
+        for row in numpy.flatnonzero(some).tolist():
+            values[row] = _rest_of(self._files[row].file, [name for name in _LISTS if irregular[name][row]])
+        return pyarrow.array(values, column_type("rest"))
+
+
+def _rest_of(entry: DataFileRef, irregular: Sequence[str]) -> bytes:
+    rest = DataFileRef()
+    rest.CopyFrom(entry)
+    for field in (*ENTRY_COLUMNS, "blocks", *(_LISTS.keys() - set(irregular))):
+        rest.ClearField(field)
+    return rest.SerializeToString(deterministic=True)

@@ -1,0 +1,101 @@
+"""Literals that are given as Python's values, where text would be an SQL expression."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+from lakebed.errors import Invalid
+from lakebed.table.expression.expression import Constant
+from lakebed.table.schema.defaults import plain_default
+from lakebed.table.types.names import folded_column
+from lakebed.table.types.parts import parts_of
+from lakebed.table.types.types import DOUBLE, FLOAT, Field, List, Map, Struct
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Lit:
+    """A value as it is. Of a struct it is a dict, of a list a list, of a map a dict or a list of pairs."""
+
+    value: Any
+
+    def __repr__(self) -> str:
+        return f"lit({self.value!r})"
+
+
+def lit(value: Any) -> Lit:
+    """A value as it is, for `update` and `merge`, where text is an SQL expression: `{"note": lit("x")}`."""
+    return value if isinstance(value, Lit) else Lit(value)
+
+
+def constant(literal: Lit, field: Field) -> Constant:
+    """The value as one of a column; `Invalid` names the column if it is none."""
+    return Constant(_plain(literal.value, field, field.name), field.type)
+
+
+def _plain(given: Any, field: Field, path: str) -> Any:
+    if given is None:
+        if field.required:
+            raise _unfit(given, field, path)
+        return None
+    match field.type:
+        case Struct(fields):
+            return _struct(given, field, fields, path)
+        case List():
+            if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+                raise _unfit(given, field, path)
+            [element] = parts_of(field.type)
+            return [_plain(one, element, f"{path}.{element.name}") for one in given]
+        case Map():
+            return _map(given, field, path)
+        case _:
+            return _simple(given, field, path)
+
+
+def _struct(given: Any, field: Field, fields: tuple[Field, ...], path: str) -> dict[str, Any]:
+    if not isinstance(given, Mapping) or not all(isinstance(one, str) for one in given):
+        raise _unfit(given, field, path)
+    by_name = {folded_column(name): value for name, value in given.items()}
+    names = {folded_column(one.name): one for one in fields}
+    if not by_name.keys() <= names.keys() or len(by_name) < len(given):
+        raise _unfit(given, field, path)
+    return {one.name: _plain(by_name.get(name), one, f"{path}.{one.name}") for name, one in names.items()}
+
+
+def _map(given: Any, field: Field, path: str) -> list[tuple[Any, Any]]:
+    key, value = parts_of(field.type)
+    pairs = given.items() if isinstance(given, Mapping) else given
+    if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
+        raise _unfit(given, field, path)
+    found = []
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise _unfit(given, field, path)
+        found.append((_plain(pair[0], key, f"{path}.key"), _plain(pair[1], value, f"{path}.value")))
+    return found
+
+
+def _simple(given: Any, field: Field, path: str) -> Any:
+    if field.type in (FLOAT, DOUBLE) and isinstance(given, float) and not math.isfinite(given):
+        return float(given)
+    try:
+        return plain_default(replace(field, initial_default=None, write_default=None), _python_value(given))
+    except (Invalid, OverflowError) as error:
+        raise _unfit(given, field, path, getattr(error, "expected", None)) from error
+
+
+def _python_value(given: Any) -> Any:
+    """The value as Python's own type has it: numpy has kinds of whole numbers and of text, and so have enums."""
+    if isinstance(given, Integral) and not isinstance(given, bool):
+        return int(given)
+    return str.__str__(given) if isinstance(given, str) else given  # str() of an enum is its name
+
+
+def _unfit(given: Any, field: Field, path: str, expected: Any = None) -> Invalid:
+    return Invalid(
+        "a value can't be stored in a column",
+        subject=f"column {path!r}",
+        expected=expected or f"{field.type}{' not null' if field.required else ''}",
+        found=f"{given!r} of type {type(given).__name__}",
+    )

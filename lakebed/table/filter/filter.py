@@ -1,0 +1,194 @@
+"""A filter: which rows are asked for, bound to the columns of one schema.
+
+A row is kept if its filter is true. SQL's third truth value, unknown, is not true, so no filter here is ever negated:
+NOT is carried to the leaves while a filter is made, and there `x = 1` becomes `x != 1`, which nulls don't pass either.
+
+Floating point follows Spark: NaN equals NaN and is greater than any other value, and the two zeros are equal. No leaf
+but `IsNan` and `NotNan` has to know: a comparison never has NaN as its value, and where NaN belongs to the answer
+(`x > 1`, `x != 1`) the filter says so itself: `x > 1 or x is NaN`. A column inside structs is null where one of
+them is.
+"""
+
+import decimal
+from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from enum import Enum
+
+from lakebed.table.filter.like import Pattern
+from lakebed.table.types.types import Field
+
+# One value of a column, as Python has it: dates are days and timestamps microseconds since 1970.
+Value = bool | int | float | decimal.Decimal | str | bytes
+
+
+class Operator(Enum):
+    """How a column is compared with a value."""
+
+    EQUAL = "="
+    NOT_EQUAL = "!="
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+
+    @property
+    def negated(self) -> "Operator":
+        """That which is true of two values whenever this one is false."""
+        return _NEGATED[self]
+
+    @property
+    def mirrored(self) -> "Operator":
+        """The same with its sides changed: `1 < x` is `x > 1`."""
+        return _MIRRORED[self]
+
+
+_NEGATED = {
+    Operator.EQUAL: Operator.NOT_EQUAL,
+    Operator.NOT_EQUAL: Operator.EQUAL,
+    Operator.LESS: Operator.GREATER_OR_EQUAL,
+    Operator.LESS_OR_EQUAL: Operator.GREATER,
+    Operator.GREATER: Operator.LESS_OR_EQUAL,
+    Operator.GREATER_OR_EQUAL: Operator.LESS,
+}
+_MIRRORED = {
+    Operator.EQUAL: Operator.EQUAL,
+    Operator.NOT_EQUAL: Operator.NOT_EQUAL,
+    Operator.LESS: Operator.GREATER,
+    Operator.LESS_OR_EQUAL: Operator.GREATER_OR_EQUAL,
+    Operator.GREATER: Operator.LESS,
+    Operator.GREATER_OR_EQUAL: Operator.LESS_OR_EQUAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnTest:
+    """A test of one column, `field`, and of the structs that it is `inside` of, the outermost first."""
+
+    field: Field
+    _: KW_ONLY
+    inside: tuple[Field, ...] = ()
+
+    @property
+    def way(self) -> tuple[Field, ...]:
+        """The structs and the column itself."""
+        return (*self.inside, self.field)
+
+    @property
+    def column(self) -> Field:
+        """The column of the schema that has it, which is the field itself unless that is inside a struct."""
+        return self.way[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(ColumnTest):
+    """The column, compared with a value of exactly its type."""
+
+    operator: Operator
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf(ColumnTest):
+    """The column has one of these values, each exactly of its type."""
+
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoneOf(ColumnTest):
+    """The column has a value, and none of these."""
+
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Like(ColumnTest):
+    """The column's text matches a pattern, which has a wildcard."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class NotLike(ColumnTest):
+    """The column has a text, and it does not match the pattern, which has a wildcard."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(ColumnTest):
+    """The column has no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotNull(ColumnTest):
+    """The column has a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class IsNan(ColumnTest):
+    """The floating-point column is not a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotNan(ColumnTest):
+    """The floating-point column has a value, and it is a number or an infinity."""
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of these; without any it keeps every row."""
+
+    parts: tuple["Filter", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one of these; without any it keeps no row."""
+
+    parts: tuple["Filter", ...]
+
+
+Leaf = Comparison | OneOf | NoneOf | Like | NotLike | IsNull | NotNull | IsNan | NotNan
+Filter = Leaf | And | Or
+
+ALWAYS = And(())
+NEVER = Or(())
+
+
+def all_of(filters: Iterable[Filter]) -> Filter:
+    """The rows that pass all of these, without needless layers."""
+    parts = tuple(_flat(And, filters))
+    if NEVER in parts:
+        return NEVER
+    return parts[0] if len(parts) == 1 else And(parts)
+
+
+def any_of(filters: Iterable[Filter]) -> Filter:
+    """The rows that pass one of these, without needless layers."""
+    parts = tuple(_flat(Or, filters))
+    if ALWAYS in parts:
+        return ALWAYS
+    return parts[0] if len(parts) == 1 else Or(parts)
+
+
+def _flat(kind: type[And] | type[Or], filters: Iterable[Filter]) -> Iterator[Filter]:
+    for one in filters:
+        if isinstance(one, kind):
+            yield from one.parts
+        else:
+            yield one
+
+
+def leaves_of(filter: Filter) -> Iterator[Leaf]:
+    """The filter's leaves, from left to right."""
+    if isinstance(filter, And | Or):
+        for part in filter.parts:
+            yield from leaves_of(part)
+    else:
+        yield filter
+
+
+def fields_of(filter: Filter) -> tuple[Field, ...]:
+    """The schema's columns that have to be read to tell whether a row passes, each once, whole structs included."""
+    return tuple({leaf.column.id: leaf.column for leaf in leaves_of(filter)}.values())

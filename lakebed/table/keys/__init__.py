@@ -1,0 +1,1 @@
+"""Primary keys: their encoding and ranges, levels, and the choice of files to compact."""

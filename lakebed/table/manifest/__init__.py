@@ -1,0 +1,1 @@
+"""What a commit changes in a table's files: manifests, snapshots, locations, deletion vectors."""

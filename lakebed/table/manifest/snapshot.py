@@ -1,0 +1,153 @@
+"""What deltas change of the files of a checkpoint, which are not looked at: the delta half of a snapshot.
+
+A snapshot is a checkpoint and an overlay. The overlay is folded from the deltas since; without a checkpoint it has all
+of them, and all files.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from lakebed.errors import Corrupt, Invalid
+from lakebed.table.manifest import manifest_pb2 as pb
+from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
+from lakebed.table.manifest.live_file import LiveFile
+from lakebed.table.manifest.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """`added` are live and not of the checkpoint; `removed` and `changed` are of it, as they were removed
+    and as they are now.
+
+    `span` is from the checkpoint to the last delta, by sequence number.
+    """
+
+    span: Span = field(default_factory=lambda: Span(0, 0))
+    snapshot_id: int | None = None
+    table_id: str = ""
+    added: Mapping[str, LiveFile] = field(default_factory=lambda: MappingProxyType({}))
+    removed: Mapping[str, pb.DataFileRef] = field(default_factory=lambda: MappingProxyType({}))
+    changed: Mapping[str, pb.DataFileRef] = field(default_factory=lambda: MappingProxyType({}))
+    deltas: int = 0
+
+    def on(self, base: Iterable[LiveFile]) -> dict[str, LiveFile]:
+        """The live files by path on those of the checkpoint; `Corrupt` if it lacks one that was removed or changed."""
+        files = {one.file.path: one for one in base}
+        for path in (*self.removed, *self.changed):
+            if path not in files:
+                raise Corrupt("a delta changes a file that its checkpoint lacks", subject=path)
+        for path in self.removed:
+            del files[path]
+        for path, file in self.changed.items():
+            files[path] = LiveFile(file, files[path].snapshot_id, files[path].schema_id)
+        for path in self.added:
+            if path in files:
+                raise Corrupt("a delta adds a file that its checkpoint has", subject=path)
+        return {**files, **self.added}
+
+
+EMPTY: Final = Overlay()
+
+
+def over(overlay: Overlay, manifests: Iterable[pb.Manifest]) -> Overlay:
+    """The overlay with later deltas, whole manifests, oldest first; those that it has already are passed over.
+
+    `Corrupt` if one is missing, is out of order, or does not follow from what is before it. The manifests must not be
+    changed afterwards: the overlay shares their entries.
+    """
+    fold = _Fold(overlay)
+    for manifest in manifests:
+        fold.add(manifest)
+    return fold.result()
+
+
+class _Fold:
+    def __init__(self, overlay: Overlay) -> None:
+        self._last = overlay
+        self._span = overlay.span
+        self._added = dict(overlay.added)
+        self._removed = dict(overlay.removed)
+        self._changed = dict(overlay.changed)
+        self._deltas = overlay.deltas
+        self._seen = -1
+
+    def add(self, manifest: pb.Manifest) -> None:
+        number = manifest.sequence_number
+        if number <= self._seen:
+            raise _corrupt("the deltas are out of order", manifest, "", f"after {self._seen}", number)
+        self._seen = number
+        if number <= self._span.end:
+            return  # it is in already
+        if self._last.snapshot_id is not None:
+            self._span = self._span + Span(number - 1, number)
+        else:
+            self._span = Span(number - 1, number)
+        _check_follows(manifest, self._last)
+        for file in manifest.data_files:
+            self._apply(manifest, file)
+        self._deltas += 1
+        self._last = Overlay(self._span, manifest.snapshot_id, manifest.table_uuid)
+
+    def _apply(self, manifest: pb.Manifest, file: pb.DataFileRef) -> None:
+        path = file.path
+        if file.status == ADDED:
+            if path in self._added or path in self._changed:
+                raise _corrupt("a file is added that is live already", manifest, path, "not live", "live")
+            self._added[path] = LiveFile(file, manifest.snapshot_id, manifest.schema_id)
+        elif file.status == DELETED:
+            self._remove(manifest, file)
+        elif file.status == EXISTING:
+            self._change(manifest, file)
+        else:
+            raise _corrupt("a file has an unknown status", manifest, path, "0, 1 or 2", file.status)
+
+    def _remove(self, manifest: pb.Manifest, file: pb.DataFileRef) -> None:
+        if self._added.pop(file.path, None) is not None:
+            return
+        if file.path in self._removed:
+            raise _corrupt("a file is deleted that is not live", manifest, file.path, "live", "not live")
+        self._changed.pop(file.path, None)
+        self._removed[file.path] = file
+
+    def _change(self, manifest: pb.Manifest, file: pb.DataFileRef) -> None:
+        before = self._added.get(file.path)
+        if before is not None:
+            self._added[file.path] = LiveFile(file, before.snapshot_id, before.schema_id)
+        elif file.path in self._removed:
+            raise _corrupt("a file is changed that is not live", manifest, file.path, "live", "not live")
+        else:
+            self._changed[file.path] = file
+
+    def result(self) -> Overlay:
+        return Overlay(
+            self._span,
+            self._last.snapshot_id,
+            self._last.table_id,
+            MappingProxyType(self._added),
+            MappingProxyType(self._removed),
+            MappingProxyType(self._changed),
+            self._deltas,
+        )
+
+
+def _check_follows(manifest: pb.Manifest, last: Overlay) -> None:
+    """Refuse a manifest that does not follow from the delta before it; that no number is left out, spans see to."""
+    previous = manifest.previous_snapshot_id if manifest.HasField("previous_snapshot_id") else None
+    if previous != last.snapshot_id:
+        raise _corrupt("a delta is missing before this one", manifest, "", last.snapshot_id, previous)
+    if last.snapshot_id is not None and manifest.table_uuid != last.table_id:
+        raise _corrupt("the delta is of another table", manifest, "", last.table_id, manifest.table_uuid)
+    if manifest.delete_files:
+        raise Invalid(
+            "a manifest has delete files, which this Lakebed does not read",
+            subject=manifest.delete_files[0].path,
+            expected="deletion vectors",
+            advice="Compact the table with its own engine first.",
+        )
+
+
+def _corrupt(problem: str, manifest: pb.Manifest, path: str, expected: object, found: object) -> Corrupt:
+    subject = f"snapshot {manifest.snapshot_id}" + (f", {path}" if path else "")
+    return Corrupt(problem, subject=subject, expected=expected or "none", found="none" if found is None else found)

@@ -1,0 +1,1 @@
+"""Three-way merges of a table's files and schemas."""

@@ -1,0 +1,208 @@
+"""The compactions of one side of a merge: undone before the files are compared, and done again where that is possible.
+
+With the inputs back in place of the outputs, files merge as if nobody had compacted. A compaction is then done again if
+the merge left its inputs as they were when it was made; else it gives way.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lakebed.table.manifest import manifest_pb2 as pb
+from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, with_status
+from lakebed.table.merge.sides import Files, Side, SideDelta, has_fewer_deletes, paths_of, state
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Outputs that replace inputs, each as it was in the compaction; None if the side's deltas don't show it."""
+
+    inputs: Mapping[str, pb.DataFileRef | None]
+    outputs: Mapping[str, pb.DataFileRef | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Uncompacted:
+    """A side with its compactions undone. `stuck` are those that can't be, since their outputs were changed later.
+
+    `undone` and `groups` (all of them) are oldest first; `entries` is the last that is known of each file; `changed`
+    are the files that are not as at the base. The first of the `deltas` has what no delta of the side explains;
+    `given_back` are, for each of them, the files of which it brought deleted rows back.
+    """
+
+    files: Files
+    changed: frozenset[str]
+    deltas: Sequence[SideDelta]
+    given_back: Sequence[frozenset[str]]
+    groups: Sequence[Group]
+    made_of: Mapping[str, frozenset[str]]
+    undone: Sequence[Group]
+    stuck: Sequence[Group]
+    entries: Files
+
+    def sources(self, paths: Iterable[str]) -> frozenset[str]:
+        """The files whose rows went into these by compaction, over any number of steps; itself for a file of none.
+
+        In any order, since a merge states the groups that gave way after those that they gave way to.
+        """
+        seen: set[str] = set()
+        ends: set[str] = set()
+        left = list(paths)
+        while left:
+            path = left.pop()
+            if path not in seen:
+                seen.add(path)
+                left += self.made_of.get(path, ())
+                if path not in self.made_of:
+                    ends.add(path)
+        return frozenset(ends or seen)  # a compaction that gave way and was cherry-picked later goes round in a circle
+
+    def scope(self, group: Group) -> frozenset[str]:
+        """All files that a group is about."""
+        return self.sources(group.outputs) | group.inputs.keys() | group.outputs.keys()
+
+    def scopes(self) -> Iterator[frozenset[str]]:
+        """The files of each group that is not undone."""
+        undone = frozenset(self.undone)
+        return (self.scope(group) for group in self.groups if group not in undone)
+
+    def compacted(self) -> frozenset[str]:
+        """The inputs of all that was undone."""
+        return frozenset(path for group in self.undone for path in group.inputs)
+
+
+def uncompacted(side: Side, base: Files) -> Uncompacted:
+    """The side with every compaction since the base undone, newest first, as far as its outputs are as they were."""
+    groups, entries = _groups(side, base)
+    files = dict(side.files)
+    undone: list[Group] = []
+    stuck: list[Group] = []
+    for group in reversed(groups):
+        if _is_in_force(group, files):
+            _replace(files, group.outputs, group.inputs)
+            undone.append(group)
+        elif files.keys() & group.outputs.keys():
+            stuck.append(group)
+    undone.reverse()
+    changed = _changed(base, files)
+    deltas = [_unexplained(base, files, changed, side.deltas), *side.deltas]
+    given_back = list(_given_back(deltas, base))
+    return Uncompacted(files, changed, deltas, given_back, groups, _made_of(groups), undone, stuck, entries)
+
+
+def compact_again(files: Files, groups: Iterable[Group]) -> tuple[dict[str, pb.DataFileRef], list[Group]]:
+    """The files with those groups done again, oldest first, whose inputs are as they were; and which these are."""
+    done: list[Group] = []
+    result = dict(files)
+    for group in groups:
+        if all(state(result.get(path)) == state(file) for path, file in group.inputs.items()):
+            _replace(result, group.inputs, group.outputs)
+            done.append(group)
+    return result, done
+
+
+def net_rewrites(groups: Iterable[Group]) -> list[pb.Rewrite]:
+    """The groups as one manifest states them: what went through several compactions has only its first inputs."""
+    net: list[tuple[set[str], set[str]]] = []
+    for group in groups:
+        inputs, outputs = set(group.inputs), set(group.outputs)
+        for earlier in [one for one in net if one[1] & inputs]:
+            net.remove(earlier)
+            inputs, outputs = earlier[0] | (inputs - earlier[1]), (earlier[1] - inputs) | outputs
+        net.append((inputs, outputs))
+    return [pb.Rewrite(inputs=sorted(inputs), outputs=sorted(outputs)) for inputs, outputs in net]
+
+
+def turned_round(groups: Iterable[Group]) -> list[pb.Rewrite]:
+    """Groups that gave way, as the merge states them: for its side, the inputs stand for what the outputs have.
+
+    A later merge, with those outputs in its base, so knows where their rows are. It takes such a group for one that was
+    changed, since its outputs are not new files of its manifest.
+    """
+    turned = [(sorted(group.outputs), sorted(group.inputs)) for group in groups if group.outputs]
+    return [pb.Rewrite(inputs=inputs, outputs=outputs) for inputs, outputs in sorted(turned)]
+
+
+def _made_of(groups: Iterable[Group]) -> dict[str, frozenset[str]]:
+    """(output) -> the inputs of all groups that it is an output of"""
+    found: dict[str, frozenset[str]] = {}
+    for group in groups:
+        for path in group.outputs:
+            found[path] = found.get(path, frozenset()) | group.inputs.keys()
+    return found
+
+
+def _changed(base: Files, files: Files) -> frozenset[str]:
+    # Sides mostly share their messages with the base, and the same message needs no look at its vector.
+    apart = (path for path in base.keys() | files.keys() if base.get(path) is not files.get(path))
+    return frozenset(path for path in apart if state(base.get(path)) != state(files.get(path)))
+
+
+def _unexplained(base: Files, files: Files, changed: Iterable[str], deltas: Sequence[SideDelta]) -> SideDelta:
+    """How a side differs from the base without a delta.
+
+    So does one that merged the base and did not take all of it, and the state before a commit that is reverted.
+    """
+    explained = {(file.path, file.status) for delta in deltas for file in delta.manifest.data_files}
+    entries = []
+    for path in changed:
+        status = DELETED if path not in files else EXISTING if path in base else ADDED
+        if (path, status) not in explained:
+            entries.append(with_status(base[path] if status == DELETED else files[path], status))
+    return SideDelta("", pb.Manifest(data_files=entries), None)
+
+
+def _given_back(deltas: Iterable[SideDelta], base: Files) -> Iterator[frozenset[str]]:
+    """For each delta the files whose vectors it made smaller, as reverts, restores and resets do."""
+    last: dict[str, pb.DataFileRef] = {}
+    for delta in deltas:
+        entries = [file for file in delta.manifest.data_files if file.status != DELETED]
+        yield frozenset(one.path for one in entries if has_fewer_deletes(one, last.get(one.path, base.get(one.path))))
+        last.update((file.path, file) for file in entries)
+
+
+def _groups(side: Side, base: Files) -> tuple[list[Group], Files]:
+    entries = dict(base)
+    groups: list[Group] = []
+    for position, delta in enumerate(side.deltas):
+        listed = {file.path: file for file in delta.manifest.data_files}
+        before = {path: _as_deleted(entries.get(path), file) for path, file in listed.items() if file.status == DELETED}
+        for rewrite in delta.rewrites():
+            inputs = {path: before.get(path) or entries.get(path) for path in rewrite.inputs}
+            group = Group(inputs, {path: listed.get(path) for path in rewrite.outputs})
+            if not base.keys() & group.outputs.keys() and (
+                rewrite.outputs or _lasts(group, side.deltas[position + 1 :])
+            ):
+                groups.append(group)
+        entries.update(before)
+        entries.update((path, file) for path, file in listed.items() if file.status != DELETED)
+    return groups, entries
+
+
+def _as_deleted(known: pb.DataFileRef | None, entry: pb.DataFileRef) -> pb.DataFileRef:
+    """The file as it was when it was deleted: a delete entry states the whole vector, the rest is known."""
+    if known is None or state(known) == state(entry):
+        return known or entry
+    file = pb.DataFileRef()
+    file.CopyFrom(known)
+    for field in ("dv_path", "dv_offset", "dv_length", "deleted_rows"):
+        file.ClearField(field)
+        if entry.HasField(field):
+            setattr(file, field, getattr(entry, field))
+    return file
+
+
+def _lasts(group: Group, later: Sequence[SideDelta]) -> bool:
+    """Whether a group without outputs, which leaves nothing to see it by, is still what removed its inputs."""
+    return not any(group.inputs.keys() & paths_of(delta.manifest.data_files) for delta in later)
+
+
+def _is_in_force(group: Group, files: Files) -> bool:
+    as_written = all(file is not None and state(files.get(path)) == state(file) for path, file in group.outputs.items())
+    inputs_known = None not in group.inputs.values()
+    return as_written and inputs_known and not files.keys() & group.inputs.keys()
+
+
+def _replace(files: dict[str, pb.DataFileRef], old: Iterable[str], new: Mapping[str, pb.DataFileRef | None]) -> None:
+    for path in old:
+        del files[path]
+    files.update((path, file) for path, file in new.items() if file is not None)

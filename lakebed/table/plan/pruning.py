@@ -1,0 +1,100 @@
+"""Pruning: whether a data file can have a row that a filter keeps, told from its statistics alone."""
+
+from lakebed.table.filter.filter import (
+    And,
+    Comparison,
+    Filter,
+    IsNan,
+    IsNull,
+    Leaf,
+    Like,
+    NoneOf,
+    NotLike,
+    NotNan,
+    NotNull,
+    OneOf,
+    Operator,
+    Or,
+    Value,
+)
+from lakebed.table.filter.like import Pattern
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.schema import Schema
+from lakebed.table.statistics.column import KnownColumn, known_column
+
+
+def may_match(filter: Filter, file: DataFileRef, written: Schema | None = None) -> bool:
+    """Whether the file can have a row that the filter keeps; False only if it surely has none.
+
+    What is unset in the statistics is unknown. So is a column without any, unless `written`, the schema of the commit
+    that added the file, shows that the file is older than the column: then its default is compared.
+    """
+    match filter:
+        case And(parts):
+            return all(may_match(part, file, written) for part in parts)
+        case Or(parts):
+            return any(may_match(part, file, written) for part in parts)
+        case _:
+            return _leaf_may_match(filter, known_column(filter, file, written))
+
+
+def _leaf_may_match(leaf: Leaf, known: KnownColumn) -> bool:
+    match leaf:
+        case IsNull():
+            return known.may_be_null
+        case IsNan():
+            return known.may_be_nan and known.may_have_values
+        case NotNull() | NotNan():
+            return known.may_have_values
+        case Comparison(_, operator, value):
+            return known.may_have_values and _comparison_may_match(operator, value, known)
+        case OneOf(_, values):
+            return known.may_have_values and any(is_within(value, known.lower, known.upper) for value in values)
+        case NoneOf(_, values):
+            return known.may_have_values and known.only not in values
+        case Like(_, pattern):
+            return known.may_have_values and may_be_like(pattern, known.lower, known.upper)
+        case NotLike(_, pattern):
+            return known.may_have_values and not is_like(pattern, known.lower, known.upper)
+
+
+def _comparison_may_match(operator: Operator, value: Value, known: KnownColumn) -> bool:
+    """Whether a value between the bounds passes. They may lie outside the smallest and largest value, never inside."""
+    lower, upper = known.lower, known.upper
+    match operator:
+        case Operator.EQUAL:
+            return is_within(value, lower, upper)
+        case Operator.NOT_EQUAL:
+            return known.only != value
+        case Operator.LESS:
+            return lower is None or lower < value  # type: ignore[operator]
+        case Operator.LESS_OR_EQUAL:
+            return lower is None or lower <= value  # type: ignore[operator]
+        case Operator.GREATER:
+            return upper is None or upper > value  # type: ignore[operator]
+        case Operator.GREATER_OR_EQUAL:
+            return upper is None or upper >= value  # type: ignore[operator]
+
+
+def is_within(value: Value, lower: Value | None, upper: Value | None) -> bool:
+    """Whether a value is none of those that the bounds rule out."""
+    return (lower is None or lower <= value) and (upper is None or value <= upper)  # type: ignore[operator]
+
+
+def may_be_like(pattern: Pattern, lower: Value | None, upper: Value | None) -> bool:
+    """Whether a text between the bounds can match the pattern, by what it begins with."""
+    if isinstance(lower, str) and lower == upper:
+        return pattern.matches(lower)
+    prefix = pattern.prefix
+    below = isinstance(upper, str) and upper < prefix
+    above = isinstance(lower, str) and lower[: len(prefix)] > prefix
+    return not (below or above)
+
+
+def is_like(pattern: Pattern, lower: Value | None, upper: Value | None) -> bool:
+    """Whether every text between the bounds matches the pattern: what lies between two of one prefix has it too."""
+    if not (isinstance(lower, str) and isinstance(upper, str)):
+        return False
+    if pattern.is_prefix:
+        return lower.startswith(pattern.prefix) and upper.startswith(pattern.prefix)
+    return lower == upper and pattern.matches(lower)

@@ -1,0 +1,1 @@
+"""Schemas: fields with ids, their JSON, how they evolve, and the defaults of missing columns."""

@@ -1,0 +1,1 @@
+"""SQL as trees, and Spark's rules for casts to and from text."""

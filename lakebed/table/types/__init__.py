@@ -1,0 +1,1 @@
+"""Types of columns, their names, and values as single-value bytes."""

@@ -15,7 +15,7 @@ import pyarrow
 import lakebed
 from lakebed.catalog.data.changes import change_files, delta_of
 from lakebed.catalog.data.checkpoints import write_checkpoint
-from lakebed.catalog.data.table_files import folded
+from lakebed.catalog.data.live_files import folded
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Request
 from lakebed.catalog.transaction.context import Home
@@ -24,9 +24,9 @@ from lakebed.table.entries.columns import columns_of
 from lakebed.table.entries.object import pack
 from lakebed.table.entries.parts import PART_FILES, Recast
 from lakebed.table.manifest.delta import ADDED
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.locations import location_to_proto
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, Part
+from lakebed.table.manifest.snapshot import LiveFile
 
 SCHEMA = pyarrow.schema(
     {

@@ -14,7 +14,7 @@ import lakebed
 from bench import iceberg_files
 from bench.figure import Figure, Row, duration, ratio
 from bench.timing import Pairs, in_turn, seconds
-from lakebed.catalog.data.table_files import live_files
+from lakebed.catalog.data.live_files import live_files
 from lakebed.catalog.tables.tables import table_state
 
 FILES, ROWS = 1_000, 1_000  # and the rows of each

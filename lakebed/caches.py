@@ -1,4 +1,4 @@
-"""A bounded cache of immutable values, each loaded once however many threads ask for it."""
+"""Caches: the values used last, and values that many threads want and one loads."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from lakebed.errors import Invalid
 
+Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
@@ -91,3 +92,26 @@ class SingleFlight(Generic[Value]):
             _, (_, freed) = self._values.popitem(last=False)
             self._bytes -= freed
             self._evictions += 1
+
+
+class Recent(Generic[Key, Value]):
+    """Some values by key: of more than `limit`, those stay that were used last. Threads may share it."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._known: OrderedDict[Key, Value] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Key) -> Value | None:
+        with self._lock:
+            found = self._known.get(key)
+            if found is not None:
+                self._known.move_to_end(key)
+            return found
+
+    def put(self, key: Key, value: Value) -> None:
+        with self._lock:
+            self._known[key] = value
+            self._known.move_to_end(key)
+            if len(self._known) > self._limit:
+                self._known.popitem(last=False)

@@ -7,12 +7,9 @@ from lakebed.arrow.read.get import find_row
 from lakebed.arrow.read.rows import table_of_rows
 from lakebed.arrow.read.scan import Scan
 from lakebed.arrow.rows.assignments import assignments
-from lakebed.arrow.rows.delete import delete_rows
-from lakebed.arrow.rows.keys import share_keys
-from lakebed.arrow.rows.merge import merge_rows
-from lakebed.arrow.rows.merge_rows import bind_merge
-from lakebed.arrow.rows.new_keys import check_new_keys
-from lakebed.arrow.rows.overwrites import overwrite_rows
+from lakebed.arrow.rows.delete import delete_rows, overwrite_rows
+from lakebed.arrow.rows.keys import check_new_keys, share_keys
+from lakebed.arrow.rows.merge import bind_merge, merge_rows
 from lakebed.arrow.rows.source import keyed_rows
 from lakebed.arrow.rows.update import update_rows
 from lakebed.arrow.rows.upsert import upsert_rows

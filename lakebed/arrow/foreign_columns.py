@@ -11,7 +11,6 @@ from lakebed.arrow.types import FIELD_ID, is_list
 from lakebed.table.manifest.file_fields import ABSENT
 from lakebed.table.statistics.footers import annotation_of, is_form_of
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.parts import Parts, parts_of
 from lakebed.table.types.types import (
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -19,9 +18,11 @@ from lakebed.table.types.types import (
     Field,
     List,
     Map,
+    Parts,
     Simple,
     Struct,
     Type,
+    parts_of,
 )
 
 # Beside Iceberg's own forms: both engines read these right, under filters too.

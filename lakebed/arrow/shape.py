@@ -13,8 +13,8 @@ import pyarrow.compute
 
 from lakebed.arrow.types import PRIMITIVES, is_decimal, is_list, is_uuid, kernel_type
 from lakebed.errors import Invalid
-from lakebed.table.types.calendar import TIMES_OF_DAY
 from lakebed.table.types.names import folded_column
+from lakebed.table.types.times import TIMES_OF_DAY
 from lakebed.table.types.types import (
     BINARY,
     DOUBLE,

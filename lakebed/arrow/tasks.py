@@ -14,8 +14,7 @@ from lakebed.arrow.write.checks import checked
 from lakebed.arrow.write.write import write
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.objects.naming import about_table
-from lakebed.catalog.tables.constraints import Check, checks_of
-from lakebed.catalog.tables.properties import WriteOptions, write_options
+from lakebed.catalog.tables.properties import Check, WriteOptions, checks_of, write_options
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of

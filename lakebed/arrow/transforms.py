@@ -7,7 +7,7 @@ from lakebed.arrow.types import UUID_BYTES
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Value
 from lakebed.table.partition.transforms import Function, Transform
-from lakebed.table.types.calendar import HOUR_MICROS, HOUR_NANOS
+from lakebed.table.types.times import HOUR_MICROS, HOUR_NANOS
 from lakebed.table.types.types import (
     BINARY,
     DATE,

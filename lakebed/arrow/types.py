@@ -7,7 +7,6 @@ import pyarrow
 
 from lakebed.errors import Invalid
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.parts import parts_of
 from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
@@ -31,6 +30,7 @@ from lakebed.table.types.types import (
     Primitive,
     Struct,
     Type,
+    parts_of,
 )
 
 FIELD_ID = b"PARQUET:field_id"  # what Arrow's Parquet writer takes a field's id from, and its reader leaves it in

@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lakebed.errors import Invalid, LakebedError
-from lakebed.files.external import (
-    check_inside,
-    decoded,
-    find,
-    folders_above,
-    full_path,
-    is_outside,
-    url_of,
-)
+from lakebed.files.external import check_inside, decoded, find, folders_above, full_path, is_outside, url_of
 from lakebed.files.files import Contents, Data, DeleteFailure, DeleteFailures, FileInfo, Files, pieces
 from lakebed.files.fsync import make_folders, opened, sync_file, sync_folder, write_whole
 from lakebed.files.listing import info, sweep, walk

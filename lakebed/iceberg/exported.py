@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from lakebed.catalog.data.live_files import table_files
 from lakebed.catalog.data.row_sources import location_of
-from lakebed.catalog.data.table_files import table_files
 from lakebed.catalog.inspect.history import Step, TablePast, newest_of, states
 from lakebed.catalog.tables.tables import TableState, schema_of, spec_of
 from lakebed.catalog.transaction.work import Work
@@ -15,12 +15,12 @@ from lakebed.iceberg.vectors import Vectors, find_vectors
 from lakebed.metastore import DataRead
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
+from lakebed.table.manifest.file_fields import held_ids
 from lakebed.table.manifest.inline import is_inline
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.manifest.snapshot import LiveFile
 from lakebed.table.partition.sort_order import SortOrder
 from lakebed.table.partition.spec import PartitionSpec
-from lakebed.table.manifest.file_fields import held_ids
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Type
 

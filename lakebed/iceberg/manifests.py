@@ -9,11 +9,10 @@ from lakebed.iceberg.avro import AvroField, AvroRow, encode, field_name, map_of,
 from lakebed.iceberg.avro import type_of as avro_type
 from lakebed.iceberg.avro import value_of as avro_value
 from lakebed.iceberg.exported import ExportedTable
-from lakebed.iceberg.schemas import schema_json
-from lakebed.iceberg.spec import spec_json
+from lakebed.iceberg.schemas import schema_json, spec_json
 from lakebed.table.filter.filter import Value
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
+from lakebed.table.manifest.snapshot import LiveFile
 from lakebed.table.partition.spec import PartitionSpec
 from lakebed.table.types.types import UUID, Type
 from lakebed.table.types.values import decode_bound

@@ -6,8 +6,7 @@ from typing import Any
 from lakebed.catalog.inspect.table_documents import updated_ms
 from lakebed.catalog.transaction.pending_delta import new_rows
 from lakebed.iceberg.exported import ExportedTable
-from lakebed.iceberg.schemas import NAME_MAPPING, name_mapping, schema_json
-from lakebed.iceberg.spec import order_json, spec_json
+from lakebed.iceberg.schemas import NAME_MAPPING, name_mapping, order_json, schema_json, spec_json
 
 _WORDS = {"create": "append"}  # a snapshot is one of four things, and a table's first is none of them
 

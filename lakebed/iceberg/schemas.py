@@ -4,10 +4,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lakebed.table.partition.json import order_to_json, spec_to_json
+from lakebed.table.partition.sort_order import SortOrder
+from lakebed.table.partition.spec import PartitionSpec
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.parts import Parts, parts_of, walk
-from lakebed.table.types.types import TIMESTAMP_NS, TIMESTAMPTZ_NS, Field, Type
+from lakebed.table.types.types import TIMESTAMP_NS, TIMESTAMPTZ_NS, Field, Parts, Type, parts_of, walk
 
 NAME_MAPPING = "schema.name-mapping.default"
 """The property by which Iceberg's readers find columns in files that have no field ids."""
@@ -59,3 +61,13 @@ def _mapped_field(field: Field) -> dict[str, Any]:
     mapped: dict[str, Any] = {"field-id": field.id, "names": [field.physical_name]}
     inside = parts_of(field.type)
     return {**mapped, "fields": _mapped(inside)} if inside else mapped
+
+
+def spec_json(spec: PartitionSpec) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(spec_to_json(spec))
+    return body
+
+
+def order_json(order: SortOrder) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(order_to_json(order))
+    return body

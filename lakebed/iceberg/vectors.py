@@ -16,13 +16,7 @@ from lakebed.errors import Corrupt, NotFound
 from lakebed.files import Files
 from lakebed.table.manifest.deletion_vectors import blob_length, decode_vector
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
-from lakebed.table.manifest.puffin import (
-    DATA_FILE,
-    DELETION_VECTOR,
-    Blob,
-    encode_puffin,
-    parse_puffin,
-)
+from lakebed.table.manifest.puffin import DATA_FILE, DELETION_VECTOR, Blob, encode_puffin, parse_puffin
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from lakebed.catalog.data import changes
 from lakebed.catalog.data.row_changes import RowChange
-from lakebed.catalog.tables.constraints import looks_at_keys
+from lakebed.catalog.tables.properties import looks_at_keys
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.work import Work

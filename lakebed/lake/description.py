@@ -14,7 +14,7 @@ from lakebed.errors import NotFound
 class Description:
     """A table as it was when `describe` was called; printed it is text for people.
 
-    The documents are plain JSON values, of its committed snapshots; `lakebed.catalog.inspect.documents` has the form of each.
+    The documents are plain JSON values of its committed snapshots; `lakebed.catalog.inspect.documents` has their forms.
     """
 
     _past: TablePast = field(repr=False)

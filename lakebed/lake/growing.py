@@ -11,7 +11,7 @@ from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, Invalid
 from lakebed.lake.engines import can_be_read_again, columns_of
 from lakebed.lake.evolve import Evolve
-from lakebed.table.schema.new_columns import new_columns
+from lakebed.table.schema.evolution import new_columns
 from lakebed.table.schema.schema import Schema
 
 WRITES = 5

@@ -20,7 +20,7 @@ from lakebed.lake.engines import load_engine
 from lakebed.lake.flags import check_flag
 from lakebed.lake.line_handle import LineHandle
 from lakebed.store import Version
-from lakebed.table.keys.keys import may_share_keys
+from lakebed.table.keys.ranges import may_share_keys
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 

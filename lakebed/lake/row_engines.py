@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from lakebed.catalog.data.copy_on_write import RowChanges, row_changes, without_vectors
-from lakebed.catalog.data.row_changes import Discard, RowChange, Written
+from lakebed.catalog.data.row_changes import Discard, RowChange, RowChanges, Written, row_changes, without_vectors
 from lakebed.catalog.data.row_sources import sources
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work

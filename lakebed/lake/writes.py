@@ -7,9 +7,8 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, Self, cast
 from uuid import UUID
 
-from lakebed.catalog.data.partition_overwrite import overwrite_partitions
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import Discard, RowChange, put_change
+from lakebed.catalog.data.row_changes import Discard, RowChange, overwrite_partitions, put_change
 from lakebed.catalog.objects.naming import about
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Argument, Commit, Request

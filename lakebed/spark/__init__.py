@@ -16,7 +16,7 @@ from lakebed.spark.read.source import Source
 from lakebed.spark.rows.delete import delete_rows, overwrite_rows
 from lakebed.spark.rows.keys import check_new_keys
 from lakebed.spark.rows.merge import merge_rows
-from lakebed.spark.rows.stable_rows import stable_rows
+from lakebed.spark.rows.source import stable_rows
 from lakebed.spark.rows.update import update_rows
 from lakebed.spark.rows.upsert import upsert_rows
 from lakebed.spark.rows.where import VARIABLE, SessionText, bind_where

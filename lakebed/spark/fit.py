@@ -12,18 +12,7 @@ from lakebed.spark.literals import literal
 from lakebed.spark.types import FIELD_ID, file_schema, primitive_of
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import (
-    DOUBLE,
-    FLOAT,
-    INT,
-    LONG,
-    Decimal,
-    Field,
-    List,
-    Map,
-    Struct,
-    Type,
-)
+from lakebed.table.types.types import DOUBLE, FLOAT, INT, LONG, Decimal, Field, List, Map, Struct, Type
 
 NULL_FOUND = "Lakebed found a null in a required column: "
 """What Spark's error says, with the column's place behind it, when a job meets such a null."""

@@ -5,9 +5,10 @@ columns that `columns` names. Spark runs each step in a process of its own: this
 whoever has the lake, `Tables`, from one to the next.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from inspect import signature
 from typing import Any, ClassVar, NoReturn, Protocol, cast
 
@@ -19,10 +20,66 @@ from pyspark.sql.types import StructType
 
 from lakebed.catalog.objects.naming import about_table
 from lakebed.errors import Invalid
-from lakebed.spark.format_filters import condition_of
 from lakebed.spark.types import result_schema
+from lakebed.table.filter.column import Column, col
 from lakebed.table.filter.condition import Condition
 from lakebed.table.schema.schema import Schema
+
+_CONDITIONS: dict[str, Callable[[Column, Any], Condition]] = {
+    "EqualTo": lambda column, value: column == value,
+    "EqualNullSafe": lambda column, value: column.is_null() if value is None else column == value,
+    "GreaterThan": lambda column, value: column > value,
+    "GreaterThanOrEqual": lambda column, value: column >= value,
+    "LessThan": lambda column, value: column < value,
+    "LessThanOrEqual": lambda column, value: column <= value,
+    "In": lambda column, value: column.is_in([one for one in value if one is not None]),
+    "IsNull": lambda column, _: column.is_null(),
+    "IsNotNull": lambda column, _: column.is_not_null(),
+    "StringStartsWith": lambda column, value: column.starts_with(value),
+}
+
+# A session may push values through Java's old calendar, which has this day for the ten before it, and near the first
+# changes of a zone's clock, the last before 1900, other times. `hidden` says which session.
+_UNSURE_DAY = date(1582, 10, 15)
+_SURE_FROM = datetime(1900, 1, 1, tzinfo=UTC)
+
+
+def condition_of(filter: Any) -> Condition | None:
+    """The condition that a filter means, None if it has none here; for nulls both are true or neither is.
+
+    Filters are told by their class's name: Spark 4.0 has none of the classes.
+    """
+    kind = type(filter).__name__
+    if kind == "Not":
+        inner = None if _knows_null(filter.child) else condition_of(filter.child)
+        return None if inner is None else ~inner
+    make = _CONDITIONS.get(kind)
+    value: Any = getattr(filter, "value", None)
+    if make is None or any(map(_is_unsure, value if kind == "In" else (value,))):
+        return None
+    try:
+        return make(col(*_quoted(filter.attribute)), value)
+    except Invalid:  # a value of a type that no condition has; Spark evaluates the filter itself
+        return None
+
+
+def _knows_null(filter: Any) -> bool:
+    """Whether a filter is false where its condition is unknown, or unknown where that is false: with a null in it."""
+    kind = type(filter).__name__
+    return kind == "EqualNullSafe" or (kind == "In" and None in filter.value)
+
+
+def _is_unsure(value: Any) -> bool:
+    """Whether the query may have had another date or time."""
+    if isinstance(value, datetime):
+        return value.tzinfo is not None and value < _SURE_FROM
+    return isinstance(value, date) and value == _UNSURE_DAY
+
+
+def _quoted(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names as `col` takes them: a single one may have a dot."""
+    return names if len(names) > 1 else (f"`{names[0].replace('`', '``')}`",)
+
 
 NAME = "lakebed"
 

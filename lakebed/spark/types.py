@@ -8,7 +8,6 @@ from pyspark.sql import types as spark
 from lakebed.errors import Invalid
 from lakebed.spark.literals import literal_sql
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.parts import Parts, walk
 from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
@@ -25,9 +24,11 @@ from lakebed.table.types.types import (
     Fixed,
     List,
     Map,
+    Parts,
     Primitive,
     Struct,
     Type,
+    walk,
 )
 
 FIELD_ID = "parquet.field.id"  # the metadata of a column from which Spark's writer takes the id

@@ -27,8 +27,7 @@ from lakebed.table.filter.filter import (
 )
 from lakebed.table.filter.like import Pattern, Wildcard, parse_pattern, prefix_pattern
 from lakebed.table.schema.schema import Schema, with_ids
-from lakebed.table.types.parts import Parts
-from lakebed.table.types.types import DOUBLE, FLOAT, STRING
+from lakebed.table.types.types import DOUBLE, FLOAT, STRING, Parts
 
 _COMPARED = {
     Operator.EQUAL: operator.eq,

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from lakebed import Table
 from lakebed.catalog.data.changes import change_files, delta_of
-from lakebed.catalog.data.table_files import live_files
+from lakebed.catalog.data.live_files import live_files
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Request
 from lakebed.catalog.transaction.pending_delta import Delta

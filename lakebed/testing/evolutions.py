@@ -25,8 +25,7 @@ from lakebed.table.schema.evolution import (
     widen_column,
 )
 from lakebed.table.schema.schema import Schema, physical_names, with_ids
-from lakebed.table.types.parts import ELEMENT, KEY, VALUE, parts_of, walk
-from lakebed.table.types.types import Field, List, Map, Struct, Type, parse_type
+from lakebed.table.types.types import ELEMENT, KEY, VALUE, Field, List, Map, Struct, Type, parse_type, parts_of, walk
 
 NAMES = ("a", "B", "c", "Ünï", "e", "f", "g.h", "I")
 DEFAULTS: dict[str, tuple[Any, ...]] = {

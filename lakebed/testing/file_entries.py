@@ -5,8 +5,8 @@ from typing import Any
 from google.protobuf.message import Message
 from hypothesis import strategies as st
 
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.manifest_pb2 import Block, ColumnStatistics, DataFileRef, PartitionValue
+from lakebed.table.manifest.snapshot import LiveFile
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 INTS = st.integers(-(2**31), 2**31 - 1)

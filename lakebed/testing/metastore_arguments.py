@@ -6,15 +6,7 @@ from itertools import pairwise
 from google.protobuf.message import Message
 
 from lakebed.errors import Invalid, TooLarge
-from lakebed.metastore.change import (
-    AttributeRead,
-    Change,
-    DataRead,
-    ListingRead,
-    NameRead,
-    Operation,
-    Read,
-)
+from lakebed.metastore.change import AttributeRead, Change, DataRead, ListingRead, NameRead, Operation, Read
 from lakebed.metastore.kinds import check_life
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute, id_element

@@ -15,9 +15,9 @@ from lakebed.arrow import added_files, write
 from lakebed.arrow.types import schema_of
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
+from lakebed.table.manifest.file_fields import held_ids
 from lakebed.table.partition.spec import UNPARTITIONED, make_spec
 from lakebed.table.schema.evolution import add_column, rename_column, widen_column
-from lakebed.table.manifest.file_fields import held_ids
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field
 from lakebed.testing.added_entries import SCHEMA, TABLE, entry, numbered, refusal

@@ -16,7 +16,7 @@ from lakebed.arrow import Inlined, Scan, arrow_schema, inline, write
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles
-from lakebed.table.filter.text import parse_filter
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.sort_order import make_sort_order
 from lakebed.table.partition.spec import make_spec

@@ -14,11 +14,11 @@ from lakebed.arrow import Scan
 from lakebed.arrow.expression.filter import to_arrow
 from lakebed.arrow.types import file_schema
 from lakebed.files import LocalFiles
+from lakebed.table.filter.bind import TERMS, parse_filter
 from lakebed.table.filter.filter import Filter
-from lakebed.table.filter.text import TERMS, parse_filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.plan import PlannedFile
-from lakebed.table.plan.row_groups import block_matches
+from lakebed.table.plan.pruning import block_matches
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.statistics.footers import data_file
 from lakebed.table.types.types import Field

@@ -14,7 +14,7 @@ from lakebed.arrow.types import arrow_schema
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.column import col
 from lakebed.table.filter.like import parse_pattern
-from lakebed.table.plan.row_groups import block_matches
+from lakebed.table.plan.pruning import block_matches
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.statistics.footers import data_file
 from lakebed.testing.brute_force import NASTY, PLACES, every_filter, passes, row_of, schema_of

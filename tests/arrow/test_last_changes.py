@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from lakebed.arrow.last_changes import LastChanges
+from lakebed.arrow.compaction import LastChanges
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.metadata_columns import LAST_UPDATED
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lakebed
-from lakebed.arrow.rows.merge_rows import Merged, apply_clauses, bind_merge, inserted_rows
+from lakebed.arrow.rows.merge import Merged, apply_clauses, bind_merge, inserted_rows
 from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid
 from lakebed.lake.clauses import (

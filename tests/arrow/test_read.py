@@ -18,7 +18,7 @@ from lakebed.arrow.read.read import read
 from lakebed.arrow.read.scan import Scan
 from lakebed.errors import Corrupt, Unavailable
 from lakebed.files import LocalFiles
-from lakebed.table.filter.text import parse_filter
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.plan import PlannedFile
 from lakebed.table.schema.schema import Schema, with_ids

@@ -20,8 +20,8 @@ from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.filter.filter import ALWAYS
-from lakebed.table.filter.text import parse_filter
 from lakebed.table.manifest.inline import is_inline
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.plan import Cut, Plan, PlannedFile

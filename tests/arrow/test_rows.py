@@ -7,7 +7,7 @@ import pytest
 
 from lakebed.arrow import arrow_schema, table_of_rows
 from lakebed.errors import Invalid
-from lakebed.table.filter.text import parse_filter
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.schema.schema import Schema, with_ids
 
 SCHEMA = with_ids(

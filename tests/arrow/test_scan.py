@@ -18,8 +18,8 @@ from lakebed.arrow import Scan, arrow_schema, write
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.filter.filter import ALWAYS, NEVER, And, Or
-from lakebed.table.filter.text import parse_filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.plan import PlannedFile
 from lakebed.table.schema.schema import Schema, with_ids

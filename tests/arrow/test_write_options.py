@@ -17,7 +17,7 @@ from lakebed.table.filter.filter import And, Comparison, Filter, Operator
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.sort_order import make_sort_order
 from lakebed.table.plan.blooms import bloom_matches
-from lakebed.table.plan.row_groups import block_matches
+from lakebed.table.plan.pruning import block_matches
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import Field
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed.catalog.data import checkpoint_schedule, checkpoints
-from lakebed.catalog.data.table_files import folded, replayed, table_files
+from lakebed.catalog.data.live_files import folded, replayed, table_files
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction import pending_delta
 from lakebed.catalog.transaction.bodies import Schemas

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lakebed.catalog.data.data_files import check_whole
+from lakebed.catalog.data.row_sources import check_whole
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles
 from lakebed.table.manifest.manifest_pb2 import DataFileRef

@@ -8,9 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed.catalog.data.changes import change_files, delta_of
-from lakebed.catalog.data.live_files import EveryFile
+from lakebed.catalog.data.live_files import EveryFile, live_files, table_files
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.table_files import live_files, table_files
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Request
 from lakebed.errors import Conflict, Corrupt

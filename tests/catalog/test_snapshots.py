@@ -5,7 +5,7 @@ import pytest
 
 from lakebed.catalog.data import snapshots
 from lakebed.catalog.data.deltas import history
-from lakebed.catalog.data.table_files import table_files
+from lakebed.catalog.data.live_files import table_files
 from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import NotFound
 from lakebed.table.manifest.delta import ADDED

@@ -8,7 +8,7 @@ from lakebed.arrow import table_of_rows
 from lakebed.catalog.inspect.system_table import columns, keep_by
 from lakebed.catalog.inspect.system_tables import SYSTEM_TABLES, find_system_table
 from lakebed.errors import NotFound
-from lakebed.table.filter.text import parse_filter
+from lakebed.table.filter.bind import parse_filter
 
 SCHEMA = columns(("name", "string", ""), ("space", "string", ""), ("size", "long", ""))
 VALUES = st.none() | st.sampled_from(["a", "b", ""])

@@ -1,8 +1,8 @@
 """Guesses of where objects are: they save round trips and are never believed."""
 
 import lakebed
-from lakebed.catalog.transaction import parents
-from lakebed.catalog.transaction.parents import Whereabouts
+from lakebed.catalog.transaction import context
+from lakebed.catalog.transaction.context import Whereabouts
 
 
 def test_an_object_is_guessed_in_what_it_was_last_seen_in():
@@ -24,7 +24,7 @@ def test_guesses_that_go_round_end():
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(parents, "REMEMBERED", 3)
+    monkeypatch.setattr(context, "REMEMBERED", 3)
     seen = Whereabouts()
     for number in range(10):
         seen.learn(str(number), "top")

@@ -11,7 +11,7 @@ import pytest
 from lakebed import Catalog, Lake
 from lakebed.arrow.read import stored
 from lakebed.catalog.refs.catalogs import DEFAULT, open_project
-from lakebed.catalog.tables import settings
+from lakebed.catalog.tables import properties
 from lakebed.catalog.transaction.bodies import Schemas
 from lakebed.catalog.transaction.context import Home
 from lakebed.files import LocalFiles
@@ -61,7 +61,7 @@ def main(lake: Lake) -> Catalog:
 @pytest.fixture
 def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Appends write files however few their rows are: for tests of what becomes of files."""
-    monkeypatch.setattr(settings, "INLINE_BYTES", replace(settings.INLINE_BYTES, default=0))
+    monkeypatch.setattr(properties, "INLINE_BYTES", replace(properties.INLINE_BYTES, default=0))
 
 
 @pytest.fixture(params=["0", "64000"], ids=["files", "inline"])

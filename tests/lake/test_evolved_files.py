@@ -14,8 +14,8 @@ from lakebed.arrow import Scan, arrow_schema
 from lakebed.arrow.expression.filter import to_arrow
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.filter.filter import Comparison, IsNull, NotNull, OneOf, Operator
-from lakebed.table.filter.text import parse_filter
 from lakebed.table.plan.plan import PlannedFile
 from lakebed.table.schema.evolution import (
     add_column,
@@ -25,8 +25,7 @@ from lakebed.table.schema.evolution import (
     widen_column,
 )
 from lakebed.table.schema.schema import Schema, physical_names, with_ids
-from lakebed.table.types.parts import parts_of, with_parts
-from lakebed.table.types.types import Decimal, Field, Primitive
+from lakebed.table.types.types import Decimal, Field, Primitive, parts_of, with_parts
 from lakebed.testing.evolutions import DEFAULTS, FIRST_SCHEMA, evolutions, rows, shown
 from lakebed.testing.sources import sources_of
 

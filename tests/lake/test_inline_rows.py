@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import lakebed
 from lakebed import Conflict, Corrupt, Expired, Invalid, event_id
-from lakebed.catalog.data.table_files import live_files
+from lakebed.catalog.data.live_files import live_files
 from lakebed.catalog.tables.tables import table_state
 from lakebed.lake import appends as appending
 from lakebed.records import layout

@@ -7,7 +7,7 @@ import pytest
 
 import lakebed
 from lakebed import Catalog, Conflict, Forbidden, Invalid, NotFound
-from lakebed.catalog.data.table_files import live_files
+from lakebed.catalog.data.live_files import live_files
 from lakebed.catalog.tables.tables import table_state
 
 

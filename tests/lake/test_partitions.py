@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed import Conflict, Field, Invalid, Schema, event_id
-from lakebed.catalog.data.table_files import live_files
+from lakebed.catalog.data.live_files import live_files
 from lakebed.catalog.tables.tables import spec_of, table_state
 from lakebed.table.partition.values import partition_texts
 

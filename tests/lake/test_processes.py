@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import lakebed
-from lakebed.catalog.data.data_files import check_whole
 from lakebed.catalog.data.planning import plan
+from lakebed.catalog.data.row_sources import check_whole
 from lakebed.catalog.tables.tables import table_state
 from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore

@@ -5,7 +5,7 @@ import pytest
 
 from lakebed import Conflict
 from lakebed.catalog.data.levels import places
-from lakebed.catalog.data.table_files import live_files
+from lakebed.catalog.data.live_files import live_files
 from lakebed.catalog.tables.tables import table_state
 from lakebed.table.keys.levels import clashes
 

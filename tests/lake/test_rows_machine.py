@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import lakebed
 from lakebed import Lake
-from lakebed.catalog.data.table_files import folded, replayed
+from lakebed.catalog.data.live_files import folded, replayed
 from lakebed.catalog.refs.catalogs import DEFAULT, open_project
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.bodies import Schemas

@@ -5,8 +5,8 @@ import random
 import pyarrow
 import pytest
 
+from lakebed.catalog.data.live_files import folded
 from lakebed.catalog.data.snapshots import manifests
-from lakebed.catalog.data.table_files import folded
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction import pending_delta
 from lakebed.errors import Invalid

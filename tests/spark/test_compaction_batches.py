@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.spark import compaction_batches
-from lakebed.spark.compaction_batches import BATCH_TARGETS, SMALL_BYTES, batched, file_count
+from lakebed.spark import compaction
+from lakebed.spark.compaction import BATCH_TARGETS, SMALL_BYTES, batched, file_count
 from lakebed.table.keys.compaction import OLDER_SPEC, Group
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
@@ -46,6 +46,6 @@ def test_each_group_is_in_one_batch_and_a_batch_has_a_bound(sizes):
 
 
 def test_a_batch_has_so_many_files_at_most(monkeypatch):
-    monkeypatch.setattr(compaction_batches, "BATCH_FILES", 5)
+    monkeypatch.setattr(compaction, "BATCH_FILES", 5)
     groups = [group(1, 1), group(1, 1), group(1, 1), group(*[1] * 7), group(1)]
     assert batched(groups, TARGET) == [groups[:2], groups[2:3], groups[3:4], groups[4:]]

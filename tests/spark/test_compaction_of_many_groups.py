@@ -9,7 +9,7 @@ import pytest
 
 import lakebed
 from lakebed.errors import Corrupt
-from lakebed.spark import Compaction, compaction_batches
+from lakebed.spark import Compaction, compaction
 from lakebed.table.keys.encoding import encode_key, key_types
 from lakebed.testing.compacted_tables import COLUMNS, IN_FILES, LINEAGE, entries, rows
 
@@ -174,7 +174,7 @@ def test_a_large_partition_is_written_by_a_job_of_its_own(spark, main):
 
 
 def test_a_job_that_fails_leaves_nothing_of_those_that_did_not(spark, main, monkeypatch):
-    monkeypatch.setattr(compaction_batches, "BATCH_FILES", 6)
+    monkeypatch.setattr(compaction, "BATCH_FILES", 6)
     table = parted(main, 6)
     before, found = parquet(table), rows(table)
     place = Path(table._scope.home.files.location(entries(table)[-1].path))

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import datasource
 
 from lakebed.arrow import table_of_rows
-from lakebed.spark.format_filters import condition_of
+from lakebed.spark.format import condition_of
 from lakebed.table.filter.bind import bind
 from lakebed.table.schema.schema import Schema, with_ids
 

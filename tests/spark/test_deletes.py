@@ -14,9 +14,9 @@ from lakebed.catalog.data.deletion_vectors import write_vectors
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
-from lakebed.spark.read.file_list import IGNORED
 from lakebed.spark.read.read import read
-from lakebed.table.filter.text import parse_filter
+from lakebed.spark.read.scan import IGNORED
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.metadata_columns import SPARK_POSITION
 from lakebed.table.schema.schema import Schema, with_ids

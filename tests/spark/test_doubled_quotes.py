@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import lakebed
 from lakebed import Invalid, Table, when_matched_delete
-from lakebed.spark.doubled_quotes import means_otherwise
+from lakebed.spark.expressions import means_otherwise
 
 SPARKS_ALONE = "reverse(name) = reverse('it''s')"
 

@@ -9,8 +9,7 @@ from pyspark.sql import functions as F
 import lakebed
 from lakebed import Invalid, when_matched_delete, when_matched_update, when_not_matched_insert
 from lakebed.spark.rows import addresses, upsert
-from lakebed.spark.rows.source import SHORT, single_keys_of
-from lakebed.spark.rows.stable_rows import stable_rows
+from lakebed.spark.rows.source import SHORT, single_keys_of, stable_rows
 from lakebed.table.filter.filter import OneOf
 from lakebed.table.types.types import DATE, LONG, STRING, TIMESTAMPTZ, Field
 

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakebed.files import LocalFiles
-from lakebed.spark.read.file_list import IGNORED, listed, takes_lists
+from lakebed.spark.read.scan import IGNORED, listed, takes_lists
 from lakebed.spark.write.write import write
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import Field

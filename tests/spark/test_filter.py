@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.spark.read.filter import to_spark
-from lakebed.table.filter.text import TERMS, parse_filter
+from lakebed.table.filter.bind import TERMS, parse_filter
 from lakebed.table.types.types import Field
 from lakebed.testing.brute_force import passes
 from lakebed.testing.filters import CONSTANTS, NAN, NOT_IN_SPARK, QUOTED_NUMBERS, SCHEMA, condition, rows

@@ -16,10 +16,10 @@ from lakebed.catalog.data.deletion_vectors import write_vectors
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.lake.engines import spark_source
-from lakebed.spark.read.file_list import IGNORED
 from lakebed.spark.read.read import read
+from lakebed.spark.read.scan import IGNORED
 from lakebed.spark.read.source import ORDINAL
-from lakebed.table.filter.text import parse_filter
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
 from lakebed.table.schema.schema import Schema, with_ids

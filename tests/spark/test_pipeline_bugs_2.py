@@ -15,7 +15,7 @@ import lakebed
 from lakebed import Lake, Table
 from lakebed.files import LocalFiles
 from lakebed.lake.sql.read import Reader
-from lakebed.spark.last_changes import tell_last_changes
+from lakebed.spark.compaction import tell_last_changes
 from lakebed.table.expression.conjuncts import qualified
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 

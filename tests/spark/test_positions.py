@@ -6,7 +6,7 @@ import pytest
 from pyroaring import BitMap64
 
 from lakebed.spark.rows import addresses
-from lakebed.spark.rows.placed_rows import PLACE, POSITION, bare
+from lakebed.spark.rows.addresses import PLACE, POSITION, bare
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 FILES = [DataFileRef(path=f"{number}.parquet", num_rows=1 << 40) for number in range(4)]

@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from lakebed.arrow import write as write_arrow
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
-from lakebed.spark.read.file_list import IGNORED
 from lakebed.spark.read.read import read
+from lakebed.spark.read.scan import IGNORED
 from lakebed.spark.types import result_schema
 from lakebed.spark.write.write import write
-from lakebed.table.filter.text import parse_filter
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.manifest.inline import inline_path
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.schema import Schema, with_ids

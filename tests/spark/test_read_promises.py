@@ -16,7 +16,7 @@ from lakebed import Catalog, Conflict, Table
 from lakebed.arrow import write as write_arrow
 from lakebed.files import LocalFiles
 from lakebed.spark.read.read import read
-from lakebed.table.filter.text import parse_filter
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.schema import Schema, with_ids
 

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import lakebed
-import lakebed.spark.compaction_batches
+import lakebed.spark.compaction
 from lakebed import (
     Catalog,
     Table,
@@ -26,7 +26,7 @@ from lakebed import (
 from lakebed.errors import Corrupt, Invalid
 from lakebed.spark import write
 from lakebed.spark.jobs.jobs import ClassicJobs
-from lakebed.spark.rows.placed_rows import check_unreserved
+from lakebed.spark.rows.addresses import check_unreserved
 from lakebed.table.schema.metadata_columns import check_free_name
 
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
@@ -169,7 +169,7 @@ def test_the_jobs_of_one_compaction_had_the_tags_of_one_another(
                 seen.append((self._tag, {one for one in spark.sparkContext.getJobTags() if "-write-" in one}))
                 yield
 
-    monkeypatch.setattr(lakebed.spark.compaction_batches, "SMALL_BYTES", 0)  # a job for each group
+    monkeypatch.setattr(lakebed.spark.compaction, "SMALL_BYTES", 0)  # a job for each group
     monkeypatch.setattr(
         sys.modules[write.__module__], "jobs_of", lambda session, tag: Watched(session.sparkContext, tag)
     )

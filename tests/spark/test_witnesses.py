@@ -19,7 +19,7 @@ from lakebed.spark.read.read import read
 from lakebed.spark.read.structs import WITNESS, by_witnesses
 from lakebed.table.schema.evolution import add_column, drop_column
 from lakebed.table.schema.schema import Schema, with_ids
-from lakebed.table.types.parts import walk
+from lakebed.table.types.types import walk
 
 INNER = "struct<a: long>"
 COLUMNS = {

@@ -9,12 +9,12 @@ import pyarrow.parquet
 import pytest
 
 from lakebed.errors import Corrupt
-from lakebed.table.entries.block_check import check_blocks
 from lakebed.table.manifest.manifest_pb2 import Block, ColumnStatistics, DataFileRef
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.statistics.footers import data_file
 from lakebed.table.types.types import LONG
 from lakebed.table.types.values import encode_bound
+from tests.support.block_check import check_blocks
 
 SCHEMA = with_ids(Schema({"id": "long"}), 1, first=1)
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Comparison, IsNan, IsNull, Operator, Or
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.plan.pruning import may_match
-from lakebed.table.plan.row_groups import block_entry, block_matches
+from lakebed.table.plan.pruning import block_entry, block_matches, may_match
 from lakebed.table.schema.evolution import add_column
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.statistics.footers import data_file

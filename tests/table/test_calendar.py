@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.table.types.calendar import date_text, year_month_day
+from lakebed.table.types.times import date_text, year_month_day
 
 EPOCH = date(1970, 1, 1)
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.table.types.calendar import DAY_NANOS
-from lakebed.table.types.times import moment_text, parse_moment, parse_time, time_text
+from lakebed.table.types.times import DAY_NANOS, moment_text, parse_moment, parse_time, time_text
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 zones = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from lakebed.errors import Corrupt, Invalid, LakebedError, TooLarge
 from lakebed.table.entries import object
-from lakebed.table.entries.column_types import SURE_COLUMNS
 from lakebed.table.entries.columns import columns_of
+from lakebed.table.entries.layout import SURE_COLUMNS
 from lakebed.table.entries.object import ALIGNMENT, column_from, column_payload, open_columns, pack
 from lakebed.table.manifest.io_entry import decode_entry, encode_entry
 from lakebed.table.manifest.locations import Location

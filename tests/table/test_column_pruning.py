@@ -28,8 +28,8 @@ from lakebed.table.filter.filter import (
     Or,
 )
 from lakebed.table.filter.like import parse_pattern
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, PartitionValue
+from lakebed.table.manifest.snapshot import LiveFile
 from lakebed.table.partition.spec import PartitionSpec, bound_fields, make_spec
 from lakebed.table.plan.partitions import may_match_partition
 from lakebed.table.plan.pruning import may_match

@@ -31,8 +31,7 @@ from lakebed.table.schema.evolution import (
 )
 from lakebed.table.schema.json import schema_from_json, schema_to_json
 from lakebed.table.schema.schema import Schema, physical_names, with_ids, with_key
-from lakebed.table.types.parts import walk
-from lakebed.table.types.types import Field, List, Map, Struct, parse_type
+from lakebed.table.types.types import Field, List, Map, Struct, parse_type, walk
 from lakebed.testing.evolutions import FIRST_SCHEMA, Step, draw, evolutions, take
 
 ADDRESS = Struct((Field("street", "string"), Field("zip", "int", required=True)))

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.entries.column_types import (
+from lakebed.table.entries.columns import FileColumns, columns_of
+from lakebed.table.entries.layout import (
     ENTRY_COLUMNS,
     LAYOUT_COLUMNS,
     LIVE_COLUMNS,
@@ -13,11 +14,10 @@ from lakebed.table.entries.column_types import (
     STATISTIC_FIELDS,
     column_type,
 )
-from lakebed.table.entries.columns import FileColumns, columns_of
 from lakebed.table.entries.object import column_from, column_payload, open_columns, pack
 from lakebed.table.manifest.io_entry import decode_entry
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, PartitionValue
+from lakebed.table.manifest.snapshot import LiveFile
 from lakebed.testing.file_entries import LIVE_FILES, plain_files
 
 FILES = st.lists(LIVE_FILES, max_size=6)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid, TooLarge
+from lakebed.table.filter.bind import TERMS, parse_filter
 from lakebed.table.filter.filter import (
     ALWAYS,
     NEVER,
@@ -26,7 +27,6 @@ from lakebed.table.filter.filter import (
     Or,
 )
 from lakebed.table.filter.like import Pattern, Wildcard
-from lakebed.table.filter.text import TERMS, parse_filter
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import Field
 from lakebed.testing.brute_force import passes

@@ -3,10 +3,10 @@
 import pytest
 
 from lakebed.errors import Corrupt
-from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.manifest.file_fields import ABSENT, as_held, held_ids, set_held
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.schema import Schema, with_ids
-from lakebed.table.types.parts import walk
+from lakebed.table.types.types import walk
 
 TYPES = {"a": "long", "s": "struct<x: int, y: int>", "l": "list<struct<x: int, y: int>>", "m": "map<string, int>"}
 SCHEMA = with_ids(Schema(TYPES), 1, 1)

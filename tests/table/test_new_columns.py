@@ -1,6 +1,6 @@
 """Columns of rows that a table does not have."""
 
-from lakebed.table.schema.new_columns import new_columns
+from lakebed.table.schema.evolution import new_columns
 from lakebed.table.schema.schema import Schema
 
 

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from lakebed.errors import Corrupt, Invalid
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, DeleteFileRef, Manifest
-from lakebed.table.manifest.snapshot import EMPTY, Overlay, over
-from lakebed.table.manifest.span import Span
+from lakebed.table.manifest.snapshot import EMPTY, LiveFile, Overlay, Span, over
 
 TABLE = "deadbeef-1234-5678-9abc-0123456789ab"
 STATUSES = {"+": ADDED, "-": DELETED, "=": EXISTING, "?": 9}

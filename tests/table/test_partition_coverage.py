@@ -15,8 +15,7 @@ from lakebed.table.partition.parse import TransformedColumn
 from lakebed.table.partition.spec import UNPARTITIONED, PartitionSpec, make_spec
 from lakebed.table.partition.transforms import parse_transform
 from lakebed.table.partition.values import set_partition
-from lakebed.table.plan.partition_coverage import residual
-from lakebed.table.plan.partitions import may_match_partition
+from lakebed.table.plan.partitions import may_match_partition, residual
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.testing.brute_force import passes
 from lakebed.testing.filters import NAN, SCHEMA, condition, rows

@@ -1,8 +1,7 @@
 """What is inside a type, as fields, and back."""
 
 from lakebed.table.schema.schema import Schema, with_ids
-from lakebed.table.types.parts import parts_of, walk, with_parts
-from lakebed.table.types.types import INT, Field, List, Map, Struct
+from lakebed.table.types.types import INT, Field, List, Map, Struct, parts_of, walk, with_parts
 
 SCHEMA = with_ids(
     Schema(

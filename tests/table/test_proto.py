@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from google.protobuf.descriptor import FieldDescriptor as Field
+from google.protobuf.descriptor_pb2 import DescriptorProto
 
 from lakebed.table.manifest import manifest_pb2 as pb
 
@@ -53,6 +54,13 @@ def test_the_number_of_the_checksum_is_reserved():
     text = (ROOT / "lakebed/table/manifest/manifest.proto").read_text()
     assert "reserved 100;" in text
     assert all(field.number != 100 for field in pb.Manifest.DESCRIPTOR.fields)
+
+
+@pytest.mark.parametrize("name, first, last", [("DataFileRef", 15, 20), ("DeleteFileRef", 4, 10), ("Manifest", 14, 24)])
+def test_the_numbers_that_the_document_reserves_are_reserved(name, first, last):
+    stored = DescriptorProto()
+    pb.DESCRIPTOR.message_types_by_name[name].CopyToProto(stored)
+    assert (first, last + 1) in {(kept.start, kept.end) for kept in stored.reserved_range}
 
 
 def test_every_figure_of_a_column_knows_whether_it_was_set():

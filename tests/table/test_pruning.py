@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.filter.filter import Comparison, Filter, Like, NoneOf, NotLike, OneOf, Operator
 from lakebed.table.filter.like import prefix_pattern
-from lakebed.table.filter.text import parse_filter
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.plan.pruning import may_match
 from lakebed.table.schema.evolution import add_column, widen_column

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.table.keys.compaction import OLDER_SPEC
+from lakebed.table.keys.compaction import OLDER_SPEC, choose_by_order
 from lakebed.table.keys.levels import ALL_KEYS, Placed
-from lakebed.table.keys.sorted_choice import choose_by_order
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.sort_order import make_sort_order
 from lakebed.table.schema.schema import Schema

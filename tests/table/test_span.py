@@ -3,7 +3,7 @@
 import pytest
 
 from lakebed.errors import Corrupt
-from lakebed.table.manifest.span import Span
+from lakebed.table.manifest.snapshot import Span
 
 
 def test_overlapping_spans_are_joined():

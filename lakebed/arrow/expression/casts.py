@@ -15,7 +15,7 @@ from lakebed.errors import Invalid
 from lakebed.table.expression.expression import VOID, Cast, Casting
 from lakebed.table.expression.types import DATETIMES, FLOATING, UUID_LENGTH, WHOLE, is_bytes
 from lakebed.table.sql import casts
-from lakebed.table.types.calendar import DAY_NANOS
+from lakebed.table.types.times import DAY_NANOS
 from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,

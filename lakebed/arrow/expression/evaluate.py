@@ -13,15 +13,7 @@ import pyarrow.compute as compute
 from lakebed.arrow.expression.arithmetic import calculate, extreme, negate, rounded, unsigned, whole
 from lakebed.arrow.expression.casts import cast
 from lakebed.arrow.expression.compare import among, compare, equal
-from lakebed.arrow.expression.text import (
-    concatenate,
-    length,
-    lower,
-    matches,
-    substring,
-    trimmed,
-    upper,
-)
+from lakebed.arrow.expression.text import concatenate, length, lower, matches, substring, trimmed, upper
 from lakebed.arrow.types import is_uuid, kernel_type
 from lakebed.table.expression.expression import (
     VOID,
@@ -41,8 +33,7 @@ from lakebed.table.expression.expression import (
     columns_of,
 )
 from lakebed.table.expression.types import UUID_LENGTH
-from lakebed.table.types.parts import parts_of, with_parts
-from lakebed.table.types.types import UUID, Fixed, Type
+from lakebed.table.types.types import UUID, Fixed, Type, parts_of, with_parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,24 +9,16 @@ from pyroaring import BitMap64, FrozenBitMap64
 
 from lakebed.arrow.expression.filter import to_arrow
 from lakebed.arrow.read.metadata_columns import Place, holds_lineage, is_metadata, metadata_column
-from lakebed.arrow.read.stored import (
-    Group,
-    InlineRows,
-    StoredRows,
-    damage,
-    damaged,
-    inline_rows,
-    opened,
-)
+from lakebed.arrow.read.stored import Group, InlineRows, StoredRows, damage, damaged, inline_rows, opened
 from lakebed.arrow.shape import AS_STORED, misfits, shaped
 from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.deletion_vectors import read_vector
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Corrupt
 from lakebed.table.filter.filter import Filter, fields_of
+from lakebed.table.manifest.file_fields import as_held
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.plan import PlannedFile
-from lakebed.table.manifest.file_fields import as_held
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field, leaves
 

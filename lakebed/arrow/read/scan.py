@@ -16,14 +16,11 @@ from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Filter, fields_of
 from lakebed.table.manifest.inline import inline_id, is_inline
-from lakebed.table.plan.plan import Cut, Plan, PlannedFile
-from lakebed.table.plan.pruning import may_match
-from lakebed.table.plan.row_groups import block_matches
+from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_text
+from lakebed.table.plan.pruning import block_matches, may_match
 from lakebed.table.plan.splits import TARGET_BYTES, Split, splits
-from lakebed.table.plan.text import plan_text
-from lakebed.table.schema.metadata_columns import METADATA_IDS
+from lakebed.table.schema.metadata_columns import METADATA_IDS, selected
 from lakebed.table.schema.schema import Schema
-from lakebed.table.schema.selection import selected
 
 if TYPE_CHECKING:
     import pandas

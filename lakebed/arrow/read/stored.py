@@ -8,8 +8,7 @@ from typing import Protocol
 import pyarrow
 from pyarrow.parquet import ParquetFile
 
-from lakebed.catalog.data.data_files import check_whole
-from lakebed.catalog.data.row_sources import Sources
+from lakebed.catalog.data.row_sources import Sources, check_whole
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files.os_errors import refused
 from lakebed.table.manifest.inline import is_inline

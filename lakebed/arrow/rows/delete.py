@@ -8,9 +8,8 @@ from pyroaring import BitMap64
 
 from lakebed.arrow.read.scan import Scan
 from lakebed.arrow.types import arrow_schema
-from lakebed.catalog.data.doomed import Doomed, taken_away
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import RowChange
+from lakebed.catalog.data.row_changes import Doomed, RowChange, Written, taken_away
 from lakebed.catalog.data.row_sources import sources
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
@@ -68,3 +67,11 @@ def note(found: defaultdict[str, BitMap64], paths: pyarrow.Array, places: pyarro
 def noted(found: Positions, planned: Iterable[PlannedFile]) -> Doomed:
     """Positions as rows to be taken away."""
     return Doomed((), [(one.file, found[one.file.path]) for one in planned if one.file.path in found])
+
+
+def overwrite_rows(
+    work: Work, state: TableState, written: Written, filter: Filter | None, condition: str | None
+) -> RowChange:
+    """Take away the rows that pass, all without a filter, for the sake of those that are written."""
+    gone = delete_rows(work, state, filter)
+    return RowChange(gone.removed, gone.changed, written, overwritten=condition)

@@ -1,15 +1,27 @@
 """Primary keys of rows in files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow
 import pyarrow.compute
 
 from lakebed.arrow.read.scan import Scan
-from lakebed.catalog.data.row_sources import Sources
+from lakebed.arrow.rows.source import JOINED_ROWS, column_filter
+from lakebed.arrow.types import shown_value
+from lakebed.catalog.data.planning import plan
+from lakebed.catalog.data.row_changes import Written
+from lakebed.catalog.data.row_sources import Sources, sources
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.names import spelled
+from lakebed.catalog.transaction.objects import name_of
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Invalid
+from lakebed.table.filter.filter import Filter, all_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.plan import PlannedFile
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import DOUBLE, FLOAT
 
 
 def share_keys(sources: Sources, schema: Schema, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
@@ -41,3 +53,68 @@ def _value(column: pyarrow.ChunkedArray, path: list[str]) -> pyarrow.ChunkedArra
         column = pyarrow.compute.struct_field(column, name)
     # Arrow's joins know no extension types.
     return column.cast(column.type.storage_type) if isinstance(column.type, pyarrow.BaseExtensionType) else column
+
+
+def check_new_keys(work: Work, state: TableState, written: Written) -> None:
+    """Refuse rows of which a key comes twice, or is in the table; what was looked at becomes read.
+
+    The keys of the written rows are in memory.
+    """
+    if not written.files:
+        return
+    there = sources(work, state.id)
+    own = replace(there, pending={**there.pending, **written.bodies})
+    table = spelled(name_of(work, state.id))
+    keys = keys_of(own, state.schema, written.files)
+    _check_once(table, state.schema, keys)
+    filter = _filter(state.schema, keys)
+    planned = plan(work, state, filter).files
+    for held in _key_tables(Scan(there, state.schema, planned, filter, key_columns(state.schema)), state.schema):
+        found = keys.join(held, keys=keys.column_names, join_type="left semi", use_threads=False)
+        if found.num_rows:
+            raise _known(table, state.schema, found, "is in the table already")
+
+
+def _filter(schema: Schema, keys: pyarrow.Table) -> Filter | None:
+    """What rows with one of the keys pass; a column inside a struct, or of numbers with NaN, tells nothing."""
+    ways = [schema.way_by_id(one) for one in schema.identifier_ids]
+    parts = [
+        column_filter(way[0], keys.column(place))
+        for place, way in enumerate(ways)
+        if len(way) == 1 and way[0].type not in (FLOAT, DOUBLE)
+    ]
+    return all_of(parts) if parts else None
+
+
+def _key_tables(scan: Scan, schema: Schema) -> Iterator[pyarrow.Table]:
+    """The keys of the table's rows, some at a time."""
+    waiting: list[pyarrow.RecordBatch] = []
+    for batch in scan.to_batches():
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= JOINED_ROWS:
+            yield _keys(waiting, schema)
+            waiting = []
+    if waiting:
+        yield _keys(waiting, schema)
+
+
+def _keys(batches: Sequence[pyarrow.RecordBatch], schema: Schema) -> pyarrow.Table:
+    return keys_in(pyarrow.Table.from_batches(batches), schema)
+
+
+def _check_once(table: str, schema: Schema, keys: pyarrow.Table) -> None:
+    counted = keys.group_by(keys.column_names).aggregate([([], "count_all")])
+    twice = counted.filter(pyarrow.compute.greater(counted["count_all"], 1))
+    if twice.num_rows:
+        raise _known(table, schema, twice, "comes twice in the rows that are given")
+
+
+def _known(table: str, schema: Schema, found: pyarrow.Table, problem: str) -> Invalid:
+    example = [f"{name} = {shown_value(found.column(place)[0])}" for place, name in enumerate(schema.key)]
+    return Invalid(
+        f"a primary key {problem}",
+        subject=f"{table}: {', '.join(example)}",
+        expected="keys that are new, as the property write.check-keys has it",
+        found=f"at least {found.num_rows} such keys",
+        advice="Use upsert(…) to put rows in the place of those with their keys. Nothing was written.",
+    )

@@ -10,7 +10,7 @@ import pyarrow.compute as compute
 from lakebed.arrow.expression.evaluate import Rows, evaluate
 from lakebed.arrow.types import shown_value
 from lakebed.table.expression.expression import Expression
-from lakebed.table.expression.merge_keys import KeyPair
+from lakebed.table.expression.merge_clauses import KeyPair
 from lakebed.table.expression.scope import SOURCE, TARGET
 from lakebed.table.keys.errors import matched_twice
 

@@ -13,13 +13,12 @@ from lakebed.arrow.fit import fit
 from lakebed.arrow.rows.delete import noted, rows_of
 from lakebed.arrow.transforms import plain_value
 from lakebed.arrow.types import arrow_schema, file_schema, shown_value
-from lakebed.catalog.data.doomed import Doomed
 from lakebed.catalog.data.planning import plan
+from lakebed.catalog.data.row_changes import Doomed
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
-from lakebed.table.expression.merge_keys import key_fields
-from lakebed.table.filter.filter import Filter, Value, all_of
-from lakebed.table.filter.key_filter import LISTED, between, one_of_values
+from lakebed.table.expression.merge_clauses import key_fields
+from lakebed.table.filter.filter import LISTED, Filter, Value, all_of, between, one_of_values
 from lakebed.table.keys.errors import null_key, repeated_key
 from lakebed.table.plan.plan import PlannedFile
 from lakebed.table.schema.metadata_columns import FILE, POSITION, ROW_ID

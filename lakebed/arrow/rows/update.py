@@ -9,9 +9,8 @@ from pyroaring import BitMap64
 from lakebed.arrow.rows.delete import note, noted, placed_rows
 from lakebed.arrow.types import arrow_schema
 from lakebed.arrow.write.rows import write_rows
-from lakebed.catalog.data.doomed import replaced
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import RowChange, with_columns
+from lakebed.catalog.data.row_changes import RowChange, replaced, with_columns
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.table.filter.filter import Filter

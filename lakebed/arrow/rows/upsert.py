@@ -2,8 +2,7 @@
 
 from lakebed.arrow.rows.source import KeyedRows, matches
 from lakebed.arrow.write.rows import write_rows
-from lakebed.catalog.data.doomed import replaced
-from lakebed.catalog.data.row_changes import RowChange, with_columns
+from lakebed.catalog.data.row_changes import RowChange, replaced, with_columns
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.table.schema.metadata_columns import ROW_ID

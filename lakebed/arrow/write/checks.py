@@ -9,7 +9,7 @@ import pyarrow.compute as compute
 from lakebed.arrow.expression.evaluate import Rows, evaluate
 from lakebed.arrow.fit import fit
 from lakebed.arrow.types import arrow_schema, file_schema, shown_value
-from lakebed.catalog.tables.constraints import Check
+from lakebed.catalog.tables.properties import Check
 from lakebed.errors import Invalid
 from lakebed.table.expression.expression import Expression
 from lakebed.table.expression.parse import parse_predicate

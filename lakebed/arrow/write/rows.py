@@ -7,9 +7,7 @@ from lakebed.arrow.write.inline import Inlined, inline
 from lakebed.arrow.write.write import write
 from lakebed.catalog.data.row_changes import Written
 from lakebed.catalog.objects.naming import about
-from lakebed.catalog.tables.constraints import checks_of
-from lakebed.catalog.tables.properties import write_options
-from lakebed.catalog.tables.settings import inline_bytes
+from lakebed.catalog.tables.properties import checks_of, inline_bytes, write_options
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.table.manifest.inline import BUDGET_BYTES

@@ -13,8 +13,7 @@ from pyarrow.parquet import FileMetaData, ParquetWriter
 
 from lakebed.arrow.fit import fit
 from lakebed.arrow.write.partitions import parts_of
-from lakebed.arrow.write.settings import bloom_options
-from lakebed.catalog.tables.properties import DEFAULTS, WriteOptions
+from lakebed.catalog.tables.properties import DEFAULTS, WriteOptions, bloom_ways
 from lakebed.files import Files
 from lakebed.table.filter.filter import Value
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -23,8 +22,19 @@ from lakebed.table.partition.spec import UNPARTITIONED, PartitionSpec
 from lakebed.table.partition.values import set_partition
 from lakebed.table.plan.blooms import seal_blooms
 from lakebed.table.schema.schema import Schema
+from lakebed.table.statistics.bloom import unblocked_fpp
 from lakebed.table.statistics.footers import data_file
 from lakebed.table.types.types import DOUBLE, FLOAT, leaves
+
+
+def bloom_options(options: WriteOptions, schema: Schema) -> dict[str, Any]:
+    """By the paths of columns; `Invalid` for a column that can't have a filter.
+
+    Arrow makes each filter as small as the values of its row group allow, so that the largest group alone counts.
+    """
+    rate = {"ndv": options.group_rows, "fpp": unblocked_fpp(options.bloom_fpp)}
+    return {".".join(one.physical_name for one in way): rate for way in bloom_ways(options, schema)}
+
 
 TINY_BYTES = 16 << 10  # in memory
 HELD_BYTES = 256 << 20  # in memory, of rows that are cut by partitions or sorted; twice that at the peak

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lakebed.catalog.data.changes import delta_of, fitting, put_delta
+from lakebed.catalog.data.live_files import live_among
 from lakebed.catalog.data.reads import files_touched
-from lakebed.catalog.data.table_files import live_among
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of

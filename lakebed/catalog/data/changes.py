@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lakebed.catalog.data.levels import bound_keys, check_levels
+from lakebed.catalog.data.live_files import live_among
 from lakebed.catalog.data.reads import files_touched
-from lakebed.catalog.data.table_files import live_among
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of

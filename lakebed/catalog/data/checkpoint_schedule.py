@@ -7,8 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 
 from lakebed.catalog.data.checkpoints import Checkpoint, load_part, write_checkpoint
-from lakebed.catalog.data.table_files import TableFiles, folded
-from lakebed.catalog.tables.settings import CHECKPOINT_BYTES, CHECKPOINT_DELTAS, number
+from lakebed.catalog.data.live_files import TableFiles, folded
+from lakebed.catalog.tables.properties import CHECKPOINT_BYTES, CHECKPOINT_DELTAS, number
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.context import Home, Ref
 from lakebed.catalog.transaction.work import Work

@@ -26,11 +26,9 @@ from lakebed.table.entries.columns import FileColumns, filled_columns
 from lakebed.table.entries.object import pack
 from lakebed.table.entries.parts import Recast, as_file, part_of
 from lakebed.table.manifest.io_entry import encode_entry
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.locations import Location, location_from_proto, location_to_proto
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, EntryLocation, Part, PartList
-from lakebed.table.manifest.snapshot import Overlay
-from lakebed.table.manifest.span import Span
+from lakebed.table.manifest.snapshot import LiveFile, Overlay, Span
 
 TOP_BYTES = 64_000
 """A longer list of parts is an object of its own: a value of the store holds 100,000 bytes."""

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lakebed.catalog.data.compaction_report import Extent, report
-from lakebed.catalog.data.deletion_vectors import check_same_rows
+from lakebed.catalog.data.deletion_vectors import check_same_rows, live_rows
 from lakebed.catalog.data.levels import places
 from lakebed.catalog.data.planning import plan_unread
 from lakebed.catalog.data.row_changes import RowChange, Written, with_columns
@@ -24,18 +23,48 @@ from lakebed.table.keys.compaction import (
     OLDER_SPEC,
     Group,
     choose_by_key,
+    choose_by_order,
     choose_by_size,
     most_gain_first,
 )
 from lakebed.table.keys.levels import Placed, clashes
 from lakebed.table.keys.ranges import key_order
-from lakebed.table.keys.sorted_choice import choose_by_order
 from lakebed.table.manifest.inline import file_paths
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Rewrite
 from lakebed.table.merge.sides import state as file_state
 from lakebed.table.partition.sort_order import UNSORTED, SortOrder, make_sort_order
 from lakebed.table.schema.metadata_columns import LAST_UPDATED, ROW_ID
 from lakebed.table.schema.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How many files there are, what they take, and how many rows of theirs are deleted."""
+
+    files: int
+    bytes: int
+    deleted_rows: int = 0
+
+    @classmethod
+    def of(cls, files: Files, entries: Sequence[DataFileRef]) -> "Extent":
+        """That of these files. A vector is read only where the entry has not counted it."""
+        deleted = sum(one.num_rows - live_rows(files, one) for one in entries)
+        return cls(len(entries), sum(one.file_size for one in entries), deleted)
+
+    def __str__(self) -> str:
+        told = [_counted(self.files, "file"), _counted(self.bytes, "byte")]
+        return ", ".join([*told, *([_counted(self.deleted_rows, "deleted row")] if self.deleted_rows else [])])
+
+
+def report(before: Extent, after: Extent, left: int = 0) -> str:
+    """`5 files, 4,160 bytes, 3 deleted rows -> 1 file, 1,230 bytes`; `left` are groups that others kept changing."""
+    told = f"{before} -> {after}"
+    return f"{told}; left alone: {_counted(left, 'group')} that others changed meanwhile" if left else told
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
 
 PATIENCE: Final = 3
 """So often groups are written that others change meanwhile; then they are left, and the others of them committed."""

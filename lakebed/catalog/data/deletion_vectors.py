@@ -10,14 +10,7 @@ from lakebed.caches import SingleFlight
 from lakebed.catalog.data.row_sources import location_of
 from lakebed.errors import Corrupt, Invalid, NotFound
 from lakebed.files import Files
-from lakebed.table.manifest.deletion_vectors import (
-    LEAST,
-    Positions,
-    blob_length,
-    damaged,
-    decode_vector,
-    vector_of,
-)
+from lakebed.table.manifest.deletion_vectors import LEAST, Positions, blob_length, damaged, decode_vector, vector_of
 from lakebed.table.manifest.delta import EXISTING
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.manifest.puffin import encode_puffin

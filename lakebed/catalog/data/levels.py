@@ -4,8 +4,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from lakebed.catalog.data.deltas import stored_manifest
+from lakebed.catalog.data.live_files import live_files
 from lakebed.catalog.data.reads import Objection
-from lakebed.catalog.data.table_files import live_files
 from lakebed.catalog.tables.tables import TableState, schema_of, spec_of
 from lakebed.catalog.transaction.context import Home
 from lakebed.catalog.transaction.names import spelled

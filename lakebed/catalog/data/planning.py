@@ -12,34 +12,22 @@ import numpy
 import pyarrow.compute
 
 from lakebed.catalog.data.checkpoints import load_part
-from lakebed.catalog.data.live_files import EveryFile
+from lakebed.catalog.data.live_files import EveryFile, TableFiles, table_files
 from lakebed.catalog.data.reads import rows_read
-from lakebed.catalog.data.table_files import TableFiles, table_files
 from lakebed.catalog.tables.tables import TableState, spec_of
 from lakebed.catalog.transaction.context import Home
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import DataRead
 from lakebed.table.entries.columns import FileColumns
 from lakebed.table.filter.filter import Comparison, Filter, Leaf, OneOf, Operator, leaves_of
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.manifest.snapshot import LiveFile
 from lakebed.table.partition.spec import PartitionSpec
 from lakebed.table.partition.values import PartitionKey, partition_key
 from lakebed.table.plan.blooms import bloom_matches
-from lakebed.table.plan.partition_coverage import residual
-from lakebed.table.plan.partitions import may_match_partition
-from lakebed.table.plan.plan import (
-    BLOOM_FILTERS,
-    PARTITIONS,
-    RANGES,
-    ROW_GROUPS,
-    ZONE_MAPS,
-    Cut,
-    Plan,
-    PlannedFile,
-)
-from lakebed.table.plan.pruning import may_match
-from lakebed.table.plan.row_groups import block_matches
+from lakebed.table.plan.partitions import may_match_partition, residual
+from lakebed.table.plan.plan import BLOOM_FILTERS, PARTITIONS, RANGES, ROW_GROUPS, ZONE_MAPS, Cut, Plan, PlannedFile
+from lakebed.table.plan.pruning import block_matches, may_match
 from lakebed.table.plan.vectorized import prune
 from lakebed.table.schema.schema import Schema
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import Corrupt
+from lakebed.errors import Corrupt, NotFound
 from lakebed.files import Files
 from lakebed.metastore import Metastore
 from lakebed.table.manifest.inline import BODY_KIND, inline_id, inline_path, is_inline
@@ -71,3 +71,29 @@ def location_of(files: Files, file: DataFileRef) -> str:
 def format_of(file: DataFileRef) -> str:
     """What the rows of a file are kept as."""
     return "inline" if is_inline(file) else "parquet"
+
+
+def check_whole(files: Files, data_files: Sequence[DataFileRef]) -> None:
+    """Look at each file once, without opening it: `Corrupt` names one that is not there or has another size.
+
+    Inline rows are no file; whoever reads them looks at theirs.
+    """
+    for one in data_files:
+        if is_inline(one):
+            continue
+        found = _found(files, one.path)
+        if found != one.file_size:
+            raise Corrupt(
+                "the data file is not the one that was written",
+                subject=one.path,
+                expected=f"{one.file_size} bytes",
+                found="no file" if found is None else f"{found} bytes",
+                advice="Restore it from a copy, or write the rows again.",
+            )
+
+
+def _found(files: Files, path: str) -> int | None:
+    try:
+        return files.size(path)
+    except NotFound:
+        return None

@@ -17,9 +17,8 @@ from lakebed.metastore import State
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Manifest
-from lakebed.table.manifest.snapshot import EMPTY, over
+from lakebed.table.manifest.snapshot import EMPTY, LiveFile, over
 from lakebed.table.partition.spec import PartitionSpec
 from lakebed.table.partition.values import partition_texts
 

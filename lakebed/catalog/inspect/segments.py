@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 from lakebed.catalog.data.checkpoints import load_part
+from lakebed.catalog.data.live_files import table_files
 from lakebed.catalog.data.row_sources import location_of
-from lakebed.catalog.data.table_files import table_files
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns
 from lakebed.catalog.inspect.tables import NAMESPACE, TABLE, UUID, tables_kept
 from lakebed.catalog.objects.walk import Named
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.work import Work
 from lakebed.table.entries.segments import block_metas, meta_info
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.locations import Location, location_from_proto
+from lakebed.table.manifest.snapshot import LiveFile
 
 _STORE = Location("store", 0, 0, 0)
 """Where the metadata of files is that no checkpoint has: in their deltas' records."""

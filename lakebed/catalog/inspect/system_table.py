@@ -9,17 +9,7 @@ from typing import Any
 from lakebed.catalog.transaction.versions import microseconds
 from lakebed.catalog.transaction.work import Work
 from lakebed.store import Version
-from lakebed.table.filter.filter import (
-    And,
-    Comparison,
-    Filter,
-    IsNull,
-    NoneOf,
-    NotNull,
-    OneOf,
-    Operator,
-    Or,
-)
+from lakebed.table.filter.filter import And, Comparison, Filter, IsNull, NoneOf, NotNull, OneOf, Operator, Or
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import Field
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, cast
 
+from lakebed.catalog.data.live_files import table_files
 from lakebed.catalog.data.row_sources import format_of, location_of
-from lakebed.catalog.data.table_files import table_files
 from lakebed.catalog.inspect import documents
 from lakebed.catalog.inspect.history import Step, TablePast, newest_of, states, table_past
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns, number

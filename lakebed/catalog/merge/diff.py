@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lakebed.catalog.data.table_files import committed_files
+from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.merge.merge_base import Head, divergence, touched
-from lakebed.catalog.merge.states import ObjectState, is_alive, kind_name, read_states, shown
+from lakebed.catalog.merge.states import ObjectState, kind_name, read_states
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.objects import is_alive, shown
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.records import records_pb2 as pb

@@ -21,7 +21,7 @@ from lakebed.metastore import Commit as StoredCommit
 from lakebed.records import records_pb2 as pb
 from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute
-from lakebed.table.keys.keys import may_share_keys
+from lakebed.table.keys.ranges import may_share_keys
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.merge.sides import got_again
 from lakebed.table.merge.strategy import Settle

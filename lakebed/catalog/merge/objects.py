@@ -8,14 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from lakebed.catalog.data.table_files import committed_files
+from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.merge.sides import HARD, SOFT, MergeSide, changes
-from lakebed.catalog.merge.states import ObjectState, is_alive, kind_name, shown
+from lakebed.catalog.merge.states import ObjectState, kind_name
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.conflicts import MergeConflict
+from lakebed.catalog.transaction.objects import is_alive, shown
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
-from lakebed.table.filter.text import parse_filter
+from lakebed.table.filter.bind import parse_filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.merge.files import FileMerge, Side, SideDelta, merge_files
 from lakebed.table.merge.schemas import merge_schemas

@@ -14,13 +14,14 @@ from lakebed.catalog.data.levels import entering
 from lakebed.catalog.merge.merge_base import Head
 from lakebed.catalog.merge.objects import Outcome, SeenAs, SharedKeys, ThreeWay, as_it_is
 from lakebed.catalog.merge.sides import MergeSide
-from lakebed.catalog.merge.states import ObjectState, is_alive, read_states, shown
+from lakebed.catalog.merge.states import ObjectState, read_states
 from lakebed.catalog.merge.tree import MergedTree
 from lakebed.catalog.objects.properties import put_properties
 from lakebed.catalog.tables.tables import put_schema, table_state
 from lakebed.catalog.transaction.bodies import SCHEMA
 from lakebed.catalog.transaction.conflicts import MergeConflict
 from lakebed.catalog.transaction.lines import open_line
+from lakebed.catalog.transaction.objects import is_alive, shown
 from lakebed.catalog.transaction.tombstones import check_not_purged, purged
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import AttributeRead, DataRead, Operation

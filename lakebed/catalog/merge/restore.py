@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from lakebed.catalog.data.changes import change_files, delta_of
 from lakebed.catalog.data.levels import entering
-from lakebed.catalog.data.table_files import committed_files
+from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.merge.merge_base import Head, divergence, touched
-from lakebed.catalog.merge.states import COPIED, ObjectState, is_alive, read_states, shown
+from lakebed.catalog.merge.states import COPIED, ObjectState, read_states
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
-from lakebed.catalog.transaction.objects import exists, find, name_of
+from lakebed.catalog.transaction.objects import exists, find, is_alive, name_of, shown
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.tombstones import check_not_purged
 from lakebed.catalog.transaction.work import Work

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from lakebed.catalog.data.deltas import history, whole_manifest
-from lakebed.catalog.data.table_files import committed_files
+from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.merge.states import ObjectState, read_states
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work

@@ -7,7 +7,7 @@ from typing import cast
 from google.protobuf.message import Message
 
 from lakebed.catalog.tables.tables import TableState, schema_of, stored_state
-from lakebed.catalog.transaction.names import spelled
+from lakebed.catalog.transaction.objects import is_alive
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Expired
 from lakebed.metastore.change import LifeRecord
@@ -80,28 +80,6 @@ def read_states(work: Work, ids: Iterable[str]) -> dict[str, ObjectState]:
         if newest is not None:
             found[object_id] = _with_delta(found[object_id], (newest.line, bytes(newest.version)))
     return found
-
-
-def is_alive(work: Work, object_id: str) -> bool:
-    """Whether neither the object nor anything that it is in was dropped."""
-    while object_id != work.top:
-        life = work.life(object_id)
-        if life is None or life.dropped:
-            return False
-        object_id = life.container_id
-    return True
-
-
-def shown(work: Work, object_id: str) -> str:
-    """The object's name on this line, dropped or not; "" if the line does not know it."""
-    parts: list[str] = []
-    while object_id != work.top:
-        life = work.life(object_id)
-        if life is None:
-            return ""
-        parts.append(life.name)
-        object_id = life.container_id
-    return spelled(tuple(reversed(parts)))
 
 
 def kind_name(state: ObjectState) -> str:

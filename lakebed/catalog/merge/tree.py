@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from lakebed.catalog.merge.objects import Outcome, ThreeWay
 from lakebed.catalog.merge.sides import CREATED, HARD, SOFT
-from lakebed.catalog.merge.states import is_alive, read_states, shown
+from lakebed.catalog.merge.states import read_states
+from lakebed.catalog.transaction.objects import is_alive, shown
 from lakebed.catalog.transaction.tombstones import check_not_purged
 from lakebed.errors import Conflict
 from lakebed.records import names

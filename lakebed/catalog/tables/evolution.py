@@ -9,16 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from lakebed.catalog.tables.ids import DraftIds, TableIds, TakenIds
-from lakebed.catalog.tables.tables import (
-    TableState,
-    put_schema,
-    put_sort_order,
-    put_spec,
-    table_state,
-)
+from lakebed.catalog.tables.tables import TableState, put_schema, put_sort_order, put_spec, table_state
 from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC
-from lakebed.catalog.transaction.clashes import told
 from lakebed.catalog.transaction.commits import Argument
+from lakebed.catalog.transaction.conflicts import told
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
@@ -27,19 +21,12 @@ from lakebed.metastore import Clash, Commit, Operation
 from lakebed.store import Version
 from lakebed.table.partition.json import order_from_json, spec_from_json
 from lakebed.table.partition.sort_order import UNSORTED, SortOrder, make_sort_order
-from lakebed.table.partition.spec import (
-    FIRST_FIELD_ID,
-    UNPARTITIONED,
-    PartitionSpec,
-    check_field_names,
-    make_spec,
-)
+from lakebed.table.partition.spec import FIRST_FIELD_ID, UNPARTITIONED, PartitionSpec, check_field_names, make_spec
 from lakebed.table.schema import evolution
 from lakebed.table.schema.evolution import Position
 from lakebed.table.schema.schema import Path, Schema
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.parts import Parts, parts_of
-from lakebed.table.types.types import Field, Type
+from lakebed.table.types.types import Field, Parts, Type, parts_of
 
 Relied = Callable[[TableState], object]
 

@@ -1,28 +1,90 @@
-"""How a table's files are written: how large they and their row groups get, and which columns have bloom filters."""
+"""A table's properties as typed values: settings, options of writes, checks."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final
+from typing import Final, cast
 
-from lakebed.catalog.tables.settings import (
-    BLOOM_COLUMNS,
-    BLOOM_FPP,
-    DISTRIBUTION,
-    KEYED_GROUP_ROWS,
-    ROW_GROUP_BYTES,
-    ROW_GROUP_ROWS,
-    TARGET_FILE_BYTES,
-    number,
-    text,
-)
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
+from lakebed.records import records_pb2 as pb
+from lakebed.records.layout import Attribute
+from lakebed.table.manifest.inline import DEFAULT_INLINE_BYTES, MOST_INLINE_BYTES
 from lakebed.table.schema.schema import Schema
 from lakebed.table.statistics.bloom import FPP, unblocked_fpp
 from lakebed.table.statistics.bloom_values import can_have_bloom
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import Field, leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A property that is a whole number from `least` to `most`, and what it is unless the table has it."""
+
+    name: str
+    default: int
+    least: int = 0
+    most: int = 2**40
+
+
+INLINE_BYTES: Final = Setting("write.inline-bytes", DEFAULT_INLINE_BYTES, most=MOST_INLINE_BYTES)
+"""The most bytes that a write's rows have in the metastore; what is larger becomes files, with 0 everything."""
+
+TARGET_FILE_BYTES: Final = Setting("write.target-file-bytes", 128 << 20, least=1)
+ROW_GROUP_BYTES: Final = Setting("write.row-group-bytes", 64 << 20, least=1)
+"""In memory, before they are compressed."""
+ROW_GROUP_ROWS: Final = Setting("write.row-group-rows", 1 << 20, least=1, most=1 << 30)
+KEYED_GROUP_ROWS: Final = replace(ROW_GROUP_ROWS, default=1 << 15)
+"""Of a table with a primary key: a row by its key is found by decoding one row group."""
+
+CHECKPOINT_DELTAS: Final = Setting("checkpoint.deltas", 128)
+CHECKPOINT_BYTES: Final = Setting("checkpoint.bytes", 4_000_000)
+"""How many deltas, and how many bytes of manifests, make a checkpoint due; 0 is never."""
+
+DISTRIBUTION: Final = "write.distribution"
+"""What Spark does with rows before it writes them: `partition` brings those of a partition together, `none` nothing."""
+
+BLOOM_COLUMNS: Final = "write.bloom.columns"
+"""The columns whose files get bloom filters, by name, with commas between them."""
+
+BLOOM_FPP: Final = "write.bloom.fpp"
+"""How many of the values that are not there a bloom filter may let pass: 0.01 is one of a hundred."""
+
+
+def inline_bytes(work: Work, table: str) -> int:
+    """The limit of inline rows of a table; `Invalid` if the property is no such number."""
+    return number(work, table, INLINE_BYTES)
+
+
+def number(work: Work, table: str, setting: Setting) -> int:
+    """What a table has a setting at; `Invalid` if the property is no such number."""
+    found = text(work, table, setting.name)
+    if found is None:
+        return setting.default
+    if found.isascii() and found.isdigit() and len(found) <= len(str(setting.most)):
+        value = int(found)
+        if setting.least <= value <= setting.most:
+            return value
+    raise Invalid(
+        "a property of the table is no number that it can be",
+        subject=setting.name,
+        expected=f"digits, {setting.least} to {setting.most}",
+        found=repr(found),
+        advice=f'Mend it with set_properties({{"{setting.name}": "{setting.default}"}}), or unset it.',
+    )
+
+
+def text(work: Work, table: str, name: str) -> str | None:
+    """A property of a table, None if it has none of this name."""
+    return texts(work, table).get(name)
+
+
+def texts(work: Work, table: str) -> Mapping[str, str]:
+    """The properties of a table."""
+    record = cast("pb.TableProperties | None", work.unread_attribute(table, Attribute.PROPERTIES))
+    return {} if record is None else record.properties
+
 
 _MOST_ROWS: Final = 1 << 30  # of a row group: a chunk's pages are counted in 32 bits
 
@@ -106,3 +168,62 @@ def _distribution(found: str | None) -> Distribution:
         raise Invalid(
             "a property of the table names no distribution", subject=DISTRIBUTION, expected=expected, found=repr(found)
         ) from error
+
+
+PREFIX: Final = "check."
+CHECK_KEYS: Final = "write.check-keys"
+_FLAGS: Final = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition by its name. A row for which it is false breaks it; one for which it is null does not."""
+
+    name: str
+    condition: str
+
+    @property
+    def key(self) -> str:
+        """The property that it is."""
+        return f"{PREFIX}{self.name}"
+
+    def broken(self, rows: str, example: str) -> Invalid:
+        """The error for rows that break it; `rows` says how many, `example` is one of them."""
+        return Invalid(
+            "rows break a check of the table",
+            subject=self.key,
+            expected=self.condition,
+            found=f"{rows}, such as {example}",
+            advice="Mend or leave out these rows, or unset the property. Nothing was written.",
+        )
+
+    def unreadable(self, reason: object) -> Invalid:
+        """The error for a condition that no row could be looked at by."""
+        return Invalid(
+            "a check of the table can't be looked at",
+            subject=self.key,
+            expected="a condition over the table's columns",
+            found=f"{self.condition}: {reason}",
+            advice="Mend the property, or unset it.",
+        )
+
+
+def checks_of(work: Work, table: str) -> tuple[Check, ...]:
+    """A table's checks, by name."""
+    found = texts(work, table)
+    return tuple(Check(key.removeprefix(PREFIX), found[key]) for key in sorted(found) if key.startswith(PREFIX))
+
+
+def looks_at_keys(work: Work, table: str) -> bool:
+    """Whether an append has to see that its keys are new; `Invalid` if the property says neither."""
+    found = text(work, table, CHECK_KEYS)
+    if found is None:
+        return False
+    if found.lower() not in _FLAGS:
+        raise Invalid(
+            "a property of the table is neither true nor false",
+            subject=CHECK_KEYS,
+            expected="true or false",
+            found=repr(found),
+        )
+    return _FLAGS[found.lower()]

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from lakebed.catalog.objects.properties import with_comment
-from lakebed.catalog.tables.missing import missing
 from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC
 from lakebed.catalog.transaction.commits import Argument
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
 from lakebed.catalog.transaction.objects import find, free_place
 from lakebed.catalog.transaction.pending_delta import Delta
+from lakebed.catalog.transaction.tombstones import expired, find_purge
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import Invalid
+from lakebed.errors import Corrupt, Invalid, LakebedError
 from lakebed.files.paths import check_path
 from lakebed.metastore import Operation, life, new_id
 from lakebed.records import records_pb2 as pb
@@ -23,6 +23,15 @@ from lakebed.table.partition.spec import UNPARTITIONED, PartitionSpec, make_spec
 from lakebed.table.schema.json import schema_from_json, schema_to_json
 from lakebed.table.schema.metadata_columns import check_free_name
 from lakebed.table.schema.schema import Path, Schema, id_count, with_ids, with_key
+
+
+def missing(work: Work, object_id: str) -> LakebedError:
+    """`Expired` if the object was purged since, on whatever line; else `Corrupt`."""
+    purge = find_purge(work.home, work.ref, object_id)
+    if purge is not None:
+        return expired(purge, object_id)
+    return Corrupt("an object has no record of what it is", subject=object_id, advice="Run the records' check.")
+
 
 # Properties are there to be asked for next: who writes goes by them.
 _STATE = (Attribute.SCHEMA, Attribute.STORAGE, Attribute.SPEC, Attribute.SORT, Attribute.PROPERTIES)

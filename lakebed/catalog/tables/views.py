@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from lakebed.catalog.objects.properties import is_text, with_comment
-from lakebed.catalog.tables.missing import missing
-from lakebed.catalog.tables.tables import schema_of
+from lakebed.catalog.tables.tables import missing, schema_of
 from lakebed.catalog.transaction.bodies import SCHEMA
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
 from lakebed.catalog.transaction.objects import find, free_place, name_of

@@ -17,6 +17,28 @@ def name_of(work: Work, object_id: str) -> tuple[str, ...]:
     return tuple(one.name for one in work.path(object_id))
 
 
+def is_alive(work: Work, object_id: str) -> bool:
+    """Whether neither the object nor anything that it is in was dropped."""
+    while object_id != work.top:
+        life = work.life(object_id)
+        if life is None or life.dropped:
+            return False
+        object_id = life.container_id
+    return True
+
+
+def shown(work: Work, object_id: str) -> str:
+    """The object's name on this line, dropped or not; "" if the line does not know it."""
+    parts: list[str] = []
+    while object_id != work.top:
+        life = work.life(object_id)
+        if life is None:
+            return ""
+        parts.append(life.name)
+        object_id = life.container_id
+    return spelled(tuple(reversed(parts)))
+
+
 def find(work: Work, parts: tuple[str, ...], kind: int) -> str:
     """The id of the object of a kind with this name, or `NotFound`, which says if it was dropped."""
     found = _look_up(work, parts, kind)

@@ -14,9 +14,9 @@ from lakebed.table.entries.object import pack
 from lakebed.table.manifest import frame
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, bare, with_status
 from lakebed.table.manifest.inline import file_paths
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.locations import location_to_proto
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Manifest, Rewrite
+from lakebed.table.manifest.snapshot import LiveFile
 from lakebed.table.merge.sides import COMPACT, OVERWRITE
 from lakebed.table.schema.schema import Schema
 

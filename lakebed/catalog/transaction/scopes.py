@@ -9,8 +9,8 @@ from threading import RLock
 from time import sleep
 from typing import Protocol
 
-from lakebed.catalog.transaction.clashes import explained, lost
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id, commit_of
+from lakebed.catalog.transaction.conflicts import explained, lost
 from lakebed.catalog.transaction.context import Home, Ref
 from lakebed.catalog.transaction.lines import check_alive, check_kept
 from lakebed.catalog.transaction.work import Work

@@ -16,10 +16,24 @@ from pyspark.sql import functions as F
 from lakebed.files import Files
 from lakebed.spark.literals import literal
 from lakebed.spark.read.footer import read_footer
-from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.manifest.file_fields import held_ids
-from lakebed.table.types.parts import ELEMENT, KEY, VALUE, Parts, parts_of, walk
-from lakebed.table.types.types import BINARY, Decimal, Field, Fixed, List, Map, Struct, Type
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.types.types import (
+    BINARY,
+    ELEMENT,
+    KEY,
+    VALUE,
+    Decimal,
+    Field,
+    Fixed,
+    List,
+    Map,
+    Parts,
+    Struct,
+    Type,
+    parts_of,
+    walk,
+)
 
 FOOTER_THREADS = 8
 LONG_DIGITS = 18

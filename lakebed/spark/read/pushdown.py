@@ -8,7 +8,6 @@ from pyspark.sql import functions as F
 
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.parts import Parts, walk
 from lakebed.table.types.types import (
     DATE,
     DOUBLE,
@@ -16,9 +15,11 @@ from lakebed.table.types.types import (
     TIMESTAMPTZ,
     Decimal,
     Field,
+    Parts,
     Struct,
     Type,
     leaves,
+    walk,
 )
 from lakebed.table.types.values import decode_bound
 

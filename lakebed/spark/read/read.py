@@ -10,14 +10,13 @@ from pyroaring import FrozenBitMap64
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakebed.catalog.data.data_files import check_whole
 from lakebed.catalog.data.deletion_vectors import read_vector
+from lakebed.catalog.data.row_sources import check_whole
 from lakebed.errors import Invalid
 from lakebed.files import Files
 from lakebed.spark.fit import quoted
 from lakebed.spark.read.defaults import Absent, by_absent, filled
 from lakebed.spark.read.deleted_rows import without_deleted
-from lakebed.spark.read.file_list import check_names
 from lakebed.spark.read.filter import to_spark
 from lakebed.spark.read.metadata_columns import (
     ADDED_COLUMNS,
@@ -28,28 +27,20 @@ from lakebed.spark.read.metadata_columns import (
     is_added,
     stored_lineage,
 )
-from lakebed.spark.read.pushdown import (
-    NULL_STRUCTS,
-    alike_files,
-    behind,
-    hidden_columns,
-    loses_structs,
-)
-from lakebed.spark.read.scan import Ordinals, Place, placed_scan, scan, tells_places, told_place
+from lakebed.spark.read.pushdown import NULL_STRUCTS, alike_files, behind, hidden_columns, loses_structs
+from lakebed.spark.read.scan import Ordinals, Place, check_names, placed_scan, scan, tells_places, told_place
 from lakebed.spark.read.source import Held
 from lakebed.spark.read.structs import by_witnesses, without_witnesses
 from lakebed.spark.session import check_running
 from lakebed.spark.types import check_types, readable, result_schema, scan_schema
 from lakebed.table.filter.filter import Filter, fields_of
+from lakebed.table.manifest.file_fields import as_held
 from lakebed.table.manifest.inline import is_inline
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.pruning import may_match
-from lakebed.table.manifest.file_fields import as_held
-from lakebed.table.schema.metadata_columns import FILE
+from lakebed.table.schema.metadata_columns import FILE, selected
 from lakebed.table.schema.schema import Schema
-from lakebed.table.schema.selection import selected
-from lakebed.table.types.parts import Parts, walk
-from lakebed.table.types.types import Field, List, Map, Struct
+from lakebed.table.types.types import Field, List, Map, Parts, Struct, walk
 
 
 def read(

@@ -18,27 +18,33 @@ from lakebed.files import Files
 from lakebed.spark.fit import quoted
 from lakebed.spark.read.footer import read_footer
 from lakebed.spark.read.pushdown import behind
-from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.manifest.file_fields import held_ids
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.parts import ELEMENT, KEY, VALUE, Parts, parts_of, walk, with_parts
 from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
+    ELEMENT,
     FLOAT,
     INT,
+    KEY,
     LONG,
     STRING,
     TIMESTAMP,
     TIMESTAMPTZ,
+    VALUE,
     Decimal,
     Field,
     List,
     Map,
+    Parts,
     Struct,
     Type,
+    parts_of,
+    walk,
+    with_parts,
 )
 
 FOOTER_THREADS = 8

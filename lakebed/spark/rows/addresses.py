@@ -5,19 +5,86 @@ has one of them: however many rows go, the driver gets no more than one bit for 
 are is not asked before: that would be a scan of its own, or one whose rows are kept.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 import numpy
 import numpy.typing
 import pyarrow
+import pyarrow.compute as compute
 from pyroaring import BitMap64
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import LongType
 
-from lakebed.catalog.data.doomed import Doomed
-from lakebed.spark.rows.placed_rows import PLACE, POSITION, bare
+from lakebed.catalog.data.row_changes import Doomed
+from lakebed.errors import Invalid
+from lakebed.spark.fit import quoted
+from lakebed.spark.jobs.run import aim
+from lakebed.spark.read.read import read
+from lakebed.spark.read.source import ORDINAL, Source
+from lakebed.table.filter.filter import Filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.metadata_columns import OWN_PREFIX, ROW_ID
+from lakebed.table.schema.metadata_columns import POSITION as POSITION_FIELD
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.names import folded_column
+
+# By names that nobody's SQL meets by accident.
+PLACE: Final = quoted(ORDINAL)
+POSITION: Final = quoted(f"{OWN_PREFIX}position")
+ID: Final = quoted(f"{OWN_PREFIX}row")
+NUMBER: Final = quoted(f"{OWN_PREFIX}source")
+"""The number of a source's row: each row has its own."""
+
+
+def placed_rows(
+    source: Source,
+    schema: Schema,
+    files: Sequence[DataFileRef],
+    filter: Filter | None,
+    columns: Sequence[str],
+    *,
+    with_ids: bool = True,
+) -> DataFrame:
+    """The rows of the files that pass, in some of the table's columns, `PLACE`, `POSITION`, and `ID` unless not."""
+    check_unreserved(schema.names)
+    aim(files)
+    asked = [*columns, ORDINAL, POSITION_FIELD.name, *([ROW_ID.name] if with_ids else ())]
+    rows = read(source.spark, source.files, schema, files, filter=filter, columns=asked, held=source.held)
+    return rows.withColumnsRenamed({POSITION_FIELD.name: bare(POSITION), ROW_ID.name: bare(ID)})
+
+
+def check_unreserved(names: Iterable[str]) -> None:
+    """Refuse columns whose names are Lakebed's own here: an older table's, or those of rows that somebody gives."""
+    for one in names:
+        if folded_column(one).startswith(OWN_PREFIX):
+            advice = "Rename the column."
+            raise Invalid(
+                "a column has a name that Lakebed needs for itself", subject=one, found=OWN_PREFIX, advice=advice
+            )
+
+
+def bare(name: str) -> str:
+    """A quoted name without its quotes."""
+    return name[1:-1].replace("``", "`")
+
+
+@contextmanager
+def kept(rows: DataFrame) -> Iterator[DataFrame]:
+    """The rows, calculated once and kept by the executors, in memory or on their disks, until the end of the `with`."""
+    kept = rows.persist()
+    try:
+        yield kept
+    finally:
+        kept.unpersist()
+
+
+def without_id() -> Column:
+    """The id of a row that is new."""
+    return F.lit(None).cast(LongType()).alias(ROW_ID.name)
+
 
 FEW: Final = 1 << 20
 """So many rows come as they are; of positions that is 16 MB.
@@ -97,3 +164,49 @@ def _by_ordinal(ordinals: _Numbers, values: _Numbers) -> Iterator[tuple[int, _Nu
 def _numbers(column: pyarrow.ChunkedArray) -> _Numbers:
     found: _Numbers = column.to_numpy().astype(numpy.int64)
     return found
+
+
+CLAUSE: Final = quoted("lakebed.clause")
+"""The number of the clause that is for a row."""
+
+_PAIRED = "paired"
+
+Counts = Mapping[tuple[int | None, bool], int]
+"""How many rows there are by the number of their clause, and whether they are in a pair."""
+
+
+class PairPlaces:
+    """The places of pairs, and of rows that a clause is for though they match none: few are held here.
+
+    To make it reads the table. The pairs are looked at again if they are many: they should be kept.
+    """
+
+    def __init__(self, pairs: DataFrame, files: Sequence[DataFileRef]) -> None:
+        is_pair = F.col(NUMBER).isNotNull().alias(_PAIRED)
+        self._every = pairs.select(PLACE, POSITION, CLAUSE, is_pair)
+        self._files = files
+        self._few = few_rows(self._every) if files else None
+        self.counts: Counts = self._counted() if files else {}
+
+    def of_pairs(self) -> Doomed:
+        """The rows that are in pairs."""
+        few = self._few
+        return self._doomed(F.col(_PAIRED), None if few is None else few[_PAIRED])
+
+    def of_clauses(self) -> Doomed:
+        """The rows that a clause is for."""
+        few = self._few
+        return self._doomed(F.col(CLAUSE).isNotNull(), None if few is None else compute.is_valid(few[bare(CLAUSE)]))
+
+    def _doomed(self, chosen: Column, here: pyarrow.ChunkedArray | None) -> Doomed:
+        if self._few is None or here is None:
+            return doomed(self._every.where(chosen), self._files, sum(self.counts.values()))
+        return doomed_at(self._few.filter(here), self._files)
+
+    def _counted(self) -> Counts:
+        if self._few is None:
+            found = self._every.groupBy(CLAUSE, _PAIRED).count().collect()
+            return {(one[0], one[1]): one[2] for one in found}
+        names = [bare(CLAUSE), _PAIRED]
+        counted = self._few.group_by(names).aggregate([([], "count_all")])
+        return {(one[names[0]], one[_PAIRED]): one["count_all"] for one in counted.to_pylist()}

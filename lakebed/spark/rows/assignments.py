@@ -17,19 +17,7 @@ from lakebed.table.expression.lit import Lit, constant
 from lakebed.table.expression.types import can_store
 from lakebed.table.filter.condition import Condition
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.parts import parts_of
-from lakebed.table.types.types import (
-    DOUBLE,
-    FLOAT,
-    INT,
-    LONG,
-    STRING,
-    Field,
-    List,
-    Map,
-    Struct,
-    Type,
-)
+from lakebed.table.types.types import DOUBLE, FLOAT, INT, LONG, STRING, Field, List, Map, Struct, Type, parts_of
 
 _NEVER_LOST = {(INT, LONG), (FLOAT, DOUBLE), (INT, FLOAT), (INT, DOUBLE), (LONG, FLOAT), (LONG, DOUBLE)}
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 
-from lakebed.catalog.data.doomed import Doomed, taken_away
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import RowChange, Written
+from lakebed.catalog.data.row_changes import Doomed, RowChange, Written, taken_away
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.spark.expressions import values_told
 from lakebed.spark.read.source import Source
-from lakebed.spark.rows.addresses import doomed
-from lakebed.spark.rows.placed_rows import PLACE, POSITION, placed_rows
+from lakebed.spark.rows.addresses import PLACE, POSITION, doomed, placed_rows
 from lakebed.spark.rows.where import Where, passing
 from lakebed.spark.types import readable
 from lakebed.table.filter.filter import ALWAYS, Filter

@@ -5,42 +5,93 @@ table's rows that a clause for rows without a match is for, are kept of the join
 comes from them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as spark
 
-from lakebed.catalog.data.doomed import Doomed, taken_away
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import RowChange
+from lakebed.catalog.data.row_changes import Doomed, RowChange, taken_away
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
-from lakebed.spark.doubled_quotes import check_quotes
-from lakebed.spark.expressions import check_session, told_as_invalid, values_told
+from lakebed.spark.expressions import check_quotes, check_session, predicate, told_as_invalid, values_told
 from lakebed.spark.fit import quoted
 from lakebed.spark.read.source import Source
-from lakebed.spark.rows.addresses import taken
-from lakebed.spark.rows.assignments import default, own_columns
+from lakebed.spark.rows.addresses import (
+    CLAUSE,
+    ID,
+    NUMBER,
+    PLACE,
+    POSITION,
+    PairPlaces,
+    bare,
+    kept,
+    placed_rows,
+    taken,
+    without_id,
+)
+from lakebed.spark.rows.assignments import Assigned, assigned, default, own_columns, stored
 from lakebed.spark.rows.delete import table_name
 from lakebed.spark.rows.merge_match import Matching, matching
-from lakebed.spark.rows.merge_values import Numbered, by_clause, first_that_holds, values_of, with_texts
-from lakebed.spark.rows.pair_places import CLAUSE, PairPlaces
-from lakebed.spark.rows.placed_rows import ID, PLACE, POSITION, bare, kept, placed_rows, without_id
-from lakebed.spark.rows.source import SourceKeys, keys_of, shown_key
-from lakebed.spark.rows.stable_rows import NUMBER, known_schema, sent
+from lakebed.spark.rows.source import SourceKeys, keys_of, known_schema, sent, shown_key
 from lakebed.spark.rows.update import rows_replaced
 from lakebed.spark.types import file_schema, readable
 from lakebed.table.expression.conjuncts import qualified
-from lakebed.table.expression.merge_clauses import Clause, Then, When, check_clauses, decides_once
+from lakebed.table.expression.merge_clauses import Clause, Then, When, check_all_in, check_clauses, decides_once
 from lakebed.table.expression.scope import SOURCE, TARGET
 from lakebed.table.filter.filter import ALWAYS
 from lakebed.table.keys.errors import matched_twice, null_key, repeated_key
 from lakebed.table.schema.metadata_columns import ROW_ID
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
+
+Numbered = Mapping[int, Clause]
+"""Clauses by their numbers, in the order in which they are asked."""
+
+
+def first_that_holds(clauses: Numbered, rows: DataFrame, table: str) -> Column:
+    """The number of the first clause that is for a row; null if none is."""
+    found = F.lit(None).cast("int")
+    for number, one in reversed([*clauses.items()]):
+        condition = (
+            F.lit(True) if one.where is None else predicate(rows, str(one.where), f"the condition of {one}", table)
+        )
+        found = F.when(condition, F.lit(number)).otherwise(found)
+    return found
+
+
+def values_of(clause: Clause, schema: Schema, rows: DataFrame, source: DataFrame, table: str) -> Assigned:
+    """What a clause sets, by SQL over the rows; without values all columns, to those of the source by their names."""
+    if clause.values is not None:
+        return assigned(dict(clause.values), schema, rows, table)
+    check_all_in(schema, known_schema(source))
+    there = {folded_column(one.name): one for one in source.schema.fields}
+    return {one.name: _taken(there[folded_column(one.name)], one.name, schema, table) for one in schema.fields}
+
+
+def _taken(found: spark.StructField, name: str, schema: Schema, table: str) -> Column:
+    said = f"{SOURCE}.{found.name}"
+    return stored(F.col(f"{SOURCE}.{quoted(found.name)}"), found.dataType, schema.field(name), table, said)
+
+
+def by_clause(number: Column, values: Mapping[int, Column]) -> Column:
+    """The value of the clause that has a row's number; null if it has none."""
+    chosen: Sequence[tuple[int, Column]] = list(values.items())
+    return reduce(lambda rest, one: F.when(number == one[0], one[1]).otherwise(rest), chosen, F.lit(None))
+
+
+def with_texts(clause: Clause, change: Any) -> Clause:
+    """The clause with its SQL changed."""
+    values = clause.values and tuple(
+        (name, change(value) if isinstance(value, str) else value) for name, value in clause.values
+    )
+    return Clause(clause.when, clause.then, values, None if clause.where is None else change(str(clause.where)))
 
 
 @dataclass(frozen=True, slots=True)

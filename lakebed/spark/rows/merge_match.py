@@ -14,7 +14,7 @@ from lakebed.spark.rows.source import Keys
 from lakebed.spark.types import result_schema
 from lakebed.table.expression.conjuncts import conjuncts
 from lakebed.table.expression.expression import Cast, ColumnOf, Expression
-from lakebed.table.expression.merge_keys import KeyPair, bind_keys
+from lakebed.table.expression.merge_clauses import KeyPair, bind_keys
 from lakebed.table.expression.types import WHOLE
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import DOUBLE, FLOAT, Field

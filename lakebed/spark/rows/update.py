@@ -6,18 +6,16 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.catalog.data.doomed import Doomed, replaced
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import RowChange, Written, with_columns
+from lakebed.catalog.data.row_changes import Doomed, RowChange, Written, replaced, with_columns
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid, Unavailable
 from lakebed.spark.expressions import check_session, values_told
 from lakebed.spark.read.source import Source
-from lakebed.spark.rows.addresses import doomed, taken
+from lakebed.spark.rows.addresses import ID, PLACE, POSITION, doomed, kept, placed_rows, taken
 from lakebed.spark.rows.assignments import as_columns, assigned, own_columns
 from lakebed.spark.rows.delete import planning, table_name
-from lakebed.spark.rows.placed_rows import ID, PLACE, POSITION, kept, placed_rows
 from lakebed.spark.rows.where import Where, passing
 from lakebed.spark.types import file_schema
 from lakebed.spark.write.rows import write_rows

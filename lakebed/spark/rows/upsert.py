@@ -9,22 +9,32 @@ import pyarrow
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.catalog.data.doomed import Doomed
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import RowChange
+from lakebed.catalog.data.row_changes import Doomed, RowChange
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.spark.fit import fit, quoted
 from lakebed.spark.read.source import Source
-from lakebed.spark.rows.addresses import FEW, doomed, doomed_at, few_rows
+from lakebed.spark.rows.addresses import (
+    FEW,
+    ID,
+    NUMBER,
+    PLACE,
+    POSITION,
+    bare,
+    doomed,
+    doomed_at,
+    few_rows,
+    kept,
+    placed_rows,
+    without_id,
+)
 from lakebed.spark.rows.assignments import plain
 from lakebed.spark.rows.delete import table_name
-from lakebed.spark.rows.placed_rows import ID, PLACE, POSITION, bare, kept, placed_rows, without_id
-from lakebed.spark.rows.source import SourceKeys, single_keys_of
-from lakebed.spark.rows.stable_rows import NUMBER, sent
+from lakebed.spark.rows.source import SourceKeys, sent, single_keys_of
 from lakebed.spark.rows.update import rows_replaced
 from lakebed.spark.types import file_schema, result_schema
-from lakebed.table.expression.merge_keys import key_fields
+from lakebed.table.expression.merge_clauses import key_fields
 from lakebed.table.keys.errors import null_key, repeated_key
 from lakebed.table.schema.metadata_columns import ROW_ID
 from lakebed.table.schema.schema import Schema

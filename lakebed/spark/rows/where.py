@@ -15,8 +15,7 @@ from lakebed.table.filter.bind import bind
 from lakebed.table.filter.condition import Condition
 from lakebed.table.filter.filter import ALWAYS, Filter, all_of, fields_of
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.parts import walk
-from lakebed.table.types.types import TIMESTAMP, TIMESTAMPTZ
+from lakebed.table.types.types import TIMESTAMP, TIMESTAMPTZ, walk
 
 
 @dataclass(frozen=True, slots=True)

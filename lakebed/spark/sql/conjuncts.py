@@ -13,33 +13,13 @@ from lakebed.errors import LakebedError
 from lakebed.spark.rows.where import VARIABLE
 from lakebed.spark.sql.tokens import Kind, Words
 from lakebed.table.filter.bind import bind
-from lakebed.table.filter.condition import (
-    AllOf,
-    AnyOf,
-    Compares,
-    Condition,
-    Flag,
-    In,
-    Not,
-    Null,
-    all_conditions,
-)
+from lakebed.table.filter.condition import AllOf, AnyOf, Compares, Condition, Flag, In, Not, Null, all_conditions
 from lakebed.table.filter.literals import Kind as LiteralKind
 from lakebed.table.filter.literals import Literal
 from lakebed.table.filter.parse import tree_condition
 from lakebed.table.schema.schema import Schema
 from lakebed.table.sql.tree import bare, chained
-from lakebed.table.types.types import (
-    BOOLEAN,
-    DATE,
-    INT,
-    LONG,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    Decimal,
-    Type,
-)
+from lakebed.table.types.types import BOOLEAN, DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMPTZ, Decimal, Type
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node

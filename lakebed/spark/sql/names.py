@@ -1,8 +1,16 @@
 """Names of the lake's objects in a text: `sales.items`, `sales.items@dev`, `other@main.sales.items`, with a moment."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
+from pyspark.errors import PySparkException
+
+from lakebed.errors import Invalid
 from lakebed.spark.sql.tokens import Kind, Word, Words
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +164,17 @@ def closing(words: Words, opening: int) -> int:
         if depth == 0:
             return position
     raise words.refused("a parenthesis is not closed", words.words[opening])
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def time_of(spark: "SparkSession", expression: str) -> datetime:
+    """The instant that an expression gives now, by Spark's rules and in the session's zone."""
+    try:
+        (row,) = spark.sql(f"SELECT unix_micros(CAST({expression} AS TIMESTAMP))").collect()
+    except PySparkException as error:
+        raise Invalid("this is no time", subject=expression[:80], expected="an expression of constants") from error
+    if row[0] is None:
+        raise Invalid("this is no time", subject=expression[:80], found="null")
+    return _EPOCH + timedelta(microseconds=row[0])

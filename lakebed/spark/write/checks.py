@@ -8,10 +8,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType
 
-from lakebed.catalog.tables.constraints import Check
+from lakebed.catalog.tables.properties import Check
 from lakebed.errors import Invalid
-from lakebed.spark.doubled_quotes import means_otherwise
-from lakebed.spark.expressions import first_line, quietly
+from lakebed.spark.expressions import first_line, means_otherwise, quietly
 from lakebed.spark.fit import check_rows, fit, quoted
 from lakebed.spark.types import result_schema
 from lakebed.table.schema.metadata_columns import ROW_ID

@@ -8,8 +8,7 @@ from pyspark.sql import DataFrame
 
 from lakebed.catalog.data.row_changes import Written
 from lakebed.catalog.objects.naming import about
-from lakebed.catalog.tables.constraints import checks_of
-from lakebed.catalog.tables.properties import write_options
+from lakebed.catalog.tables.properties import checks_of, write_options
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.records import records_pb2 as pb

@@ -5,19 +5,7 @@ from typing import Final
 from lakebed.catalog.tables.properties import WriteOptions, bloom_ways
 from lakebed.table.schema.schema import Schema
 from lakebed.table.statistics.bloom import filter_bytes, unblocked_fpp
-from lakebed.table.types.types import (
-    BOOLEAN,
-    DATE,
-    FLOAT,
-    INT,
-    Decimal,
-    Field,
-    Fixed,
-    List,
-    Map,
-    Struct,
-    Type,
-)
+from lakebed.table.types.types import BOOLEAN, DATE, FLOAT, INT, Decimal, Field, Fixed, List, Map, Struct, Type
 
 ALWAYS: Final = {
     "compression": "zstd",  # 40 % fewer bytes than snappy for a fifth more time

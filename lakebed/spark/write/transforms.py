@@ -15,19 +15,8 @@ from lakebed.spark.fit import quoted
 from lakebed.spark.literals import literal
 from lakebed.spark.write.bucket_hash import long_hash, with_bytes_hash, with_decimal_hash
 from lakebed.table.partition.transforms import Transform
-from lakebed.table.types.calendar import DAY_MICROS, HOUR_MICROS
-from lakebed.table.types.types import (
-    BINARY,
-    DATE,
-    INT,
-    LONG,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    Decimal,
-    Fixed,
-    Type,
-)
+from lakebed.table.types.times import DAY_MICROS, HOUR_MICROS
+from lakebed.table.types.types import BINARY, DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMPTZ, Decimal, Fixed, Type
 from lakebed.table.types.values import scaled
 
 TOO_NEAR: Final = "Lakebed can't hold a transformed value"

@@ -8,16 +8,17 @@ import pyarrow
 from google.protobuf.message import DecodeError
 
 from lakebed.errors import Corrupt
-from lakebed.table.entries.column_types import (
+from lakebed.table.entries.layout import (
     ENTRY_COLUMNS,
     LIVE_COLUMNS,
     OPEN_COLUMNS,
     PARTITION,
     STATISTIC_FIELDS,
+    Ids,
+    layouts_from,
 )
-from lakebed.table.entries.layout import Ids, layouts_from
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.manifest.snapshot import LiveFile
 
 _LISTS: Final[dict[str, dict[str, str]]] = {"statistics": STATISTIC_FIELDS, "partition": {PARTITION: "value"}}
 

@@ -7,10 +7,9 @@ import numpy
 import pyarrow
 from numpy.typing import NDArray
 
-from lakebed.table.entries.column_types import column_type
-from lakebed.table.entries.layout import Layouts, layouts_from
+from lakebed.table.entries.layout import Layouts, column_type, layouts_from
 from lakebed.table.entries.shred import Shredded
-from lakebed.table.manifest.live_file import LiveFile
+from lakebed.table.manifest.snapshot import LiveFile
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ batch with one column. The directory comes last: whoever has its location knows 
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 import pyarrow
@@ -19,12 +19,11 @@ import pyarrow.ipc
 
 from lakebed.errors import Corrupt, Invalid, TooLarge
 from lakebed.table.entries.assemble import assemble
-from lakebed.table.entries.column_types import SURE_COLUMNS, column_type
 from lakebed.table.entries.columns import FileColumns
+from lakebed.table.entries.layout import SURE_COLUMNS, column_type
 from lakebed.table.manifest.io_entry import encode_entry
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.locations import END, Location, read_location
-from lakebed.table.manifest.meta_frame import Piece
+from lakebed.table.manifest.snapshot import LiveFile
 
 VERSION: Final = 1
 ALIGNMENT: Final = 8
@@ -129,7 +128,7 @@ def _directory(entries: Sequence[tuple[str, int, int, int]], num_rows: int) -> b
 
 
 def _stored(directory: bytes, location: Location, load: Load) -> _Stored:
-    piece = Piece(directory, str(location))
+    piece = _Piece(directory, str(location))
     version, num_rows, count = piece.numbers(_HEAD)
     if version != VERSION:
         raise piece.corrupt("a directory has another version", VERSION, version)
@@ -156,3 +155,37 @@ def _check_known(name: str, location: Location) -> None:
             subject=f"{name} in {location}",
             advice="Upgrade: without it files would lose what it says of them.",
         ) from error
+
+
+class _Piece:
+    """Bytes that are read from front to back; `Corrupt` if they end too early."""
+
+    __slots__ = ("_data", "_place", "subject")
+
+    def __init__(self, data: bytes, subject: str) -> None:
+        self._data = data
+        self._place = 0
+        self.subject = subject
+
+    @property
+    def left(self) -> int:
+        return len(self._data) - self._place
+
+    def take(self, length: int) -> bytes:
+        if length > self.left:
+            raise self.corrupt("a directory is cut", f"{length} bytes", self.left)
+        self._place += length
+        return self._data[self._place - length : self._place]
+
+    def numbers(self, layout: struct.Struct) -> tuple[Any, ...]:
+        return layout.unpack(self.take(layout.size))
+
+    def text(self, length: int) -> str:
+        data = self.take(length)
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise self.corrupt("a text is not UTF-8", "UTF-8", data.hex()) from error
+
+    def corrupt(self, problem: str, expected: object, found: object) -> Corrupt:
+        return Corrupt(problem, subject=self.subject, expected=expected, found=found)

@@ -13,9 +13,8 @@ import pyarrow.compute
 
 from lakebed.errors import Corrupt
 from lakebed.table.entries.columns import FileColumns
-from lakebed.table.manifest.live_file import LiveFile
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, Part
-from lakebed.table.manifest.snapshot import Overlay
+from lakebed.table.manifest.snapshot import LiveFile, Overlay
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Type, leaves
 from lakebed.table.types.values import decode_bound, encode_bound

@@ -1,43 +1,20 @@
-"""Metadata of segments and blocks, in the fixed form of source document 004.
+"""Metadata of segments and blocks, as source document 004 has it.
 
-A segment is a data file, a block one of its row groups, and the index of a column is its field id.
-
-    columnmeta  = idx u16 ‖ 1 if there is a data location, plus 2 if there is one of a bloom filter, u8
-                  ‖ min bound ‖ max bound ‖ location of the data ‖ location of the bloom filter
-    bound       = length u8, or FF for none ‖ 32 bytes, zeros behind the length
-    segmentmeta = table u64 ‖ segment u64 ‖ number of columns u16 ‖ columns
-    blockmeta   = table u64 ‖ segment u64 ‖ block u64 ‖ number of columns u16 ‖ columns
-
-All numbers are little-endian. Locations are as in `lakebed.table.manifest.locations`.
+A segment is a data file, a block one of its row groups, and the index of a column is its field id. They are derived
+from files' entries, whose columns hold all of it; `__segments` and `__blocks` show them.
 """
 
-import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
 from lakebed.errors import Invalid
-from lakebed.table.manifest.locations import (
-    ID_END,
-    Location,
-    MetaInfo,
-    location_if_near,
-    put_location,
-    take_location,
-)
+from lakebed.table.manifest.locations import ID_END, Location, MetaInfo, location_if_near
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.manifest.meta_frame import Items, Piece
 from lakebed.table.types.values import BOUND_BYTES
 
 IDX_END: Final = 2**16 - 1
-NO_BOUND: Final = 0xFF
-
-_COLUMN = struct.Struct("<HB")
-_BOUND = struct.Struct(f"<B{BOUND_BYTES}s")
-_SEGMENT = struct.Struct("<QQH")
-_BLOCK = struct.Struct("<QQQH")
-_HAS_DATA, _HAS_BLOOM = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,57 +133,3 @@ def _check_ids(*ids: int) -> None:
 def _check_columns(columns: Sequence[ColumnMeta]) -> None:
     if len(columns) > IDX_END:
         raise Invalid("a segment has too many columns", expected=f"{IDX_END} at most", found=len(columns))
-
-
-def _put_bound(bound: bytes | None) -> bytes:
-    return _BOUND.pack(NO_BOUND, b"") if bound is None else _BOUND.pack(len(bound), bound)
-
-
-def _take_bound(piece: Piece) -> bytes | None:
-    length, data = piece.numbers(_BOUND)
-    is_none = length == NO_BOUND
-    if not is_none and length > BOUND_BYTES:
-        raise piece.corrupt("a bound has an impossible length", f"{BOUND_BYTES} at most", length)
-    if any(data[0 if is_none else length :]):
-        raise piece.corrupt("a bound has bytes behind its end", "zeros", data.hex())
-    return None if is_none else data[:length]
-
-
-def _put_column(column: ColumnMeta) -> bytes:
-    places = [one for one in (column.data, column.bloom) if one is not None]
-    flags = _HAS_DATA * (column.data is not None) + _HAS_BLOOM * (column.bloom is not None)
-    head = _COLUMN.pack(column.idx, flags)
-    return b"".join((head, _put_bound(column.min), _put_bound(column.max), *map(put_location, places)))
-
-
-def _take_column(piece: Piece) -> ColumnMeta:
-    idx, flags = piece.numbers(_COLUMN)
-    if flags & ~(_HAS_DATA | _HAS_BLOOM):
-        raise piece.corrupt("a column has unknown flags", "0 to 3", flags)
-    low, high = _take_bound(piece), _take_bound(piece)
-    data = take_location(piece) if flags & _HAS_DATA else None
-    return ColumnMeta(idx, data, low, high, take_location(piece) if flags & _HAS_BLOOM else None)
-
-
-def _put_segment(segment: SegmentMeta) -> bytes:
-    head = _SEGMENT.pack(segment.table, segment.segment, len(segment.columns))
-    return head + b"".join(map(_put_column, segment.columns))
-
-
-def _take_segment(piece: Piece) -> SegmentMeta:
-    table, segment, count = piece.numbers(_SEGMENT)
-    return SegmentMeta(table, segment, tuple(_take_column(piece) for _ in range(count)))
-
-
-def _put_block(block: BlockMeta) -> bytes:
-    head = _BLOCK.pack(block.table, block.segment, block.block, len(block.columns))
-    return head + b"".join(map(_put_column, block.columns))
-
-
-def _take_block(piece: Piece) -> BlockMeta:
-    table, segment, block, count = piece.numbers(_BLOCK)
-    return BlockMeta(table, segment, block, tuple(_take_column(piece) for _ in range(count)))
-
-
-SEGMENT_METAS: Final[Items[SegmentMeta]] = Items(b"LBSM", _put_segment, _take_segment)
-BLOCK_METAS: Final[Items[BlockMeta]] = Items(b"LBBM", _put_block, _take_block)

@@ -14,8 +14,7 @@ from lakebed.table.filter.condition import name_text
 from lakebed.table.filter.filter import Operator
 from lakebed.table.filter.like import Pattern
 from lakebed.table.sql.casts import day_text, moment_text
-from lakebed.table.types.parts import Parts
-from lakebed.table.types.types import BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, Primitive, Type
+from lakebed.table.types.types import BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, Parts, Primitive, Type
 
 VOID = Primitive("void")
 """Spark's type of NULL itself; no column has it."""

@@ -10,8 +10,7 @@ from lakebed.errors import Invalid
 from lakebed.table.expression.expression import Constant
 from lakebed.table.schema.defaults import plain_default
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.parts import parts_of
-from lakebed.table.types.types import DOUBLE, FLOAT, Field, List, Map, Struct
+from lakebed.table.types.types import DOUBLE, FLOAT, Field, List, Map, Struct, parts_of
 
 
 @dataclass(frozen=True, slots=True, repr=False)

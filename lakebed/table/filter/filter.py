@@ -10,9 +10,10 @@ them is.
 """
 
 import decimal
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
+from typing import Final
 
 from lakebed.table.filter.like import Pattern
 from lakebed.table.types.types import Field
@@ -192,3 +193,17 @@ def leaves_of(filter: Filter) -> Iterator[Leaf]:
 def fields_of(filter: Filter) -> tuple[Field, ...]:
     """The schema's columns that have to be read to tell whether a row passes, each once, whole structs included."""
     return tuple({leaf.column.id: leaf.column for leaf in leaves_of(filter)}.values())
+
+
+LISTED: Final = 200
+"""Of more keys than these a plan looks at the least and the greatest alone."""
+
+
+def one_of_values(field: Field, values: Collection[Value]) -> Filter:
+    """A column has one of these values."""
+    return OneOf(field, tuple(values))
+
+
+def between(field: Field, low: Value, high: Value) -> Filter:
+    """A column has a value from the one to the other, both included."""
+    return all_of([Comparison(field, Operator.GREATER_OR_EQUAL, low), Comparison(field, Operator.LESS_OR_EQUAL, high)])

@@ -18,8 +18,7 @@ from uuid import UUID
 
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Value
-from lakebed.table.types.calendar import TIMES_OF_DAY
-from lakebed.table.types.times import MOMENT, TIME_OF_DAY, parse_moment, parse_time
+from lakebed.table.types.times import MOMENT, TIME_OF_DAY, TIMES_OF_DAY, parse_moment, parse_time
 from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,

@@ -20,15 +20,7 @@ from lakebed.table.filter.condition import (
 from lakebed.table.filter.filter import Operator
 from lakebed.table.filter.like import ESCAPE, parse_pattern
 from lakebed.table.filter.literals import Kind, Literal
-from lakebed.table.sql.tree import (
-    arguments_of,
-    bare,
-    chained,
-    names_of,
-    only_tree,
-    short,
-    shown_node,
-)
+from lakebed.table.sql.tree import arguments_of, bare, chained, names_of, only_tree, short, shown_node
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from lakebed.errors import Corrupt
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
-from lakebed.table.types.parts import Parts, parts_of, with_parts
+from lakebed.table.types.types import Parts, parts_of, with_parts
 
 ABSENT = "lakebed absent "
 """What the physical names begin with that fields get which a file lacks; no file with such columns is added."""

@@ -1,26 +1,15 @@
-"""Locations: where an IO entry is, and what of a file's metadata is where (source document 004).
+"""Locations: where an IO entry is, and where a file's metadata is (source document 004)."""
 
-    location = offset u32 ‖ length u32 ‖ raw length u32 ‖ shared u8 ‖ length of the key u16 ‖ key, UTF-8
-    metainfo = id u64 ‖ 00, or 01 if there is a delta, u8 ‖ location of the base ‖ location of the delta
-
-All numbers are little-endian. docs/table.md has the frame around lists of them.
-"""
-
-import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from lakebed.errors import Corrupt, Invalid
 from lakebed.table.manifest import manifest_pb2 as pb
-from lakebed.table.manifest.meta_frame import Items, Piece
 
 END: Final = 2**32 - 1  # the last offset that four bytes can say
 KEY_BYTES: Final = 2**16 - 1
 ID_END: Final = 2**64 - 1
-
-_LOCATION = struct.Struct("<IIIBH")
-_META_INFO = struct.Struct("<QB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,29 +90,6 @@ def location_if_near(key: str, offset: int, length: int, raw_length: int) -> Loc
     return Location(key, offset, length, raw_length) if fits else None
 
 
-def put_location(location: Location) -> bytes:
-    """The bytes of a location."""
-    key = location.key.encode()
-    return _LOCATION.pack(location.offset, location.length, location.raw_length, location.shared, len(key)) + key
-
-
-def take_location(piece: Piece) -> Location:
-    """The location that comes next."""
-    offset, length, raw_length, shared, key_bytes = piece.numbers(_LOCATION)
-    return read_location(piece.text(key_bytes), offset, length, raw_length, piece.flag(shared))
-
-
-def _put_meta_info(meta: MetaInfo) -> bytes:
-    head = _META_INFO.pack(meta.id, meta.delta is not None)
-    return head + put_location(meta.base) + (put_location(meta.delta) if meta.delta is not None else b"")
-
-
-def _take_meta_info(piece: Piece) -> MetaInfo:
-    id, has_delta = piece.numbers(_META_INFO)
-    base = take_location(piece)
-    return MetaInfo(id, base, take_location(piece) if piece.flag(has_delta) else None)
-
-
 def _keys(metas: Iterable[MetaInfo]) -> set[str]:
     return {place.key for one in metas for place in (one.base, one.delta) if place is not None}
 
@@ -133,7 +99,3 @@ def _key_bytes(key: str) -> int:
         return len(key.encode())
     except UnicodeEncodeError as error:
         raise Invalid("a location's key is no text", subject=repr(key)) from error
-
-
-LOCATIONS: Final[Items[Location]] = Items(b"LBLO", put_location, take_location)
-META_INFOS: Final[Items[MetaInfo]] = Items(b"LBMI", _put_meta_info, _take_meta_info)

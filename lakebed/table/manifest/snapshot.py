@@ -1,8 +1,4 @@
-"""What deltas change of the files of a checkpoint, which are not looked at: the delta half of a snapshot.
-
-A snapshot is a checkpoint and an overlay. The overlay is folded from the deltas since; without a checkpoint it has all
-of them, and all files.
-"""
+"""A table's live files at one commit: a checkpoint, and the deltas since laid over it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,8 +8,42 @@ from typing import Final
 from lakebed.errors import Corrupt, Invalid
 from lakebed.table.manifest import manifest_pb2 as pb
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
-from lakebed.table.manifest.live_file import LiveFile
-from lakebed.table.manifest.span import Span
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From the state after one sequence number to that after another: `Span(0, 100)` is the first hundred deltas."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise Corrupt("a span ends before it begins", expected="a start that is not after the end", found=str(self))
+
+    def __add__(self, later: "Span") -> "Span":
+        """Both together: what is in this one already is not added again; `Corrupt` if deltas between them are missing.
+
+        `[0, 100] + [90, 110]` is `[0, 110]`, `[0, 100] + [85, 95]` is `[0, 100]`, `[0, 100] + [110, 120]` is a gap.
+        """
+        if later.start > self.end:
+            raise Corrupt("deltas are missing", subject=f"{self} + {later}", expected=f"from {self.end}", found=later)
+        if later.start < self.start:
+            raise Corrupt("a delta is older than the state that it is added to", subject=f"{self} + {later}")
+        return Span(self.start, max(self.end, later.end))
+
+    def __str__(self) -> str:
+        return f"[{self.start}, {self.end}]"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFile:
+    """A file of a snapshot, and the snapshot and schema of the commit that added it to the line."""
+
+    file: DataFileRef
+    snapshot_id: int
+    schema_id: int
 
 
 @dataclass(frozen=True, slots=True)

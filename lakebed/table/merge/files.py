@@ -9,22 +9,8 @@ from dataclasses import dataclass
 
 from lakebed.table.manifest import manifest_pb2 as pb
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, with_status
-from lakebed.table.merge.compactions import (
-    Uncompacted,
-    compact_again,
-    net_rewrites,
-    turned_round,
-    uncompacted,
-)
-from lakebed.table.merge.conflicts import (
-    Clash,
-    FallsIn,
-    FileConflict,
-    MayShareKeys,
-    clashes,
-    links,
-    reached,
-)
+from lakebed.table.merge.compactions import Uncompacted, compact_again, net_rewrites, turned_round, uncompacted
+from lakebed.table.merge.conflicts import Clash, FallsIn, FileConflict, MayShareKeys, clashes, links, reached
 from lakebed.table.merge.sides import Files, Side, SideDelta, common_base, state
 from lakebed.table.merge.strategy import Settle
 

@@ -19,8 +19,7 @@ from lakebed.table.merge.strategy import Settle
 from lakebed.table.schema.evolution import widens
 from lakebed.table.schema.schema import Schema, check_identifier, shown
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.parts import Parts, parts_of, walk, with_parts
-from lakebed.table.types.types import Field
+from lakebed.table.types.types import Field, Parts, parts_of, walk, with_parts
 
 Side = TypeVar("Side")
 

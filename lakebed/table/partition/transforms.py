@@ -12,13 +12,7 @@ import mmh3
 
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Value
-from lakebed.table.types.calendar import (
-    DAY_MICROS,
-    DAY_NANOS,
-    HOUR_MICROS,
-    HOUR_NANOS,
-    year_month_day,
-)
+from lakebed.table.types.times import DAY_MICROS, DAY_NANOS, HOUR_MICROS, HOUR_NANOS, year_month_day
 from lakebed.table.types.types import DATE, INT, NAMES, Decimal, Fixed, Primitive, Type
 from lakebed.table.types.values import encode_bound, scaled, unscaled
 

@@ -10,18 +10,8 @@ from lakebed.table.manifest.manifest_pb2 import DataFileRef, PartitionValue
 from lakebed.table.partition.spec import PartitionSpec, bound_fields
 from lakebed.table.partition.transforms import Transform
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.calendar import date_text
-from lakebed.table.types.times import SECOND_NANOS, moment_text, time_text
-from lakebed.table.types.types import (
-    BOOLEAN,
-    DATE,
-    TIME,
-    TIMESTAMP,
-    TIMESTAMP_NS,
-    TIMESTAMPTZ,
-    TIMESTAMPTZ_NS,
-    Type,
-)
+from lakebed.table.types.times import SECOND_NANOS, date_text, moment_text, time_text
+from lakebed.table.types.types import BOOLEAN, DATE, TIME, TIMESTAMP, TIMESTAMP_NS, TIMESTAMPTZ, TIMESTAMPTZ_NS, Type
 from lakebed.table.types.types import UUID as UUID_TYPE
 from lakebed.table.types.values import decode_bound, encode_bound
 

@@ -6,8 +6,7 @@ from lakebed.errors import Corrupt
 from lakebed.table.filter.filter import And, Comparison, Filter, Leaf, OneOf, Operator, Or, Value
 from lakebed.table.manifest.frame import crc32c
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.plan.pruning import is_within, may_match
-from lakebed.table.plan.row_groups import block_entry
+from lakebed.table.plan.pruning import block_entry, is_within, may_match
 from lakebed.table.schema.schema import Schema, shown
 from lakebed.table.statistics.bloom import BloomFilter, parse_bloom
 from lakebed.table.statistics.bloom_values import possible_bytes

@@ -1,8 +1,4 @@
-"""Pruning by partitions: whether a file can have a row that a filter keeps, told from its partition values alone.
-
-A condition on a column is projected onto the partition value (Iceberg's inclusive projection): `ordered_at <
-'2024-03-15'` lets no day through but those up to 2024-03-14.
-"""
+"""What a file's partition values say about a filter: that no row passes, or that every row does."""
 
 import math
 import operator
@@ -10,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from lakebed.table.filter.filter import (
+    ALWAYS,
+    NEVER,
     And,
     Comparison,
     Filter,
@@ -25,6 +23,8 @@ from lakebed.table.filter.filter import (
     Operator,
     Or,
     Value,
+    all_of,
+    any_of,
 )
 from lakebed.table.filter.like import Pattern
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -174,3 +174,70 @@ def moved(type: Type, value: Value, step: int) -> Value:
     if isinstance(type, Decimal):
         return scaled(unscaled(value, type.scale) + step, type.scale)  # type: ignore[arg-type]
     return value + step if type in _DISCRETE else value  # type: ignore[operator]
+
+
+def residual(filter: Filter, spec: PartitionSpec, schema: Schema, file: DataFileRef) -> Filter:
+    """What is left to test of the file's rows: the filter without what its partition values make certain, true or not.
+
+    `ALWAYS` if every row passes, `NEVER` if none does. Of a file of another spec than the one given nothing is certain.
+    """
+    if file.spec_id != spec.id or not spec.fields:
+        return filter
+    return _residual(filter, known_partition(spec, schema, file))
+
+
+def _residual(filter: Filter, known: Known) -> Filter:
+    match filter:
+        case And(parts):
+            return all_of([_residual(part, known) for part in parts])
+        case Or(parts):
+            return any_of([_residual(part, known) for part in parts])
+        case leaf:
+            return _leaf_residual(leaf, of_leaf(leaf, known))
+
+
+def _leaf_residual(leaf: Leaf, known: Known) -> Filter:
+    if any(_leaf_covers(leaf, bound, value) for bound, value in known):
+        return ALWAYS
+    possible = all(leaf_may_match_partition(leaf, bound, value) for bound, value in known)
+    return leaf if possible else NEVER
+
+
+def _leaf_covers(leaf: Leaf, bound: BoundField, value: Value | None) -> bool:
+    if isinstance(leaf, IsNull) or value is None:
+        return isinstance(leaf, IsNull) and value is None
+    transform, type = bound.field.transform, bound.source.type
+    if is_whole(transform, value):
+        return leaf_may_match_partition(leaf, bound, value)
+    match leaf:
+        case NotNull() | NotNan():
+            return True  # a partition of floating-point values is an identity
+        case IsNan() | OneOf():
+            return False
+        case NoneOf(_, values):
+            return all(transform.apply(type, one) != value for one in values)
+        case Like(_, pattern):
+            return is_like_in_partition(pattern, transform, value)
+        case NotLike(_, pattern):
+            return not may_be_like_in_partition(pattern, transform, value)
+        case Comparison(_, operator, compared):
+            return _comparison_covers(operator, compared, transform, type, value)
+
+
+def _comparison_covers(operator: Operator, compared: Value, transform: Transform, type: Type, value: Value) -> bool:
+    """Whether all that has this partition value compares so. Of whole numbers `x <= 5` is `x < 6`."""
+    match operator:
+        case Operator.EQUAL:
+            return False
+        case Operator.NOT_EQUAL:
+            return transform.apply(type, compared) != value
+        case _ if not transform.keeps_order:
+            return False
+        case Operator.LESS:
+            return value < transform.apply(type, compared)  # type: ignore[operator]
+        case Operator.LESS_OR_EQUAL:
+            return value < transform.apply(type, moved(type, compared, 1))  # type: ignore[operator]
+        case Operator.GREATER:
+            return value > transform.apply(type, compared)  # type: ignore[operator]
+        case Operator.GREATER_OR_EQUAL:
+            return value > transform.apply(type, moved(type, compared, -1))  # type: ignore[operator]

@@ -1,9 +1,9 @@
 """A plan: which files, and which of their row groups, a scan has to read, and why the others need not be."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from lakebed.table.filter.filter import Filter
+from lakebed.table.filter.filter import Filter, leaves_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 RANGES, PARTITIONS, ZONE_MAPS = "ranges", "partitions", "zone maps"
@@ -56,3 +56,40 @@ class Plan:
     def total_blocks(self) -> int:
         """Those and what was cut: all row groups of the files whose statistics left them in."""
         return self.blocks + sum(one.blocks for one in self.cuts.values())
+
+
+def plan_text(plan: Plan) -> str:
+    """One line for all, then one for each step, in the order of the steps."""
+    return "\n".join(_lines(plan))
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    files, blocks = _many(plan.total_files, "file"), _many(plan.total_blocks, "row group")
+    yield f"reads {len(plan.files)} of {files}, {plan.blocks} of {blocks}"
+    for step, cut in plan.cuts.items():
+        reasons = [cut.reason, *(_unbounded(plan) if step == ZONE_MAPS else ())]
+        yield f"{step}: {_cut_text(replace(cut, reason='; '.join(filter(None, reasons))))}"
+
+
+def _unbounded(plan: Plan) -> Iterator[str]:
+    """What is not known of the files that are left."""
+    tested = {} if plan.filter is None else {one.field.id: one.field for one in leaves_of(plan.filter)}
+    for column in tested.values():
+        count = sum(1 for one in plan.files if not _is_known(one.file, column.id))
+        if count:
+            yield f"{_many(count, 'file')} without statistics of {column.name}"
+
+
+def _is_known(file: DataFileRef, field_id: int) -> bool:
+    return any(
+        one.field_id == field_id and (one.HasField("lower") or one.HasField("null_count")) for one in file.statistics
+    )
+
+
+def _cut_text(cut: Cut) -> str:
+    text = f"cut {_many(cut.files, 'file')}, {_many(cut.blocks, 'row group')}"
+    return f"{text}; {cut.reason}" if cut.reason else text
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

@@ -1,5 +1,6 @@
 """Pruning: whether a data file can have a row that a filter keeps, told from its statistics alone."""
 
+from lakebed.errors import Invalid
 from lakebed.table.filter.filter import (
     And,
     Comparison,
@@ -16,6 +17,7 @@ from lakebed.table.filter.filter import (
     Operator,
     Or,
     Value,
+    leaves_of,
 )
 from lakebed.table.filter.like import Pattern
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -98,3 +100,29 @@ def is_like(pattern: Pattern, lower: Value | None, upper: Value | None) -> bool:
     if pattern.is_prefix:
         return lower.startswith(pattern.prefix) and upper.startswith(pattern.prefix)
     return lower == upper and pattern.matches(lower)
+
+
+def block_matches(filter: Filter, file: DataFileRef, written: Schema | None = None) -> tuple[int, ...] | None:
+    """The numbers of the row groups that may match; None if the entry lists none, as of a file that has but one.
+
+    `written` is as in `may_match`.
+    """
+    if not file.blocks:
+        return None
+    entries = (block_entry(filter, file, number) for number in range(len(file.blocks)))
+    return tuple(number for number, entry in enumerate(entries) if may_match(filter, entry, written))
+
+
+def block_entry(filter: Filter, file: DataFileRef, number: int) -> DataFileRef:
+    """A row group as if it were a file of its own, with what the filter asks for; a file without blocks is one."""
+    if not file.blocks and number == 0:
+        return file
+    if not 0 <= number < len(file.blocks):
+        raise Invalid(
+            "a file has no such row group", subject=file.path, expected=f"below {len(file.blocks)}", found=number
+        )
+    block, asked = file.blocks[number], {leaf.field.id for leaf in leaves_of(filter)}
+    known = [one for one in block.columns if one.field_id in asked]
+    # A column that lacks may be younger than the file, and only all others tell.
+    statistics = known if len(known) == len(asked) else block.columns
+    return DataFileRef(path=file.path, num_rows=block.num_rows, statistics=statistics)

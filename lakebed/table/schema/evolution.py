@@ -19,28 +19,26 @@ from lakebed.table.schema.defaults import plain_default
 from lakebed.table.schema.metadata_columns import check_free_name
 from lakebed.table.schema.schema import Path, Schema, check_identifier, physical_names
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.parts import (
-    ELEMENT,
-    KEY,
-    VALUE,
-    Parts,
-    numbered,
-    parts_of,
-    walk,
-    with_parts,
-)
 from lakebed.table.types.types import (
     DOUBLE,
+    ELEMENT,
     FLOAT,
     INT,
+    KEY,
     LONG,
+    VALUE,
     Decimal,
     Field,
     List,
     Map,
+    Parts,
     Struct,
     Type,
+    numbered,
     parse_type,
+    parts_of,
+    walk,
+    with_parts,
 )
 
 _WIDER = {(INT, LONG), (FLOAT, DOUBLE)}
@@ -306,3 +304,26 @@ def _rebuilt(fields: Parts, way: list[int], change: Callable[[Parts], Parts]) ->
 def _refused(path: Path | Parts, problem: str, **details: Any) -> Invalid:
     names = [path] if isinstance(path, str) else [one if isinstance(one, str) else one.name for one in path]
     return Invalid(problem, subject=".".join(names), **details)
+
+
+def new_columns(table: Schema, given: Schema) -> list[tuple[tuple[str, ...], Type]]:
+    """The paths and types of the columns that are given and not there, compared by name without case, in their order.
+
+    A field inside a struct counts, in lists and maps too; what is new as a whole comes without its parts.
+    """
+    return list(_new(table.fields, given.fields, ()))
+
+
+def _new(there: Parts, given: Parts, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
+    known = {folded_column(one.name): one for one in there}
+    for one in given:
+        found = known.get(folded_column(one.name))
+        if found is None:
+            yield (*path, one.name), one.type
+        else:
+            yield from _inside(found.type, one.type, (*path, found.name))
+
+
+def _inside(there: Type, given: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
+    if isinstance(there, Struct | List | Map) and type(there) is type(given):
+        yield from _new(parts_of(there), parts_of(given), path)

@@ -4,9 +4,11 @@
 columns only for rows that were written again, else they follow from the file's `first_row_id` and sequence number.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from lakebed.errors import Invalid
+from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import LONG, STRING, Field
 
@@ -41,3 +43,13 @@ def check_free_name(name: str) -> None:
         raise Invalid("names that begin so are Lakebed's own", subject=name, found=OWN_PREFIX, advice="Choose another.")
     if folded_column(name) == SPARK_POSITION:
         raise Invalid("Spark puts its own values in a column of this name", subject=name, advice="Choose another.")
+
+
+def selected(schema: Schema, columns: Iterable[str], added: Sequence[Field] = METADATA_COLUMNS) -> Schema:
+    """The schema's columns of these names, or the added ones; its own are found first."""
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        return schema.select(columns)  # which says what is wrong
+    names = list(columns)
+    own = {folded_column(one) for one in schema.names}
+    others = [one for one in added if one.name not in own and one.name in names]
+    return Schema([*schema.fields, *others], schema.id).select(names)

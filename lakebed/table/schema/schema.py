@@ -7,8 +7,19 @@ from functools import cached_property
 from lakebed.errors import Invalid
 from lakebed.table.schema.defaults import check_default
 from lakebed.table.types.names import check_column_names, folded_column
-from lakebed.table.types.parts import Parts, numbered, parts_of, walk, with_parts
-from lakebed.table.types.types import DOUBLE, FLOAT, Field, Simple, Struct, Type
+from lakebed.table.types.types import (
+    DOUBLE,
+    FLOAT,
+    Field,
+    Parts,
+    Simple,
+    Struct,
+    Type,
+    numbered,
+    parts_of,
+    walk,
+    with_parts,
+)
 
 Path = str | tuple[str, ...]
 """The way to a field: names with dots between them, or a tuple of names if one has a dot itself.

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from lakebed.table.types.calendar import DAY_MICROS, year_month_day
-from lakebed.table.types.times import time_text
+from lakebed.table.types.times import DAY_MICROS, time_text, year_month_day
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097  # after which the Gregorian calendar comes again

@@ -8,7 +8,7 @@ from lakebed.errors import Corrupt
 from lakebed.table.filter.filter import ColumnTest, Value
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.schema.schema import Schema, shown
-from lakebed.table.types.parts import walk
+from lakebed.table.types.types import walk
 from lakebed.table.types.values import decode_bound, encode_bound
 
 

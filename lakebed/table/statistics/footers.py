@@ -6,7 +6,7 @@ before Parquet's do. What the footer does not say for certain stays unset.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyarrow import DataType
 from pyarrow.parquet import ColumnChunkMetaData, ColumnSchema, FileMetaData, RowGroupMetaData, Statistics
@@ -14,13 +14,58 @@ from pyarrow.types import is_struct
 
 from lakebed.table.manifest import manifest_pb2 as pb
 from lakebed.table.manifest.delta import ADDED, COLUMNAR
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics
 from lakebed.table.schema.metadata_columns import METADATA_IDS
 from lakebed.table.schema.schema import Schema
 from lakebed.table.statistics.bloom_values import can_have_bloom, physical_type
-from lakebed.table.statistics.column_chunks import Chunk, Span, fill_statistics
-from lakebed.table.types.calendar import TIMES_OF_DAY
+from lakebed.table.types.times import TIMES_OF_DAY
 from lakebed.table.types.types import Decimal, Field, Fixed, Primitive, Type, leaves
-from lakebed.table.types.values import scaled
+from lakebed.table.types.values import lower_bound, scaled, upper_bound
+
+Span = tuple[int, int]  # where bytes of a file begin, and how many there are
+
+
+class Chunk(NamedTuple):
+    """What a footer says of one chunk; None is unknown. Extremes are plain values."""
+
+    rows: int
+    span: Span
+    raw_size: int
+    nulls: int | None = None
+    nans: int | None = None
+    extremes: tuple[Any, Any] | None = None
+    bloom: Span | None = None
+
+
+def fill_statistics(known: ColumnStatistics, type: Type, chunks: Sequence[Chunk]) -> None:
+    """Set the statistics of a column that has these chunks. A place in the file is known of one chunk alone."""
+    known.value_count = sum([one.rows for one in chunks])
+    known.size = sum([one.span[1] for one in chunks])
+    known.raw_size = sum([one.raw_size for one in chunks])
+    nulls, nans = [one.nulls for one in chunks], [one.nans for one in chunks]
+    if None not in nulls:
+        known.null_count = sum(nulls)  # type: ignore[arg-type]
+    if nans and None not in nans:
+        known.nan_count = sum(nans)  # type: ignore[arg-type]
+    _set_bounds(known, type, chunks)
+    if len(chunks) == 1:
+        known.offset = chunks[0].span[0]
+        if chunks[0].bloom is not None:
+            known.bloom_offset, known.bloom_length = chunks[0].bloom
+
+
+def _set_bounds(known: ColumnStatistics, type: Type, chunks: Sequence[Chunk]) -> None:
+    """Set the bounds of all values, if every chunk has its extremes; one of only nulls has none, and needs none."""
+    extremes: list[Any] = [one.extremes for one in chunks if one.nulls != one.rows]
+    if not extremes or None in extremes:
+        return
+    lower = lower_bound(type, min([low for low, _ in extremes]))
+    upper = upper_bound(type, max([high for _, high in extremes]))
+    if lower is not None:
+        known.lower = lower
+    if upper is not None:
+        known.upper = upper
+
 
 _INT32 = {
     ("INT32", "None"),

@@ -1,12 +1,32 @@
-"""Times of day and moments as text, to the nanosecond: Python's own datetimes end at microseconds.
-
-Times are counted in nanoseconds, since midnight or since 1970, whatever the unit of the column is.
-"""
+"""Days and times of day as the numbers that are stored, and back."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
-from lakebed.table.types.calendar import DAY_NANOS, date_text
+HOUR_MICROS = 3_600_000_000
+DAY_MICROS = 24 * HOUR_MICROS
+HOUR_NANOS = HOUR_MICROS * 1000
+DAY_NANOS = DAY_MICROS * 1000
+TIMES_OF_DAY = range(DAY_MICROS)
+"""The plain values of the type time: microseconds since midnight."""
+
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_CYCLE_YEARS = 400  # after which the Gregorian calendar comes again
+_CYCLE_DAYS = 146_097
+
+
+def year_month_day(days: int) -> tuple[int, int, int]:
+    """The date of a day since 1970, in the Gregorian calendar also for days before there was one."""
+    cycles, rest = divmod(days, _CYCLE_DAYS)
+    there = date.fromordinal(_EPOCH_DAY + rest)
+    return there.year + cycles * _CYCLE_YEARS, there.month, there.day
+
+
+def date_text(days: int) -> str:
+    """A day since 1970 as ISO 8601 has it, with more digits or a sign for years beyond its four."""
+    year, month, day = year_month_day(days)
+    return f"{year:04}-{month:02}-{day:02}"
+
 
 TIME_OF_DAY = re.compile(r"((?:[01][0-9]|2[0-3]):[0-9]{2}(?::[0-9]{2})?)(?:(?<=:..:..)\.([0-9]{1,9}))?")
 MOMENT = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[ T]{TIME_OF_DAY.pattern}(Z|[+-][0-9]{{2}}:[0-9]{{2}})?)?")

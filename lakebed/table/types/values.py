@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from lakebed.errors import Corrupt, Invalid
-from lakebed.table.types.calendar import TIMES_OF_DAY
+from lakebed.table.types.times import TIMES_OF_DAY
 from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,

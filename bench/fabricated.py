@@ -18,7 +18,7 @@ from lakebed.catalog.data.checkpoints import write_checkpoint
 from lakebed.catalog.data.live_files import folded
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Request
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.work import Work
 from lakebed.table.entries.columns import columns_of
 from lakebed.table.entries.object import pack
@@ -96,8 +96,8 @@ def create_checkpointed(folder: Path, files: int) -> None:
     newest = folded(work, state).newest
     assert newest is not None
     starts = range(0, files, PART_FILES)
-    parts = tuple(_part(work.home, state, range(start, min(files, start + PART_FILES))) for start in starts)
-    write_checkpoint(work.home, state, newest, Recast(parts, ()))
+    parts = tuple(_part(work.context, state, range(start, min(files, start + PART_FILES))) for start in starts)
+    write_checkpoint(work.context, state, newest, Recast(parts, ()))
     lake.close()
 
 
@@ -130,11 +130,11 @@ def _append(table: lakebed.Table, numbers: range) -> None:
     table._scope.change(do, Request("append", (table.id,)))
 
 
-def _part(home: Home, state: TableState, numbers: range) -> Part:
+def _part(context: Context, state: TableState, numbers: range) -> Part:
     path = f"{state.location}/metadata/{numbers.start:08}.part"
     bounds = bounds_of(numpy.arange(numbers.start, numbers.stop))
     packed = pack(_columns(numbers, bounds), path)
-    home.files.put_if_absent(path, packed.data)
+    context.files.put_if_absent(path, packed.data)
     return Part(
         entries=location_to_proto(packed.directory),
         files=len(numbers),

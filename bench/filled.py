@@ -6,8 +6,8 @@ from pathlib import Path
 import lakebed
 from bench.one_row import ROW
 from lakebed.catalog.refs import catalogs
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
 from lakebed.files import LocalFiles
 from lakebed.lake.lake import DATABASE
 from lakebed.metastore import Change, Operation, RecordsMetastore, life, new_id
@@ -26,15 +26,15 @@ def open_filled(folder: Path, tables: int) -> lakebed.Lake:
     """A lake that has this many tables in one namespace; those that are only a name came last, 2,000 at once."""
     files = LocalFiles(folder)
     metastore = RecordsMetastore(SQLiteStore(f"{files.root}/{DATABASE}"))
-    home = Home(metastore, files, Schemas(metastore), catalogs.open_project(metastore, catalogs.DEFAULT, "bench"))
-    lake = lakebed.Lake(home)
+    context = Context(metastore, files, Bodies(metastore), catalogs.open_project(metastore, catalogs.DEFAULT, "bench"))
+    lake = lakebed.Lake(context)
     main = lake.catalog()
     namespace = main.create_namespace(NAMESPACE)
     for name in WHOLE:
         main.create_table(name, ROW.schema)
     names = [named(number) for number in range(tables - len(WHOLE))]
     for start in range(0, len(names), PER_COMMIT):
-        _create(home, namespace.id, names[start : start + PER_COMMIT])
+        _create(context, namespace.id, names[start : start + PER_COMMIT])
     return lake
 
 
@@ -50,15 +50,15 @@ def named(number: int) -> str:
     return f"table_{number:06}"
 
 
-def _create(home: Home, namespace: str, names: Sequence[str]) -> None:
+def _create(context: Context, namespace: str, names: Sequence[str]) -> None:
     """A sixth of what whole tables would take: 100,000 of those would be two minutes."""
     ids = {name: new_id() for name in names}
     change = Change(
         event_id=new_id(),
-        line=catalogs.find_catalog(home, catalogs.DEFAULT).line,
-        base=home.metastore.newest(),
-        project=home.project,
+        line=catalogs.find_catalog(context, catalogs.DEFAULT).line,
+        base=context.metastore.newest(),
+        project=context.project,
         operations=tuple(Operation("create", ids[name], f"{NAMESPACE}.{name}") for name in names),
         lives={ids[name]: life(pb.TABLE, namespace, name) for name in names},
     )
-    home.metastore.commit(change)
+    context.metastore.commit(change)

@@ -76,7 +76,7 @@ class _Kind:
         lake = lakebed.connect(self.folder)
         work = lake.catalog().table("orders")._scope.read()
         partition = table_state(work, self.table.id).partition
-        taken = seconds(lambda: [whole_manifest(work.home, one) for one in history(work, partition)])
+        taken = seconds(lambda: [whole_manifest(work.context, one) for one in history(work, partition)])
         lake.close()
         return taken / self.commits
 

@@ -114,7 +114,7 @@ class _Writer(compaction.Writer):
         state, reader = self.form.written, self._read(files)
         rows = pyarrow.RecordBatchReader.from_batches(reader.schema, changes.noted(reader))
         order, options = self.form.order, self.form.options
-        made = write(self.work.home.files, state.data_folder, state.schema, rows, state.spec, order, options)
+        made = write(self.work.context.files, state.data_folder, state.schema, rows, state.spec, order, options)
         for one in made:
             changes.tell(one)
         return made
@@ -131,7 +131,7 @@ class _Writer(compaction.Writer):
                 noted[-1].changes.note(one.rows.column(LAST_UPDATED.physical_name))
                 yield one.rows
 
-        made = write_groups(self.work.home.files, state.data_folder, state.schema, tables(), options)
+        made = write_groups(self.work.context.files, state.data_folder, state.schema, tables(), options)
         left = iter(noted)
         for file in made:
             self._complete(file, group.files[0], list(islice(left, max(1, len(file.blocks)))))

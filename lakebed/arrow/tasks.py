@@ -89,4 +89,4 @@ class WriteTask:
 def write_task(work: Work, state: TableState) -> WriteTask:
     """How rows are written for a table, as its properties say."""
     name = spelled(name_of(work, state.id))
-    return WriteTask(work.home.files, state, name, checks_of(work, state.id), write_options(work, state))
+    return WriteTask(work.context.files, state, name, checks_of(work, state.id), write_options(work, state))

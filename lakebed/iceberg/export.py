@@ -22,7 +22,7 @@ def export_table(work: Work, state: TableState, folder: str | None = None) -> st
     if the table has rows that Iceberg's readers can't reach, such as inline ones: `compact()` writes them to files.
     """
     table = exported(work, state)
-    writer = _Writer(work.home.files, folder or f"{state.location}/metadata")
+    writer = _Writer(work.context.files, folder or f"{state.location}/metadata")
     try:
         return writer.write(table)
     except BaseException:

@@ -56,7 +56,7 @@ class ExportedTable:
         return max([self.snapshot.record.sequence_number, *(one.file.seq_max for one in self.files)])
 
     def location(self, file: DataFileRef) -> str:
-        return location_of(self.past.home.files, file)
+        return location_of(self.past.context.files, file)
 
 
 def exported(work: Work, state: TableState) -> ExportedTable:
@@ -66,7 +66,7 @@ def exported(work: Work, state: TableState) -> ExportedTable:
     if state.id in work.deltas or not past.steps:
         advice = "Commit the transaction first."
         raise Invalid("a table with changes that are not committed can't be exported", subject=state.id, advice=advice)
-    files = tuple(table_files(work, state).all(work.home).values())
+    files = tuple(table_files(work, state).all(work.context).values())
     schemas = _schemas(work, state, past.steps[-1])
     for one in files:
         _check(one.file, state.schema)
@@ -78,7 +78,7 @@ def exported(work: Work, state: TableState) -> ExportedTable:
         _orders(work, state),
         files,
         known_types(schemas),
-        find_vectors(work.home.files, [one.file for one in files]),
+        find_vectors(work.context.files, [one.file for one in files]),
     )
 
 
@@ -113,4 +113,4 @@ def _specs(work: Work, past: TablePast, files: tuple[LiveFile, ...]) -> tuple[Pa
 def _orders(work: Work, state: TableState) -> tuple[SortOrder, ...]:
     past = [cast(pb.TableSortOrder, one.record).sort_order_id for one in states(work, state.id, Attribute.SORT)]
     ids = (one for one in dict.fromkeys([0, *past]) if one != state.sort_order.id)
-    return (*(work.home.schemas.sort_order(state.id, one) for one in ids), state.sort_order)
+    return (*(work.context.bodies.sort_order(state.id, one) for one in ids), state.sort_order)

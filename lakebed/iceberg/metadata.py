@@ -23,7 +23,7 @@ def metadata(table: ExportedTable, manifest_list: str) -> dict[str, Any]:
     document = {
         "format-version": table.format_version,
         "table-uuid": state.id,
-        "location": table.past.home.files.location(state.location),
+        "location": table.past.context.files.location(state.location),
         "last-sequence-number": table.last_sequence_number,
         "last-updated-ms": changed_ms,
         "last-column-id": max(snapshot.record.last_column_id, *(one.highest_id for one in table.schemas)),

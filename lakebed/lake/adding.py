@@ -53,7 +53,7 @@ class Adding(Rows):
         return self._add(given, request, self._scope.read())
 
     def _add(self, given: tuple[str, ...], request: Request, seen: Work) -> Commit | None:
-        files, state = self._scope.home.files, table_state(seen, self.id)
+        files, state = self._scope.context.files, table_state(seen, self.id)
         entries = load_engine("arrow").added_files(files, state.schema, state.spec, given)
         files.sync(one.path for one in entries)
         return self._scope.change(lambda work: add_files(work, state, entries), request, seen)

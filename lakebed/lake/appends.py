@@ -68,7 +68,7 @@ class Appending(Rows):
             raise
         except LakebedError:
             # Nobody can see them; what can't be deleted now is left for garbage collection.
-            self._scope.home.files.delete_many(file_paths(rows.files))
+            self._scope.context.files.delete_many(file_paths(rows.files))
             raise
 
     def _appended_with_new_keys(self, data: Any, request: Request) -> Commit | None:
@@ -77,7 +77,7 @@ class Appending(Rows):
 
         def make(work: Work, state: TableState) -> RowChange:
             written = rows.written_for(work, state)
-            with rows.used(work.home.files):
+            with rows.used(work.context.files):
                 check_new_keys(work, state, data, written)
             return RowChange(written=written)
 
@@ -86,7 +86,7 @@ class Appending(Rows):
         except OutcomeUnknown:
             raise
         except LakebedError:  # nothing else: after Ctrl-C the commit may have taken effect
-            rows.discard(self._scope.home.files)
+            rows.discard(self._scope.context.files)
             raise
 
 

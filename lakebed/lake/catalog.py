@@ -11,7 +11,7 @@ from lakebed.catalog.refs.catalogs import catalog_life, find_catalog, first_vers
 from lakebed.catalog.refs.refs import ref_name
 from lakebed.catalog.refs.shares import Shared
 from lakebed.catalog.transaction.commits import Commit, Request
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.objects import find_any
 from lakebed.catalog.transaction.scopes import Live, Open, Pinned, Scope, parse_isolation
@@ -42,10 +42,16 @@ class Catalog(Refs, Merging, Inspecting, Line):
     __slots__ = ("_home", "_ref", "_share", "_tag", "_version")
 
     def __init__(
-        self, home: Home, ref: Ref, version: Version | None = None, *, tag: str | None = None, share: str | None = None
+        self,
+        context: Context,
+        ref: Ref,
+        version: Version | None = None,
+        *,
+        tag: str | None = None,
+        share: str | None = None,
     ) -> None:
-        super().__init__(_scope(home, ref, version, share))
-        self._home = home
+        super().__init__(_scope(context, ref, version, share))
+        self._home = context
         self._ref = ref
         self._version = version
         self._tag = tag
@@ -174,13 +180,13 @@ class Catalog(Refs, Merging, Inspecting, Line):
         return f"Catalog({self._ref.catalog}@{self._share or self._ref.line.id}{pin})"
 
 
-def open_catalog(home: Home, name: str) -> Catalog:
+def open_catalog(context: Context, name: str) -> Catalog:
     """The catalog with this name, or the ref or version of it that follows `@` and `#`."""
     if not isinstance(name, str):
         raise Invalid("a catalog's name is text", expected="name, name@ref or name#version", found=repr(name))
     rest, pinned, pin = name.partition("#")
     own, has_ref, ref = rest.partition("@")
-    opened = Catalog(home, find_catalog(home, own))
+    opened = Catalog(context, find_catalog(context, own))
     if has_ref:
         opened = opened._open_ref(ref)
     if not pinned:
@@ -190,7 +196,7 @@ def open_catalog(home: Home, name: str) -> Catalog:
     return opened.at(version=pin) if pin.isdigit() else opened.at(time=pin)
 
 
-def _scope(home: Home, ref: Ref, version: Version | None, share: str | None) -> Scope:
+def _scope(context: Context, ref: Ref, version: Version | None, share: str | None) -> Scope:
     if share is not None:
-        return Shared(home, ref, share, version)
-    return Live(home, ref) if version is None else Pinned(home, ref, version)
+        return Shared(context, ref, share, version)
+    return Live(context, ref) if version is None else Pinned(context, ref, version)

@@ -62,7 +62,7 @@ class Compacting(Rows):
 
         attempts = row_engine(spark).attempts
         compaction = self._compaction(spark, filter_of, target_bytes, most_bytes=most_bytes, sort_by=order)
-        files = self._scope.home.files
+        files = self._scope.context.files
         try:
             commit = self._changed("compact", _made(spark, compaction, files), request, condition, _keep, attempts)
         except OutcomeUnknown:

@@ -48,7 +48,7 @@ def write_rows(work: Work, state: TableState, data: object) -> Written:
             cast(Any, data).sparkSession,
             f"write {table_name(work, state)}",
             lambda: cast(Written, engine.write_rows(work, state, data)),
-            lambda written: RowChange(written=written).discard(work.home.files),
+            lambda written: RowChange(written=written).discard(work.context.files),
         )
 
 
@@ -66,7 +66,7 @@ def run_on_table(
     undo: Callable[[T], None] | None = None,
 ) -> T:
     """The same on the files of a table: errors name it, and which of these can't be read."""
-    with about(work, state.id), load_engine("spark").damage_told(work.home.files):
+    with about(work, state.id), load_engine("spark").damage_told(work.context.files):
         return run_on(spark, f"{what} {table_name(work, state)}", do, undo)
 
 

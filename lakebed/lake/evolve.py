@@ -140,14 +140,14 @@ class Evolve:
 
     def _begun(self) -> Work:
         """The state to check the steps on: of an evolution that comes again, the one that it had."""
-        home, ref = self._scope.home, self._scope.ref
-        known = None if self._event_id is None else home.metastore.find(check_event_id(self._event_id))
+        context, ref = self._scope.context, self._scope.ref
+        known = None if self._event_id is None else context.metastore.find(check_event_id(self._event_id))
         if known is None:
             self._scope.replayed(self._request())
             return self._scope.read()
         # Whether it is the same evolution can be told only at the end, from all of its steps.
         self._scope.replayed(Request("evolve", (), self._message, self._author))
-        return Work(home, ref, known.base) if known.line == ref.line.id else self._scope.read()
+        return Work(context, ref, known.base) if known.line == ref.line.id else self._scope.read()
 
     def _request(self, *steps: Any) -> Request:
         return Request("evolve", (self._table, *steps), self._message, self._author, self._event_id)

@@ -55,7 +55,7 @@ class Growing:
         """Make both changes on the newest state, and again if that was changed meanwhile and the rows are in memory."""
         attempts = WRITES if can_be_read_again(rows) else 1
         for attempt in range(attempts):
-            scope = Open(self._scope.home, self._scope.ref, request)
+            scope = Open(self._scope.context, self._scope.ref, request)
             scope.begin()
             try:
                 table = type(self)(self.id, scope)  # type: ignore[call-arg]

@@ -10,9 +10,9 @@ from uuid import UUID
 from lakebed.catalog.data.checkpoint_schedule import Checkpointing
 from lakebed.catalog.objects.undrop import check_id
 from lakebed.catalog.refs import catalogs
-from lakebed.catalog.transaction.bodies import Schemas
+from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.commits import Argument, Commit, Request
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.context import Context
 from lakebed.errors import Invalid, NotFound
 from lakebed.files import LocalFiles
 from lakebed.lake.catalog import Catalog, open_catalog
@@ -44,7 +44,7 @@ def connect(url: str | os.PathLike[str], *, project: str = catalogs.DEFAULT, aut
     except BaseException:
         metastore.close()
         raise
-    return Lake(Home(metastore, files, Schemas(metastore), opened, signed))
+    return Lake(Context(metastore, files, Bodies(metastore), opened, signed))
 
 
 class Lake:
@@ -52,10 +52,10 @@ class Lake:
 
     __slots__ = ("_checkpointing", "_home")
 
-    def __init__(self, home: Home) -> None:
-        self._home = home
+    def __init__(self, context: Context) -> None:
+        self._home = context
         self._checkpointing = Checkpointing()
-        home.watchers.append(self._checkpointing.consider)
+        context.watchers.append(self._checkpointing.consider)
 
     @property
     def url(self) -> str:

@@ -6,7 +6,7 @@ from typing import Self
 from lakebed.catalog.refs import refs
 from lakebed.catalog.refs.shares import forbidden
 from lakebed.catalog.transaction.commits import Commit, Request
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.scopes import Do, Live
 from lakebed.errors import Forbidden
 from lakebed.store import Version
@@ -17,7 +17,7 @@ class LineHandle(ABC):
 
     __slots__ = ()
 
-    _home: Home
+    _home: Context
     _ref: Ref
     _version: Version | None
     _share: str | None

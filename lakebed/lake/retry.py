@@ -28,7 +28,7 @@ class WrittenOnce:
                     "the table's schema or spec changed while rows were written that can't be read again",
                     advice="Give the rows again.",
                 )
-            self.discard(work.home.files)
+            self.discard(work.context.files)
             self._written, self._state = write_rows(work, state, self._data), state
         return self._written
 

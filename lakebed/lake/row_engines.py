@@ -172,7 +172,7 @@ class SparkRows:
                 source = self._source(work, state)
                 return cast(RowChange, self._engine.overwrite_rows(work, state, source, written, bound))
 
-            files = work.home.files
+            files = work.context.files
             return run_on_table(
                 self._spark, "overwrite", work, state, made, lambda change: change.discard_vectors(files)
             )
@@ -188,7 +188,7 @@ class SparkRows:
             lambda: cast(
                 "Sequence[DataFileRef]", self._engine.rewritten(self._source(work, state), work, state, files)
             ),
-            lambda made: RowChange(written=Written(made)).discard(work.home.files),
+            lambda made: RowChange(written=Written(made)).discard(work.context.files),
         )
 
     def _shown(self, what: str, make: Make) -> Make:
@@ -201,7 +201,7 @@ class SparkRows:
                 work,
                 state,
                 lambda: make(work, state),
-                lambda change: None if change is None else change.discard(work.home.files),
+                lambda change: None if change is None else change.discard(work.context.files),
             )
 
         return made

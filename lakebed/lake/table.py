@@ -85,7 +85,7 @@ class Table(Appending, Adding, Compacting, Propertied):
 
         Give another engine the paths of `scan().files()`, never the folder.
         """
-        return self._scope.home.files.location(self._state.location)
+        return self._scope.context.files.location(self._state.location)
 
     @property
     def version(self) -> Version | None:
@@ -139,7 +139,7 @@ class Table(Appending, Adding, Compacting, Propertied):
         elif snapshot is not None:
             scope = self._scope.at(self._snapshot_version(snapshot))
         else:
-            scope = self._scope.at(find_version(self._scope.home.metastore, moment, version=version, time=time))
+            scope = self._scope.at(find_version(self._scope.context.metastore, moment, version=version, time=time))
         past = Table(self.id, scope)
         name_of(past._scope.read(), self.id)
         return past

@@ -37,7 +37,7 @@ class Transaction(Objects):
 
     def sql(self, spark: "SparkSession", text: str) -> "DataFrame | Commit | Table | None":
         """Do a statement of Spark's SQL in the transaction: names without a ref are read and changed as it has them."""
-        places = Places(self._line, self._scope.home.metastore.newest(), self)
+        places = Places(self._line, self._scope.context.metastore.newest(), self)
         return run_statement(spark, text, places, Told())
 
     def transaction(self, *arguments: object, **named: object) -> NoReturn:

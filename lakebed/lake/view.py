@@ -98,7 +98,7 @@ class View(Propertied):
         if tag is not None:
             past = View(self.id, at_tag(self._scope, tag))
         else:
-            found = find_version(self._scope.home.metastore, moment, version=version, time=time)
+            found = find_version(self._scope.context.metastore, moment, version=version, time=time)
             past = View(self.id, self._scope.at(found))
         name_of(past._scope.read(), self.id)
         return past

@@ -237,7 +237,7 @@ class Rows(Growing):
         except OutcomeUnknown:
             raise
         except LakebedError:
-            discard(change, self._scope.home.files)
+            discard(change, self._scope.context.files)
             raise
 
     def _overwritten(
@@ -252,7 +252,7 @@ class Rows(Growing):
         change = copying(engine, made, RowChange.discard_vectors)
 
         def used(work: Work, state: TableState) -> RowChange | None:
-            with rows.used(work.home.files):
+            with rows.used(work.context.files):
                 return change(work, state)
 
         try:
@@ -260,7 +260,7 @@ class Rows(Growing):
         except OutcomeUnknown:
             raise
         except LakebedError:
-            rows.discard(self._scope.home.files)
+            rows.discard(self._scope.context.files)
             raise
 
 

@@ -261,7 +261,7 @@ class _Writer(compaction.Writer):
         layout = GroupLayout(free_prefix(state.schema), numbers, [*map(self._completing, groups)], order)
         rows = self._rows([file for group in groups for file in group.files], *layout.places)
         folder, most = f"{state.data_folder}/{uuid4()}", max(_rows_of(one.files) for one in groups)
-        files, row_bytes = self.work.home.files, self._row_bytes(most)
+        files, row_bytes = self.work.context.files, self._row_bytes(most)
         made = write_laid_out(files, folder, state.schema, rows, layout, options, row_bytes=row_bytes)
         by_group: list[Made] = [[] for _ in groups]
         for one in made:
@@ -319,12 +319,12 @@ class _Writer(compaction.Writer):
             self._tell(file)
             if self.form.keys is not None:
                 file.level = COMPACTED_LEVEL
-                set_exact_keys(self.work.home.files, file, state.schema)
+                set_exact_keys(self.work.context.files, file, state.schema)
 
         return complete
 
     def _tell(self, file: DataFileRef) -> None:
-        tell_last_changes(self.work.home.files, file)
+        tell_last_changes(self.work.context.files, file)
 
     def _rows(self, files: Sequence[DataFileRef], *others: str) -> DataFrame:
         """The rows that are not deleted, in the columns that are written, and some that are not."""
@@ -336,7 +336,7 @@ class _Writer(compaction.Writer):
         self, rows: DataFrame, order: SortOrder, complete: Complete, most: int, spec: PartitionSpec = UNPARTITIONED
     ) -> Made:
         """Write the rows, of which a file has so many at most, and complete the entries of its files."""
-        state, files, options = self.form.written, self.work.home.files, self.form.options
+        state, files, options = self.form.written, self.work.context.files, self.form.options
         folder, row_bytes = f"{state.data_folder}/{uuid4()}", self._row_bytes(most)
         made = write(files, folder, state.schema, rows, spec, order, options, row_bytes=row_bytes)
         try:

@@ -36,7 +36,7 @@ def parquet(table):
 
 
 def place(table, path):
-    return Path(table._scope.home.files.location(path))
+    return Path(table._scope.context.files.location(path))
 
 
 def made(table, **options):

@@ -7,8 +7,8 @@ import pytest
 
 from lakebed import Catalog, Lake
 from lakebed.catalog.refs.catalogs import DEFAULT, open_project
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.check.check import check
@@ -26,7 +26,7 @@ def lake(folder: Path) -> Iterator[Lake]:
     store = MemoryStore()
     metastore = RecordsMetastore(store)
     project = open_project(metastore, DEFAULT, "ada")
-    with Lake(Home(metastore, LocalFiles(folder), Schemas(metastore), project, "ada")) as lake:
+    with Lake(Context(metastore, LocalFiles(folder), Bodies(metastore), project, "ada")) as lake:
         yield lake
         assert check(store) == []
 

@@ -10,8 +10,8 @@ from lakebed.catalog.data import checkpoint_schedule, checkpoints
 from lakebed.catalog.data.live_files import folded, replayed, table_files
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction import pending_delta
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
 from lakebed.errors import Corrupt, LakebedError, Unavailable
 from lakebed.files import LocalFiles
 from lakebed.lake.lake import Lake
@@ -24,9 +24,9 @@ def table(main):
     return main.create_table("t", {"id": "long"}, properties={"checkpoint.deltas": "0", "checkpoint.bytes": "0"})
 
 
-def state_of(files, home):
+def state_of(files, context):
     """All that a snapshot is, byte by byte, in no order."""
-    found = files.all(home)
+    found = files.all(context)
     return files.overlay.snapshot_id, {
         path: (one.file.SerializeToString(deterministic=True), one.snapshot_id, one.schema_id)
         for path, one in found.items()
@@ -35,7 +35,7 @@ def state_of(files, home):
 
 def seen(table, how):
     work = table._scope.read()
-    return state_of(how(work, table_state(work, table.id)), work.home)
+    return state_of(how(work, table_state(work, table.id)), work.context)
 
 
 def grow(table, count):
@@ -73,7 +73,7 @@ def test_a_reader_of_the_past_never_uses_a_later_checkpoint(table):
     work = table.at(version=before)._scope.read()
     found = folded(work, table_state(work, table.id))
     assert found.checkpoint is None
-    assert state_of(found, work.home) == truth
+    assert state_of(found, work.context) == truth
 
 
 def test_a_branch_reads_its_parents_checkpoint_and_writes_its_own(main, table):
@@ -150,8 +150,8 @@ def test_a_part_that_is_gone_is_corrupt_and_never_an_empty_table(table, folder):
 
 def opened_again(table, files):
     """The trunk of the same lake as another process sees it, which remembers nothing."""
-    home = table._scope.home
-    return Lake(Home(home.metastore, files, Schemas(home.metastore), home.project)).catalog()
+    context = table._scope.context
+    return Lake(Context(context.metastore, files, Bodies(context.metastore), context.project)).catalog()
 
 
 class FailingFiles(LocalFiles):
@@ -172,7 +172,7 @@ def test_a_checkpoint_that_fails_at_any_write_leaves_the_old_state_and_no_file(t
     monkeypatch.setattr(checkpoint_parts, "PART_FILES", 2)
     monkeypatch.setattr(checkpoints, "TOP_BYTES", 0)
     grow(table, 5)
-    home = table._scope.home
+    context = table._scope.context
     failing = opened_again(table, FailingFiles(folder))
     truth = seen(table, replayed)
     failures = 0
@@ -184,7 +184,7 @@ def test_a_checkpoint_that_fails_at_any_write_leaves_the_old_state_and_no_file(t
         except Unavailable:
             failures += 1
             assert sorted(folder.rglob("*.part*")) == before
-            assert home.metastore.unfinished_checkpoints(0) == []
+            assert context.metastore.unfinished_checkpoints(0) == []
         else:
             break
         finally:
@@ -205,12 +205,12 @@ def test_a_checkpoint_whose_process_died_left_an_intent_that_names_its_files(tab
     def killed(*_, **__):
         raise Killed
 
-    monkeypatch.setattr(type(table._scope.home.metastore), "put_checkpoint", killed)
+    monkeypatch.setattr(type(table._scope.context.metastore), "put_checkpoint", killed)
     with pytest.raises(Killed):
         table.checkpoint()
     monkeypatch.undo()
     gc.collect()
-    [left] = table._scope.home.metastore.unfinished_checkpoints(0)
+    [left] = table._scope.context.metastore.unfinished_checkpoints(0)
     parts = [str(path.relative_to(folder)) for path in folder.rglob("*.part")]
     assert parts
     assert set(parts) <= set(left.paths)
@@ -229,8 +229,8 @@ def test_an_old_checkpoint_can_go_when_a_newer_one_is_there(table):
     state = table_state(work, table.id)
     opened = table_files(work, state)
     for version in versions[:-1]:
-        work.home.metastore.drop_checkpoint(work.ref.line.id, state.partition, version)
-    assert state_of(opened, work.home) == truths[-1]
+        work.context.metastore.drop_checkpoint(work.ref.line.id, state.partition, version)
+    assert state_of(opened, work.context) == truths[-1]
     assert [seen(table.at(version=one), folded) for one in versions] == truths
 
 

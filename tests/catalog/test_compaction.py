@@ -214,7 +214,7 @@ def test_files_are_written_again_with_the_lineage_of_their_rows(parted):
     made = rewritten(work, state, entries(parted))
     assert sum(one.num_rows for one in made) == len(before)
     assert [one.level for one in made] == [0, 0]
-    tables = [pyarrow.parquet.read_table(work.home.files.location(one.path)) for one in made]
+    tables = [pyarrow.parquet.read_table(work.context.files.location(one.path)) for one in made]
     found = [tuple(one.values()) for table in tables for one in table.to_pylist()]
     assert sorted(found, key=repr) == before
     assert rewritten(work, state, []) == []

@@ -36,11 +36,11 @@ def listed(case):
 
 @pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["name"])
 def test_the_corpus_stays_as_it_is(case, main):
-    home = main._scope.home
-    home.files.put(KEY, damaged(case))
+    context = main._scope.context
+    context.files.put(KEY, damaged(case))
 
     def read():
-        columns = load_part(home, listed(case))
+        columns = load_part(context, listed(case))
         return columns.files(range(columns.num_rows))
 
     if "check" in case:
@@ -53,4 +53,4 @@ def test_the_corpus_stays_as_it_is(case, main):
 
 def test_a_part_that_is_not_there_is_named(main):
     with pytest.raises(Corrupt, match=f"{KEY}.*an entry can't be read"):
-        load_part(main._scope.home, listed({}))
+        load_part(main._scope.context, listed({}))

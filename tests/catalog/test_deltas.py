@@ -64,12 +64,12 @@ def test_the_entries_of_a_manifest_beyond_what_a_value_holds_are_a_file_column_b
     schema = table.schema
     files = tuple(DataFileRef(path=f"{'x' * 40}/{number}", num_rows=1, file_size=1, status=1) for number in range(2000))
     delta = Delta(table.id, str(uuid4()), "tables/x", schema, "insert", files)
-    change = data_change(delta, write_manifest(work.home.files, delta))
+    change = data_change(delta, write_manifest(work.context.files, delta))
     record = change.fold(None, {"snapshot": 1, "row": 1})
     assert len(record.manifest) < 1000
     [path] = folder.rglob("*.entries")
     assert len(path.read_bytes()) < 100_000, "columns are smaller than messages"
-    read = stored_manifest(work.home, stored(record))
+    read = stored_manifest(work.context, stored(record))
     assert list(read.data_files) == list(files)
     assert record.totals["rows"] == 2000
 

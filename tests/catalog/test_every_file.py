@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed.catalog.data.changes import change_files, delta_of
-from lakebed.catalog.data.live_files import EveryFile, live_files, table_files
+from lakebed.catalog.data.live_files import LiveFiles, live_files, table_files
 from lakebed.catalog.data.planning import plan
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Request
@@ -71,7 +71,7 @@ def expected(table):
 
 def assert_agrees(table):
     files, wanted = planned(table), expected(table)
-    assert isinstance(files, EveryFile)
+    assert isinstance(files, LiveFiles)
     assert len(files) == len(wanted)
     assert [one.file for one in files] == wanted
     assert [files[place].file for place in range(len(files))] == wanted
@@ -213,10 +213,10 @@ def test_a_file_that_the_checkpoint_lacks_can_t_be_removed_from_it(table):
     for what in ("removed", "changed"):
         wrong = replace(files, overlay=replace(files.overlay, **{what: {stray.path: stray}}))
         with pytest.raises(Corrupt, match="a delta changes a file that its checkpoint lacks") as caught:
-            EveryFile(work.home, wrong).live_rows()
+            LiveFiles(work.context, wrong).live_rows()
         assert caught.value.subject == stray.path
         with pytest.raises(Corrupt, match="a delta changes a file that its checkpoint lacks"):
-            list(EveryFile(work.home, wrong))
+            list(LiveFiles(work.context, wrong))
 
 
 @pytest.mark.parametrize("is_pointed", [False, True])

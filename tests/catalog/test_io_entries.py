@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from lakebed.catalog.transaction import entry_cache
-from lakebed.catalog.transaction.entry_cache import Entries
+from lakebed.catalog.transaction.entry_cache import EntryCache
 from lakebed.errors import Corrupt, Unavailable
 from lakebed.files import LocalFiles
 from lakebed.table.entries.columns import columns_of
@@ -63,7 +63,7 @@ def put_entries(files, payloads, key="entries/a"):
 
 def test_an_entry_is_read_once_by_threads_that_ask_at_the_same_time(files):
     [location] = put_entries(files, [b"payload" * 1000])
-    entries, barrier = Entries(files), Barrier(16)
+    entries, barrier = EntryCache(files), Barrier(16)
 
     def ask(_):
         barrier.wait()
@@ -79,14 +79,14 @@ def test_an_entry_is_read_once_by_threads_that_ask_at_the_same_time(files):
 
 def test_places_in_one_object_are_different_entries(files):
     places = put_entries(files, [b"one", b"two", b"one"])
-    entries = Entries(files)
+    entries = EntryCache(files)
     assert [entries.read(one).to_pybytes() for one in (*places, *places)] == [b"one", b"two", b"one"] * 2
     assert len(files.reads) == 3
 
 
 def test_a_failed_read_is_not_kept(files):
     [location] = put_entries(files, [b"payload"])
-    entries = Entries(files)
+    entries = EntryCache(files)
     files.failures = 2
     for _ in range(2):
         with pytest.raises(Unavailable):
@@ -100,14 +100,14 @@ def test_a_place_that_is_not_in_the_object_is_corrupt(files, place):
     assert location.length == 31
     wrong = Location(location.key, *place, location.raw_length)
     with pytest.raises(Corrupt, match=f"entries/a at {place[0]}, {place[1]} bytes"):
-        Entries(files).read(wrong)
+        EntryCache(files).read(wrong)
 
 
 def test_an_object_that_vanished_is_corrupt(files):
     with pytest.raises(Corrupt, match=r"gone at 0, 10 bytes: an entry can't be read"):
-        Entries(files).read(Location("gone", 0, 10, 10))
+        EntryCache(files).read(Location("gone", 0, 10, 10))
     with pytest.raises(Corrupt, match="gone at 0, 38 bytes"):
-        Entries(files).columns(Location("gone", 8, 30, 30))
+        EntryCache(files).columns(Location("gone", 8, 30, 30))
 
 
 def test_a_thousand_files_that_share_their_metadata_take_one_read(files):
@@ -115,7 +115,7 @@ def test_a_thousand_files_that_share_their_metadata_take_one_read(files):
     shared = put_columns(files, live)
     alone = [put_columns(files, [one], f"columns/{number}") for number, one in enumerate(live)]
 
-    entries = Entries(files)
+    entries = EntryCache(files)
     together = entries.columns(shared)
     assert together.files(range(1000)) == live
     assert len(files.reads) == 1
@@ -132,7 +132,7 @@ def test_shared_or_alone_a_file_is_the_same_and_its_deletes_are_where_they_were(
     live[3].file.MergeFrom(DataFileRef(dv_path="deletes.puffin", dv_offset=4, dv_length=46))
     shared = put_columns(files, live)
     alone = [put_columns(files, [one], f"columns/{number}") for number, one in enumerate(live)]
-    entries = Entries(files)
+    entries = EntryCache(files)
     together = entries.columns(shared).files(range(20))
     apart = [entries.columns(one).files([0])[0] for one in alone]
     assert together == apart == live
@@ -144,7 +144,7 @@ def test_shared_or_alone_a_file_is_the_same_and_its_deletes_are_where_they_were(
 def test_a_large_object_is_read_column_by_column(files, monkeypatch):
     monkeypatch.setattr(entry_cache, "WHOLE_BYTES", 100)
     live = plain_files(50)
-    entries = Entries(files)
+    entries = EntryCache(files)
     columns = entries.columns(put_columns(files, live))
     assert len(files.reads) == 1
     for _ in range(2):
@@ -155,7 +155,7 @@ def test_a_large_object_is_read_column_by_column(files, monkeypatch):
 
 
 def test_what_one_reader_makes_of_a_column_another_does_not_see(files):
-    entries, directory = Entries(files), put_columns(files, plain_files(50))
+    entries, directory = EntryCache(files), put_columns(files, plain_files(50))
     mine = entries.columns(directory).column("num_rows").to_numpy().copy()
     mine -= 3
     entries.columns(directory).files([4])[0].file.num_rows = 0
@@ -167,7 +167,7 @@ def test_what_one_reader_makes_of_a_column_another_does_not_see(files):
 
 def test_a_bounded_cache_answers_the_same(files):
     live = plain_files(200)
-    entries, directory = Entries(files, cache_bytes=3000), put_columns(files, live)
+    entries, directory = EntryCache(files, cache_bytes=3000), put_columns(files, live)
     for _ in range(2):
         assert entries.columns(directory).files(range(200)) == live
         assert entries.counts().bytes <= 3000
@@ -180,4 +180,4 @@ def test_a_directory_that_leads_outside_its_object_is_corrupt(files):
     files.put("columns/a", short)
     moved = Location("columns/a", 0, packed.directory.length, packed.directory.raw_length, shared=True)
     with pytest.raises(Corrupt, match="beyond its object"):
-        Entries(files).columns(moved).files([0])
+        EntryCache(files).columns(moved).files([0])

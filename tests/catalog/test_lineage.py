@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from lakebed.catalog.merge.merge_base import Head, divergence, touched
 from lakebed.catalog.refs.catalogs import open_project
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
 from lakebed.files import LocalFiles
 from lakebed.lake.lake import Lake
 from lakebed.metastore import RecordsMetastore
@@ -90,9 +90,9 @@ def test_the_base_and_the_sides_are_those_of_the_graph(steps, tmp_path):
 
 
 def compare(graph, one, other):
-    home, newest = graph.lake._home, graph.lake._home.metastore.newest()
+    context, newest = graph.lake._home, graph.lake._home.metastore.newest()
     ours, theirs = (Head(graph.lines[line]._ref, newest) for line in (one, other))
-    found = divergence(home, ours, theirs)
+    found = divergence(context, ours, theirs)
     mine, other_side = graph.reach(graph.heads[one]), graph.reach(graph.heads[other])
     common = [version for version in mine & other_side if version is not None]
     base = max(common, default=None)
@@ -106,7 +106,7 @@ def compare(graph, one, other):
 def opened(store, folder):
     metastore = RecordsMetastore(store)
     project = open_project(metastore, "default", "ada")
-    return Lake(Home(metastore, LocalFiles(folder), Schemas(metastore), project, "ada"))
+    return Lake(Context(metastore, LocalFiles(folder), Bodies(metastore), project, "ada"))
 
 
 def test_objects_are_touched_in_the_order_of_their_first_commits(tmp_path):

@@ -22,7 +22,7 @@ def manifests(table):
 
 def live_files(table):
     work = table._scope.read()
-    return table_files(work, table_state(work, table.id)).all(work.home)
+    return table_files(work, table_state(work, table.id)).all(work.context)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_a_file_is_added_in_its_commit_and_existing_afterwards(table):
         assert {file.status for file in manifest.data_files} <= {ADDED}
     live, newest = live_files(table).values(), table.snapshots()[0].id
     assert [one.snapshot_id == newest for one in live] == [False, False, True]
-    files = table._scope.home.files
+    files = table._scope.context.files
     assert [files.location(one.file.path) for one in live] == table.scan().files()
 
 

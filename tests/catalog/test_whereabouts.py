@@ -2,11 +2,11 @@
 
 import lakebed
 from lakebed.catalog.transaction import context
-from lakebed.catalog.transaction.context import Whereabouts
+from lakebed.catalog.transaction.context import ParentCache
 
 
 def test_an_object_is_guessed_in_what_it_was_last_seen_in():
-    seen = Whereabouts()
+    seen = ParentCache()
     assert list(seen.guess("table", "top")) == ["table"]
     seen.learn("table", "inner")
     seen.learn("inner", "outer")
@@ -17,7 +17,7 @@ def test_an_object_is_guessed_in_what_it_was_last_seen_in():
 
 
 def test_guesses_that_go_round_end():
-    seen = Whereabouts()
+    seen = ParentCache()
     seen.learn("a", "b")
     seen.learn("b", "a")
     assert {"a", "b"} == set(seen.guess("a", "top"))
@@ -25,7 +25,7 @@ def test_guesses_that_go_round_end():
 
 def test_what_is_remembered_is_bounded(monkeypatch):
     monkeypatch.setattr(context, "REMEMBERED", 3)
-    seen = Whereabouts()
+    seen = ParentCache()
     for number in range(10):
         seen.learn(str(number), "top")
     assert len(seen._containers) <= 3

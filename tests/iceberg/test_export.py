@@ -412,7 +412,7 @@ def test_of_an_export_that_fails_nothing_is_left(orders: Table, tmp_path: Path) 
     root = tmp_path / "a lake, 100% [ünïcode]"
     before = {one for one in root.rglob("*") if one.is_file()}
     work = orders._scope.read()
-    work.home = replace(work.home, files=NoDocument(root))
+    work.context = replace(work.context, files=NoDocument(root))
     with pytest.raises(Unavailable, match="the disk is gone"):
         export_table(work, table_state(work, orders.id))
     assert {one for one in root.rglob("*") if one.is_file()} == before

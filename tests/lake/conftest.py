@@ -12,8 +12,8 @@ from lakebed import Catalog, Lake
 from lakebed.arrow.read import stored
 from lakebed.catalog.refs.catalogs import DEFAULT, open_project
 from lakebed.catalog.tables import properties
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.check.check import check
@@ -43,7 +43,7 @@ def open_lake(folder: Path) -> Open:
     def open_lake(store: Store, author: str = "ada") -> Lake:
         metastore = RecordsMetastore(store)
         project = open_project(metastore, DEFAULT, author)
-        return Lake(Home(metastore, LocalFiles(folder), Schemas(metastore), project, author))
+        return Lake(Context(metastore, LocalFiles(folder), Bodies(metastore), project, author))
 
     return open_lake
 

@@ -19,8 +19,8 @@ from hypothesis.stateful import (
 
 from lakebed import AlreadyExists, Conflict, Invalid, Lake, NotFound
 from lakebed.catalog.refs.catalogs import DEFAULT, open_project
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.check.check import check
@@ -90,7 +90,7 @@ class CatalogMachine(RuleBasedStateMachine):
         self.store = MemoryStore()
         self.metastore = RecordsMetastore(self.store)
         project = open_project(self.metastore, DEFAULT, "ada")
-        self.lake = Lake(Home(self.metastore, LocalFiles(Path(self.folder)), Schemas(self.metastore), project, "ada"))
+        self.lake = Lake(Context(self.metastore, LocalFiles(Path(self.folder)), Bodies(self.metastore), project, "ada"))
         main = self.lake.catalog()
         self.lines = {"main": main}
         self.history = History("main", model.empty(main._owner))

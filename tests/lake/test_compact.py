@@ -22,7 +22,7 @@ def keyed(main):
 def rewrites(table):
     work = table._scope.read()
     newest = history(work, table_state(work, table.id).partition)[0]
-    return [(list(one.inputs), list(one.outputs)) for one in stored_manifest(work.home, newest).rewrites]
+    return [(list(one.inputs), list(one.outputs)) for one in stored_manifest(work.context, newest).rewrites]
 
 
 def test_small_files_become_one_and_no_row_changes(table):
@@ -96,7 +96,7 @@ def test_files_of_an_older_spec_are_written_by_the_newest(table):
     assert rows(table) == before
     assert table.compact() is None
     for one in files:
-        names = pyarrow.parquet.read_table(table._scope.home.files.location(one.path))["name"].to_pylist()
+        names = pyarrow.parquet.read_table(table._scope.context.files.location(one.path))["name"].to_pylist()
         assert names == sorted(names, reverse=True)
 
 

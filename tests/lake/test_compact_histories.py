@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from lakebed import Lake
 from lakebed.catalog.refs.catalogs import DEFAULT, open_project
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.store import MemoryStore
@@ -176,7 +176,7 @@ def test_reads_are_the_same_at_every_version_of_any_history(steps):
     with tempfile.TemporaryDirectory() as folder, MemoryStore() as store:
         metastore = RecordsMetastore(store)
         project = open_project(metastore, DEFAULT, "ada")
-        lake = Lake(Home(metastore, LocalFiles(Path(folder)), Schemas(metastore), project, "ada"))
+        lake = Lake(Context(metastore, LocalFiles(Path(folder)), Bodies(metastore), project, "ada"))
         history = _History(lake.catalog())
         history.step("append", 0)
         for name, number in steps:

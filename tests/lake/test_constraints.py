@@ -184,7 +184,7 @@ def test_a_key_inside_a_struct_is_looked_for(main: Catalog) -> None:
 def test_files_of_a_refused_append_are_gone(orders: Table, lake: lakebed.Lake) -> None:
     orders.set_properties({"write.check-keys": "true", "write.inline-bytes": "0", "check.price": "price > 0"})
     orders.append(rows(id=[50], price=[5.0]))
-    files = orders._scope.home.files
+    files = orders._scope.context.files
     before = sorted(one.path for one in files.list(""))
     for refused in (rows(id=[50]), rows(id=[60], price=[-1.0])):
         with pytest.raises(Invalid):

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
 def events(main, monkeypatch):
     """What is synced, by its path, and the commits between."""
     seen = []
-    sync, metastore = os.fsync, main._scope.home.metastore
+    sync, metastore = os.fsync, main._scope.context.metastore
     commit = metastore.commit
 
     def recorded_sync(descriptor):
@@ -32,7 +32,7 @@ def events(main, monkeypatch):
 def assert_durable(table, events):
     """Every file of the table, and each folder from there up to the lake, was synced, in this order, then committed."""
     done = events[: events.index("commit")]
-    root = table._scope.home.files.root
+    root = table._scope.context.files.root
     paths = table.scan().files()
     assert paths
     for path in paths:
@@ -56,7 +56,7 @@ def test_what_spark_wrote_is_on_the_disk_before_the_commit(main, events, spark):
     table.append(spark.range(0, 100, 1, 3))
     done = assert_durable(table, events)
     assert len(table.scan().files()) == 3
-    folder = str(Path(table._scope.home.files.root, table.scan().files()[0]).parent)
+    folder = str(Path(table._scope.context.files.root, table.scan().files()[0]).parent)
     assert os.path.dirname(folder) in done  # the job's folder is new in it
     table.append(spark.range(100, 200, 1, 2))  # and another job finds a folder of its own
     assert table.scan().count() == 200
@@ -70,7 +70,7 @@ def test_a_large_manifest_is_on_the_disk_before_the_commit(main, events, monkeyp
     done = assert_durable(table, events)
     synced = [path for path in done if "/metadata/" in path]
     # The entries column by column, and the rest of the manifest, which is large here too.
-    metadata = Path(table._scope.home.files.root, table._state.location, "metadata")
+    metadata = Path(table._scope.context.files.root, table._state.location, "metadata")
     assert sorted(one.suffix for one in metadata.iterdir()) == [".entries", ".manifest"]
     assert len(set(synced)) == 2
     for path in synced:

@@ -330,7 +330,7 @@ def test_a_transaction_that_comes_again_sees_its_rows_and_adds_nothing(main, ord
 
 def test_rows_are_put_again_when_a_race_is_lost(main, orders, store, monkeypatch):
     """Live.change runs again: every attempt has the bodies."""
-    metastore, lost = main._scope.home.metastore, []
+    metastore, lost = main._scope.context.metastore, []
     commit = metastore.commit
 
     def losing(change):

@@ -63,7 +63,7 @@ def test_rows_come_in_on_level_0_and_are_compacted_onto_level_1_in_order(table):
     table.compact()
     [file] = entries(table)
     assert (file.level, file.key_min, file.key_max) == (1, key(table, 1), key(table, 9))
-    stored = pyarrow.parquet.read_table(table._scope.home.files.location(file.path))
+    stored = pyarrow.parquet.read_table(table._scope.context.files.location(file.path))
     assert stored["id"].to_pylist() == [1, 2, 3, 4, 5, 7, 9]
 
 
@@ -74,7 +74,7 @@ def test_files_of_level_1_have_the_first_and_last_key_exactly(table):
     files = sorted(entries(table), key=lambda one: one.key_min)
     assert len(files) > 3
     for one in files:
-        found = pyarrow.parquet.read_table(table._scope.home.files.location(one.path))["id"].to_pylist()
+        found = pyarrow.parquet.read_table(table._scope.context.files.location(one.path))["id"].to_pylist()
         assert (one.key_min, one.key_max) == (key(table, found[0]), key(table, found[-1]))
         assert found == sorted(found)
     assert all(one.key_max < other.key_min for one, other in pairwise(files))

@@ -15,8 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from lakebed import AlreadyExists, Invalid, Lake, NotFound
 from lakebed.catalog.refs.catalogs import DEFAULT, open_project
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.check.check import check
@@ -235,7 +235,7 @@ class HandlesMachine(RuleBasedStateMachine):
         self.store = MemoryStore()
         metastore = RecordsMetastore(self.store)
         project = open_project(metastore, DEFAULT, "ada")
-        self.lake = Lake(Home(metastore, LocalFiles(Path(self.folder)), Schemas(metastore), project, "ada"))
+        self.lake = Lake(Context(metastore, LocalFiles(Path(self.folder)), Bodies(metastore), project, "ada"))
         self.lines = {"main": self.lake.catalog()}
         self.models = {"main": Model()}
         self.past = {"main": {self.newest(): Model()}}

@@ -102,7 +102,7 @@ def assert_sound(folder, table):
     assert [one.sequence_number for one in chain] == list(range(len(chain), 0, -1))
     work = table._scope.read()
     files = [one.file for one in plan(work, table_state(work, table.id)).files]
-    check_whole(work.home.files, files)
+    check_whole(work.context.files, files)
     assert chain[0].totals["files"] == len(files)
     assert chain[0].totals["rows"] == len(rows(table)) == sum(one.num_rows for one in files)
     with SQLiteStore(folder / "catalog.db") as store:

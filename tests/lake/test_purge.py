@@ -347,7 +347,7 @@ def test_a_purge_that_others_overtake_looks_again(sales, monkeypatch, meanwhile)
         "branch": lambda: sales.create_branch("old", at=before),
         "tag": lambda: sales.create_tag("old", at=before),
     }
-    happened = once(monkeypatch, purge, "onlookers", changes[meanwhile])
+    happened = once(monkeypatch, purge, "visible_states", changes[meanwhile])
     with pytest.raises(Invalid):
         sales.purge_table("sales.orders")
     assert happened
@@ -367,7 +367,7 @@ def test_an_undrop_on_a_branch_that_a_purge_overtakes_is_expired(sales, monkeypa
 def test_a_table_that_leaves_a_namespace_while_that_is_purged_stays(sales, monkeypatch):
     table = make(sales, "sales.orders", 1)
     sales.drop_namespace("sales", cascade=True)
-    once(monkeypatch, purge, "onlookers", lambda: sales.undrop_table("sales.orders", id=table.id, as_name="free"))
+    once(monkeypatch, purge, "visible_states", lambda: sales.undrop_table("sales.orders", id=table.id, as_name="free"))
     commit = sales.purge_namespace("sales")
     assert table.id not in [one.object_id for one in commit.operations]
     assert ids(table) == [1]

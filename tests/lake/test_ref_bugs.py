@@ -6,8 +6,8 @@ import pytest
 from lakebed import Expired, Forbidden, Invalid, Lake, NotFound, event_id
 from lakebed.catalog.refs.catalogs import open_project
 from lakebed.catalog.transaction import scopes
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 
@@ -225,10 +225,10 @@ def test_a_share_had_no_newest_commit_when_many_hidden_ones_came_after_it(main):
 def test_a_call_in_one_project_answered_for_the_same_call_in_another(store, folder):
     metastore = RecordsMetastore(store)
     homes = [
-        Home(metastore, LocalFiles(folder), Schemas(metastore), open_project(metastore, name, "ada"))
+        Context(metastore, LocalFiles(folder), Bodies(metastore), open_project(metastore, name, "ada"))
         for name in ("one", "two")
     ]
-    one, two = (Lake(home) for home in homes)
+    one, two = (Lake(context) for context in homes)
     same = event_id("again")
     one.drop_catalog("default", event_id=same)
     with pytest.raises(Invalid, match="event id"):

@@ -231,7 +231,11 @@ def test_an_author_who_is_no_text_is_refused_at_once(folder):
 def test_a_path_is_not_taken_for_a_columns_new_name(main, unchanged):
     """In Iceberg and Spark too the new name is the last part alone; `home.town` in `home` would be a trap."""
     people = main.create_table("people", {"home": "struct<city: string>"})
-    with unchanged(), pytest.raises(Invalid, match=r"expected 'town', found 'Home\.town'"), people.evolve() as change:
+    with (
+        unchanged(),
+        pytest.raises(Invalid, match=r"expected 'town', found 'Home\.town'"),
+        people.evolve() as change,
+    ):
         change.rename_column("home.city", "Home.town")
     with people.evolve() as change:
         change.rename_column("home", "home.old")

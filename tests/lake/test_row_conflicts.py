@@ -49,7 +49,7 @@ def other(main):
 @pytest.fixture
 def meanwhile(main, monkeypatch):
     """Have something done just before the next commit; how many commits were tried since is told."""
-    metastore = main._scope.home.metastore
+    metastore = main._scope.context.metastore
     commit, todo, tried = metastore.commit, [], []
 
     def overtaken(change):

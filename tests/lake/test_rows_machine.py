@@ -17,8 +17,8 @@ from lakebed import Lake
 from lakebed.catalog.data.live_files import folded, replayed
 from lakebed.catalog.refs.catalogs import DEFAULT, open_project
 from lakebed.catalog.tables.tables import table_state
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.check.check import check
@@ -128,10 +128,10 @@ class RowsMachine(RuleBasedStateMachine):
 
     def reopened(self):
         metastore = RecordsMetastore(self.store)
-        home = Home(
-            metastore, LocalFiles(self.folder), Schemas(metastore), open_project(metastore, DEFAULT, "ada"), "ada"
+        context = Context(
+            metastore, LocalFiles(self.folder), Bodies(metastore), open_project(metastore, DEFAULT, "ada"), "ada"
         )
-        self.lakes.append(Lake(home))
+        self.lakes.append(Lake(context))
         self.main = self.lakes[-1].catalog()
 
     @initialize(
@@ -406,7 +406,7 @@ class RowsMachine(RuleBasedStateMachine):
         state = table_state(work, self.table.id)
         first, second = (
             {path: (one.file.SerializeToString(deterministic=True), one.snapshot_id) for path, one in files.items()}
-            for files in (how(work, state).all(work.home) for how in (folded, replayed))
+            for files in (how(work, state).all(work.context) for how in (folded, replayed))
         )
         assert first == second
 

@@ -24,14 +24,14 @@ def rows(start, count):
     return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64()), "name": map(str, ids), "region": regions})
 
 
-def fill(table, parts, doomed):
+def fill(table, parts, deletion):
     """Appends of these many rows, the small ones inline, and deletes of rows by id."""
     start = 0
     for count, is_inline in parts:
         table.set_properties({"write.inline-bytes": "64000" if is_inline else "0"})
         table.append(rows(start, count))
         start += count
-    for number in doomed:
+    for number in deletion:
         table.delete(f"id = {number}")
 
 
@@ -48,16 +48,16 @@ COLUMNS = st.none() | st.lists(st.sampled_from(EVERY), unique=True)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     parts=st.lists(st.tuples(st.integers(1, 25), st.booleans()), max_size=5),
-    doomed=st.lists(st.integers(0, 50), max_size=4),
+    deletion=st.lists(st.integers(0, 50), max_size=4),
     where=st.sampled_from(WHERES),
     columns=COLUMNS,
     target=st.integers(1, 6000),
     is_partitioned=st.booleans(),
 )
-def test_the_splits_of_a_scan_have_its_rows_in_its_order(main, parts, doomed, where, columns, target, is_partitioned):
+def test_the_splits_of_a_scan_have_its_rows_in_its_order(main, parts, deletion, where, columns, target, is_partitioned):
     name = f"t{sum(1 for _ in main.tables())}"
     table = main.create_table(name, FORM, partition_by=["region"] if is_partitioned else (), properties=SMALL)
-    fill(table, parts, doomed)
+    fill(table, parts, deletion)
     scan = table.scan(where, columns)
     found = scan.splits(target)
     assert together(scan, found).equals(scan.to_arrow())

@@ -57,11 +57,11 @@ def entries(table):
 
 
 def stored(table, file):
-    return pyarrow.parquet.read_table(table._scope.home.files.location(file.path))
+    return pyarrow.parquet.read_table(table._scope.context.files.location(file.path))
 
 
 def parquet(table):
-    files = table._scope.home.files
+    files = table._scope.context.files
     return {one.path for one in files.list(f"{table._state.data_folder}/") if one.path.endswith(".parquet")}
 
 
@@ -243,7 +243,7 @@ class TestOthersMeanwhile:
 
     def test_a_group_that_can_not_be_read_leaves_nothing_of_the_others(self, spark, parted):
         before = parquet(parted)
-        place = Path(parted._scope.home.files.location(entries(parted)[0].path))
+        place = Path(parted._scope.context.files.location(entries(parted)[0].path))
         whole = place.read_bytes()
         place.write_bytes(whole[: len(whole) // 2])
         with pytest.raises(Corrupt):

@@ -38,11 +38,11 @@ def by_spark(spark, table):
 
 
 def stored(table, file):
-    return pyarrow.parquet.ParquetFile(table._scope.home.files.location(file.path)).read()
+    return pyarrow.parquet.ParquetFile(table._scope.context.files.location(file.path)).read()
 
 
 def parquet(table):
-    files = table._scope.home.files
+    files = table._scope.context.files
     return {one.path for one in files.list(f"{table._state.data_folder}/") if one.path.endswith(".parquet")}
 
 
@@ -177,7 +177,7 @@ def test_a_job_that_fails_leaves_nothing_of_those_that_did_not(spark, main, monk
     monkeypatch.setattr(compaction, "BATCH_FILES", 6)
     table = parted(main, 6)
     before, found = parquet(table), rows(table)
-    place = Path(table._scope.home.files.location(entries(table)[-1].path))
+    place = Path(table._scope.context.files.location(entries(table)[-1].path))
     whole = place.read_bytes()
     place.write_bytes(whole[:10] + bytes(one ^ 0xFF for one in whole[10:60]) + whole[60:])
     with pytest.raises(Corrupt):

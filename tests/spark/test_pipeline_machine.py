@@ -10,8 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from lakebed import Lake
 from lakebed.catalog.refs.catalogs import DEFAULT, open_project
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.check.check import check
@@ -52,7 +52,7 @@ class PipelineMachine(RuleBasedStateMachine):
     def begin(self, data):
         metastore = RecordsMetastore(self.store)
         project = open_project(metastore, DEFAULT, "ada")
-        self.lake = Lake(Home(metastore, LocalFiles(self.folder), Schemas(metastore), project, "ada"))
+        self.lake = Lake(Context(metastore, LocalFiles(self.folder), Bodies(metastore), project, "ada"))
         self.main = self.lake.catalog()
         kinds = data.draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=2, max_size=4), "types")
         kind = data.draw(st.sampled_from(sorted(KEYS)), "key")

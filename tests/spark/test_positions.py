@@ -20,7 +20,7 @@ def test_every_position_comes_once_in_the_bitmap_of_its_file(spark, monkeypatch,
     places = [(0, one) for one in edges] + [(2, chance.randrange(200_000)) for _ in range(500)] + [(3, 9), (3, 9)]
     expected = {number: BitMap64([place for file, place in places if file == number]) for number in (0, 2, 3)}
     frame = spark.createDataFrame(places, f"{PLACE} int, {POSITION} bigint").repartition(3)
-    found = addresses.doomed(frame, FILES, len(places))
+    found = addresses.deletion(frame, FILES, len(places))
     assert frame.columns == [bare(PLACE), bare(POSITION)]
     assert not found.whole
     assert {int(file.path[0]): bitmap for file, bitmap in found.some} == expected

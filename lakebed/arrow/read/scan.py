@@ -11,7 +11,7 @@ import pyarrow
 from lakebed.arrow.read.read import read, read_inline
 from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.deletion_vectors import live_rows
-from lakebed.catalog.data.live_files import EveryFile
+from lakebed.catalog.data.live_files import LiveFiles
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Filter, fields_of
@@ -71,7 +71,7 @@ class Scan:
         Without a filter the files of a checkpoint are counted by their columns: a million of them take 6 to 30 ms.
         """
         files = self._plan.files
-        rows = files.live_rows() if isinstance(files, EveryFile) and self._filter is None else self._counted()
+        rows = files.live_rows() if isinstance(files, LiveFiles) and self._filter is None else self._counted()
         return rows if self._limit is None else min(rows, self._limit)
 
     def _counted(self) -> int:

@@ -9,7 +9,7 @@ from pyroaring import BitMap64
 from lakebed.arrow.read.scan import Scan
 from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import Doomed, RowChange, Written, taken_away
+from lakebed.catalog.data.row_changes import Deletion, RowChange, Written, rows_deleted
 from lakebed.catalog.data.row_sources import sources
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
@@ -29,7 +29,7 @@ def delete_rows(work: Work, state: TableState, filter: Filter | None) -> RowChan
     whole = [one.file for one in planned if covers(one.residual or filter, one.file)]
     gone = {one.path for one in whole}
     rest = [one for one in planned if one.file.path not in gone]
-    return taken_away(work, state, Doomed(whole, noted(positions(work, state, rest, filter), rest).some))
+    return rows_deleted(work, state, Deletion(whole, noted(positions(work, state, rest, filter), rest).some))
 
 
 def positions(work: Work, state: TableState, planned: Sequence[PlannedFile], filter: Filter) -> Positions:
@@ -64,9 +64,9 @@ def note(found: defaultdict[str, BitMap64], paths: pyarrow.Array, places: pyarro
     found[paths[0].as_py()] |= BitMap64(places.to_numpy().tolist())
 
 
-def noted(found: Positions, planned: Iterable[PlannedFile]) -> Doomed:
+def noted(found: Positions, planned: Iterable[PlannedFile]) -> Deletion:
     """Positions as rows to be taken away."""
-    return Doomed((), [(one.file, found[one.file.path]) for one in planned if one.file.path in found])
+    return Deletion((), [(one.file, found[one.file.path]) for one in planned if one.file.path in found])
 
 
 def overwrite_rows(

@@ -14,7 +14,7 @@ from lakebed.arrow.rows.delete import noted, rows_of
 from lakebed.arrow.transforms import plain_value
 from lakebed.arrow.types import arrow_schema, file_schema, shown_value
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import Doomed
+from lakebed.catalog.data.row_changes import Deletion
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.table.expression.merge_clauses import key_fields
@@ -50,7 +50,7 @@ class Matches:
     planned: Sequence[PlannedFile]
     table: pyarrow.Table
 
-    def doomed(self) -> Doomed:
+    def deletion(self) -> Deletion:
         """The table's rows, to be taken away."""
         found: defaultdict[str, BitMap64] = defaultdict(BitMap64)
         for path, place in zip(*(self.table[name].to_pylist() for name in (FILE.name, POSITION.name)), strict=True):

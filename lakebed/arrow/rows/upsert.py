@@ -15,4 +15,4 @@ def upsert_rows(work: Work, state: TableState, keyed: KeyedRows) -> RowChange:
     found = matches(work, state, keyed)
     rows = keyed.rows.append_column(ROW_ID.name, found.row_ids(keyed.rows.num_rows))
     written = write_rows(work, with_columns(state, ROW_ID), rows)
-    return replaced(work, state, written, found.doomed())
+    return replaced(work, state, written, found.deletion())

@@ -36,5 +36,5 @@ def _written(work: Work, state: TableState, data: Any) -> Written:
 
 def write_files(work: Work, state: TableState, data: Any) -> list[DataFileRef]:
     """Write rows to files, as large as the table wants them, under names that no other attempt has."""
-    files, options = work.home.files, write_options(work, state)
+    files, options = work.context.files, write_options(work, state)
     return write(files, state.data_folder, state.schema, data, state.spec, state.sort_order, options)

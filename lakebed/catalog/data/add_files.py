@@ -24,7 +24,7 @@ def add_files(work: Work, written: TableState, files: Sequence[DataFileRef]) -> 
     state = fitting(work, written)
     wanted = {one.path: one for one in files}
     _check_unknown(work, state, wanted)
-    work.read(DataRead(state.partition, files_touched(work.home, frozenset(wanted))))
+    work.read(DataRead(state.partition, files_touched(work.context, frozenset(wanted))))
     put_delta(work, state, replace(delta_of(state, "insert"), added=tuple(files)))
 
 

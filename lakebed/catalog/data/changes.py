@@ -76,7 +76,7 @@ def change_files(work: Work, state: TableState, delta: Delta, detail: str = "") 
             expected="a file that is live",
             advice="Read the table again, and decide anew.",
         )
-    work.read(DataRead(state.partition, files_touched(work.home, touched)))
+    work.read(DataRead(state.partition, files_touched(work.context, touched)))
     # Where an entry comes from, the file may be above others that it overlaps here.
     changed = tuple(on_level(one, live[one.path].level) for one in delta.changed)
     put_delta(work, state, replace(delta, changed=changed, deleted_rows=_deleted_rows(work, delta, live)), detail)

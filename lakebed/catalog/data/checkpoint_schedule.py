@@ -10,7 +10,7 @@ from lakebed.catalog.data.checkpoints import Checkpoint, load_part, write_checkp
 from lakebed.catalog.data.live_files import TableFiles, folded
 from lakebed.catalog.tables.properties import CHECKPOINT_BYTES, CHECKPOINT_DELTAS, number
 from lakebed.catalog.tables.tables import TableState, table_state
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import LakebedError, NotFound
 from lakebed.records import records_pb2 as pb
@@ -46,9 +46,9 @@ def _written(work: Work, state: TableState, files: TableFiles) -> Checkpoint | N
     if files.newest is None:
         return None
     parts = () if files.checkpoint is None else files.checkpoint.parts
-    made = recast(parts, files.overlay, lambda part: load_part(work.home, part))
-    written = write_checkpoint(work.home, state, files.newest, made)
-    work.home.memory.put((work.ref.line.id, state.partition), TableFiles(written, written.overlay()))
+    made = recast(parts, files.overlay, lambda part: load_part(work.context, part))
+    written = write_checkpoint(work.context, state, files.newest, made)
+    work.context.memory.put((work.ref.line.id, state.partition), TableFiles(written, written.overlay()))
     return written
 
 
@@ -64,7 +64,7 @@ class Checkpointing:
         self._waiting: set[tuple[str, str]] = set()
         self._lock = Lock()
 
-    def consider(self, home: Home, ref: Ref, deltas: Mapping[str, pb.TableHistory]) -> None:
+    def consider(self, context: Context, ref: Ref, deltas: Mapping[str, pb.TableHistory]) -> None:
         """Have a look taken at tables that a commit gave these deltas, if it may be time."""
         for table, delta in deltas.items():
             if (
@@ -72,7 +72,7 @@ class Checkpointing:
                 or not delta.HasField("manifest")
                 or delta.counts.get("added_files", 0) >= 1000
             ):
-                self._enqueue(home, ref, table)
+                self._enqueue(context, ref, table)
 
     def wait(self) -> None:
         """Return when no look is waiting or being taken."""
@@ -81,7 +81,7 @@ class Checkpointing:
         if pool is not None and self._process == os.getpid():
             pool.shutdown(wait=True)
 
-    def _enqueue(self, home: Home, ref: Ref, table: str) -> None:
+    def _enqueue(self, context: Context, ref: Ref, table: str) -> None:
         place = (ref.line.id, table)
         with self._lock:
             if self._process != os.getpid():  # of a fork's threads none is there
@@ -91,13 +91,13 @@ class Checkpointing:
             self._waiting.add(place)
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="lakebed-checkpoints")
-            self._pool.submit(self._look, home, ref, table).add_done_callback(_told)
+            self._pool.submit(self._look, context, ref, table).add_done_callback(_told)
 
-    def _look(self, home: Home, ref: Ref, table: str) -> None:
+    def _look(self, context: Context, ref: Ref, table: str) -> None:
         with self._lock:
             self._waiting.discard((ref.line.id, table))
         try:
-            checkpoint_if_due(Work(home, ref), table)
+            checkpoint_if_due(Work(context, ref), table)
         except NotFound:
             _log.info("table %s is gone", table)
         except LakebedError as error:

@@ -16,7 +16,7 @@ from typing import cast
 from uuid import uuid4
 
 from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Corrupt, LakebedError, OutcomeUnknown
 from lakebed.metastore import State
@@ -57,22 +57,22 @@ class Checkpoint:
         number = self.record.sequence_number
         return Overlay(Span(number, number), self.record.snapshot_id, self.record.table_id)
 
-    def files(self, home: Home) -> Iterator[LiveFile]:
+    def files(self, context: Context) -> Iterator[LiveFile]:
         """Every file."""
         for part in self.parts:
-            columns = load_part(home, part)
+            columns = load_part(context, part)
             yield from columns.files(range(columns.num_rows))
 
 
 def find_checkpoint(work: Work, partition: str) -> Checkpoint | None:
     """The newest checkpoint of a partition that is not after the work's base."""
     found = work.reader.checkpoint(partition)
-    return None if found is None else _opened(work.home, found)
+    return None if found is None else _opened(work.context, found)
 
 
-def load_part(home: Home, part: Part) -> FileColumns:
+def load_part(context: Context, part: Part) -> FileColumns:
     """The files of a part; `Corrupt` if they are not as many as the top list says."""
-    columns = home.entries.columns(location_from_proto(part.entries))
+    columns = context.entries.columns(location_from_proto(part.entries))
     if columns.num_rows != part.files:
         raise Corrupt(
             "a part of a checkpoint has another number of files",
@@ -83,15 +83,15 @@ def load_part(home: Home, part: Part) -> FileColumns:
     return columns
 
 
-def write_checkpoint(home: Home, state: TableState, at: State, parts: Recast) -> Checkpoint:
+def write_checkpoint(context: Context, state: TableState, at: State, parts: Recast) -> Checkpoint:
     """Write a checkpoint of these parts, which are all live files after the delta `at`."""
     delta = cast(pb.TableHistory, at.record)
     folder = f"{state.location}/metadata"
     paths = [f"{folder}/{uuid4()}.part" for _ in parts.new]
     top_path = f"{folder}/{uuid4()}.parts"
-    intent = home.metastore.begin_checkpoint(at.line, state.partition, [*paths, top_path])
+    intent = context.metastore.begin_checkpoint(at.line, state.partition, [*paths, top_path])
     try:
-        new = [_put_part(home, state, path, files) for path, files in zip(paths, parts.new, strict=True)]
+        new = [_put_part(context, state, path, files) for path, files in zip(paths, parts.new, strict=True)]
         every = (*parts.kept, *new)
         record = pb.TableCheckpoint(
             table_id=state.id,
@@ -101,51 +101,51 @@ def write_checkpoint(home: Home, state: TableState, at: State, parts: Recast) ->
             counts={**{what: delta.totals[what] for what in ("files", "rows", "bytes")}, "parts": len(every)},
             written_ms=time_ns() // 1_000_000,
         )
-        _put_top(home, record, top_path, every)
-        home.metastore.put_checkpoint(at.line, state.partition, at.version, record, intent)
+        _put_top(context, record, top_path, every)
+        context.metastore.put_checkpoint(at.line, state.partition, at.version, record, intent)
     except OutcomeUnknown:
         raise
     except LakebedError:
-        home.files.delete_many([*paths, top_path])
-        home.metastore.end_checkpoint(intent)
+        context.files.delete_many([*paths, top_path])
+        context.metastore.end_checkpoint(intent)
         raise
     return Checkpoint(at.line, at.version, record, every)
 
 
-def _put_part(home: Home, state: TableState, path: str, files: Sequence[LiveFile]) -> Part:
+def _put_part(context: Context, state: TableState, path: str, files: Sequence[LiveFile]) -> Part:
     columns = FileColumns.of(files)
     packed = pack(filled_columns(columns), path)
-    home.files.put_if_absent(path, packed.data)
+    context.files.put_if_absent(path, packed.data)
     part = part_of(columns, state.schema)
     part.entries.CopyFrom(location_to_proto(packed.directory))
     return part
 
 
-def _put_top(home: Home, record: pb.TableCheckpoint, path: str, parts: Sequence[Part]) -> None:
+def _put_top(context: Context, record: pb.TableCheckpoint, path: str, parts: Sequence[Part]) -> None:
     data = PartList(parts=parts).SerializeToString(deterministic=True)
     if len(data) <= TOP_BYTES:
         record.top_list = data
         return
     entry = encode_entry(data)
-    home.files.put_if_absent(path, entry)
+    context.files.put_if_absent(path, entry)
     record.top.key, record.top.offset, record.top.length, record.top.raw_length = path, 0, len(entry), len(data)
 
 
-def _opened(home: Home, found: State) -> Checkpoint:
+def _opened(context: Context, found: State) -> Checkpoint:
     record = cast(pb.TableCheckpoint, found.record)
-    return Checkpoint(found.line, found.version, record, *_parts(home, record))
+    return Checkpoint(found.line, found.version, record, *_parts(context, record))
 
 
-def _parts(home: Home, record: pb.TableCheckpoint) -> Listed:
+def _parts(context: Context, record: pb.TableCheckpoint) -> Listed:
     if not record.HasField("top"):
         return _listed(record.top_list)
     stored = record.top
     location = location_from_proto(EntryLocation.FromString(stored.SerializeToString()))
-    return _listed(_bytes_of(home, location))
+    return _listed(_bytes_of(context, location))
 
 
-def _bytes_of(home: Home, location: Location) -> bytes:
-    return bytes(home.entries.read(location))
+def _bytes_of(context: Context, location: Location) -> bytes:
+    return bytes(context.entries.read(location))
 
 
 @lru_cache(maxsize=64)

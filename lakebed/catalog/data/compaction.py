@@ -146,7 +146,7 @@ class Compaction(ABC):
         try:
             self._last = self._made(work, state)
         except BaseException:
-            self.discard(work.home.files)
+            self.discard(work.context.files)
             raise
         return self._last
 
@@ -208,7 +208,7 @@ class Compaction(ABC):
         def done(made: Sequence[tuple[Group, Made]]) -> None:
             self._done.update((self._key(form, group), (group, files)) for group, files in made)
             for group, files in made:
-                check_same_rows(work.home.files, group.files, files)
+                check_same_rows(work.context.files, group.files, files)
 
         missing = [one for one in groups if self._key(form, one) not in self._done]
         if missing:
@@ -290,7 +290,7 @@ def _change(work: Work, groups: Sequence[Group], outputs: Sequence[Made], left: 
             Rewrite(inputs=_paths(group.files), outputs=_paths(made))
             for group, made in zip(groups, outputs, strict=True)
         ],
-        detail=report(Extent.of(work.home.files, removed), Extent.of(work.home.files, written), left),
+        detail=report(Extent.of(work.context.files, removed), Extent.of(work.context.files, written), left),
     )
 
 

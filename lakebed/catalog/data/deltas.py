@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.pending_delta import new_rows
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Corrupt, NotFound
@@ -27,9 +27,9 @@ def history(work: Work, partition: str, since: Version | None = None) -> list[St
             return states
 
 
-def whole_manifest(home: Home, state: State, time_ms: int = 0) -> Manifest:
+def whole_manifest(context: Context, state: State, time_ms: int = 0) -> Manifest:
     """A delta's manifest with all that its commit gave it."""
-    return whole(stored_manifest(home, state), head(state, time_ms))
+    return whole(stored_manifest(context, state), head(state, time_ms))
 
 
 def head(state: State, time_ms: int = 0) -> DeltaHead:
@@ -50,20 +50,20 @@ def head(state: State, time_ms: int = 0) -> DeltaHead:
     )
 
 
-def stored_manifest(home: Home, state: State) -> Manifest:
+def stored_manifest(context: Context, state: State) -> Manifest:
     """The manifest that a delta's record holds or points at; `Corrupt` if it is not what was written."""
-    manifest = _framed(home, state)
+    manifest = _framed(context, state)
     if manifest.HasField("entries"):
-        columns = home.entries.columns(location_from_proto(manifest.entries))
+        columns = context.entries.columns(location_from_proto(manifest.entries))
         manifest.data_files.extend(one.file for one in columns.files(range(columns.num_rows)))
         manifest.ClearField("entries")
     return manifest
 
 
-def entries_file(home: Home, state: State) -> tuple[str, int] | None:
+def entries_file(context: Context, state: State) -> tuple[str, int] | None:
     """The path and the length of the file that a delta's entries are in; None if its record holds them."""
     record = record_of(state)
-    manifest = _framed(home, state)
+    manifest = _framed(context, state)
     if manifest.HasField("entries"):
         # The directory, which the manifest points at, is the last in its object.
         directory = location_from_proto(manifest.entries)
@@ -71,12 +71,12 @@ def entries_file(home: Home, state: State) -> tuple[str, int] | None:
     return (record.manifest_path, record.manifest_length) if record.HasField("manifest_path") else None
 
 
-def _framed(home: Home, state: State) -> Manifest:
+def _framed(context: Context, state: State) -> Manifest:
     """The manifest of a delta as its frame has it, maybe with its entries elsewhere."""
     record = record_of(state)
     path = record.manifest_path or f"the manifest of snapshot {record.snapshot_id}"
     try:
-        data = home.files.read(record.manifest_path) if record.HasField("manifest_path") else record.manifest
+        data = context.files.read(record.manifest_path) if record.HasField("manifest_path") else record.manifest
     except NotFound as error:
         raise Corrupt("a manifest is not there", subject=path, advice="Restore the file from a copy.") from error
     return frame.decode_own(data, path, length=record.manifest_length, crc32c=record.manifest_crc32c)

@@ -7,7 +7,7 @@ from lakebed.catalog.data.deltas import stored_manifest
 from lakebed.catalog.data.live_files import live_files
 from lakebed.catalog.data.reads import Objection
 from lakebed.catalog.tables.tables import TableState, schema_of, spec_of
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.pending_delta import Delta
@@ -66,7 +66,7 @@ def check_levels(work: Work, state: TableState, delta: Delta) -> None:
             found=other.file.path,
             advice="Add it on level 0.",
         )
-    work.read(DataRead(state.partition, _levels_read(work.home, added)))
+    work.read(DataRead(state.partition, _levels_read(work.context, added)))
 
 
 def entering(work: Work, state: TableState, delta: Delta) -> Delta:
@@ -84,14 +84,14 @@ def _kept(work: Work, state: TableState, delta: Delta) -> list[Placed]:
     return places(work, state, (one for one in live if one.level > 0 and one.path not in gone))
 
 
-def _levels_read(home: Home, added: Sequence[DataFileRef]) -> Objection:
+def _levels_read(context: Context, added: Sequence[DataFileRef]) -> Objection:
     """What says whether later deltas have added files that overlap these above level 0.
 
     It is asked inside the commit, and reads no schema: a primary key that is changed meanwhile is a conflict anyway.
     """
 
     def judge(deltas: Sequence[State]) -> str | None:
-        coming, later = _as_written(added), _as_written(_added(home, deltas))
+        coming, later = _as_written(added), _as_written(_added(context, deltas))
         return next((f"{other.file.path} has keys in common" for _, other in clashes(coming, later)), None)
 
     return judge
@@ -101,6 +101,6 @@ def _as_written(files: Iterable[DataFileRef]) -> list[Placed]:
     return [placed(one, partition_key(one), lambda _: True) for one in files]
 
 
-def _added(home: Home, deltas: Iterable[State]) -> Iterator[DataFileRef]:
+def _added(context: Context, deltas: Iterable[State]) -> Iterator[DataFileRef]:
     for delta in deltas:
-        yield from (one for one in stored_manifest(home, delta).data_files if one.status == ADDED and one.level > 0)
+        yield from (one for one in stored_manifest(context, delta).data_files if one.status == ADDED and one.level > 0)

@@ -15,7 +15,7 @@ from lakebed.catalog.data.checkpoints import Checkpoint, find_checkpoint, load_p
 from lakebed.catalog.data.deletion_vectors import live_rows, read_vector
 from lakebed.catalog.data.deltas import history, record_of, whole_manifest
 from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.pending_delta import Delta
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Corrupt
@@ -61,19 +61,19 @@ class TableFiles:
         stored = 0 if self.checkpoint is None else sum(one.files for one in self.checkpoint.parts)
         return stored + len(self.overlay.added) - len(self.overlay.removed)
 
-    def among(self, home: Home, wanted: Mapping[str, DataFileRef]) -> dict[str, LiveFile]:
+    def among(self, context: Context, wanted: Mapping[str, DataFileRef]) -> dict[str, LiveFile]:
         """Those of some files that are live, by path."""
         overlay = self.overlay
         found = {path: overlay.added[path] for path in wanted if path in overlay.added}
         asked = {path: one for path, one in wanted.items() if path not in found and path not in overlay.removed}
         if self.checkpoint is None or not asked:
             return found
-        stored = files_in(self.checkpoint.parts, asked, lambda part: load_part(home, part))
+        stored = files_in(self.checkpoint.parts, asked, lambda part: load_part(context, part))
         return found | {path: replace(one, file=overlay.changed.get(path, one.file)) for path, one in stored.items()}
 
-    def all(self, home: Home) -> dict[str, LiveFile]:
+    def all(self, context: Context) -> dict[str, LiveFile]:
         """Every live file by path."""
-        return self.overlay.on(() if self.checkpoint is None else self.checkpoint.files(home))
+        return self.overlay.on(() if self.checkpoint is None else self.checkpoint.files(context))
 
 
 def live_files(work: Work, state: TableState) -> dict[str, DataFileRef]:
@@ -90,12 +90,12 @@ def live_among(work: Work, state: TableState, wanted: Mapping[str, DataFileRef])
     gone = set() if pending is None else {one.path for one in pending.removed}
     found = {path: own[path] for path in wanted if path in own}
     asked = {path: one for path, one in wanted.items() if path not in own and path not in gone}
-    return found | {path: one.file for path, one in files.among(work.home, asked).items()}
+    return found | {path: one.file for path, one in files.among(work.context, asked).items()}
 
 
 def committed_files(work: Work, state: TableState) -> dict[str, DataFileRef]:
     """The table's committed files by path."""
-    return {path: one.file for path, one in table_files(work, state).all(work.home).items()}
+    return {path: one.file for path, one in table_files(work, state).all(work.context).items()}
 
 
 def table_files(work: Work, state: TableState) -> TableFiles:
@@ -103,10 +103,10 @@ def table_files(work: Work, state: TableState) -> TableFiles:
 
     What a line was read as last is remembered, and costs the deltas since.
     """
-    memory, place = work.home.memory, (work.ref.line.id, state.partition)
+    memory, place = work.context.memory, (work.ref.line.id, state.partition)
     known = cast("TableFiles | None", memory.get(place))
     if known is not None and known.version is not None and known.version <= work.base:
-        found = _with(work.home, known, history(work, state.partition, known.version))
+        found = _with(work.context, known, history(work, state.partition, known.version))
         if found.overlay.deltas < LOOK_AGAIN or not _is_behind(work, state, found):
             memory.put(place, found)
             return found
@@ -120,20 +120,20 @@ def folded(work: Work, state: TableState) -> TableFiles:
     """The table's committed files, from the nearest checkpoint on, whatever is remembered."""
     checkpoint = find_checkpoint(work, state.partition)
     if checkpoint is None:
-        return _with(work.home, TableFiles(None, EMPTY), history(work, state.partition))
+        return _with(work.context, TableFiles(None, EMPTY), history(work, state.partition))
     start = TableFiles(checkpoint, checkpoint.overlay())
-    return _with(work.home, start, history(work, state.partition, checkpoint.version))
+    return _with(work.context, start, history(work, state.partition, checkpoint.version))
 
 
 def replayed(work: Work, state: TableState) -> TableFiles:
     """The table's committed files, folded from its first delta on."""
-    return _with(work.home, TableFiles(None, EMPTY), history(work, state.partition))
+    return _with(work.context, TableFiles(None, EMPTY), history(work, state.partition))
 
 
-def _with(home: Home, before: TableFiles, newest_first: Sequence[State]) -> TableFiles:
+def _with(context: Context, before: TableFiles, newest_first: Sequence[State]) -> TableFiles:
     if not newest_first:
         return before
-    overlay = over(before.overlay, (whole_manifest(home, one) for one in reversed(newest_first)))
+    overlay = over(before.overlay, (whole_manifest(context, one) for one in reversed(newest_first)))
     size = before.metadata_bytes + sum(_metadata_bytes(one) for one in newest_first)
     return TableFiles(before.checkpoint, overlay, newest_first[0], size)
 
@@ -160,18 +160,18 @@ LAST_WINDOW: Final = 8192
 Places = NDArray[Any]
 
 
-class EveryFile(Sequence[PlannedFile]):
+class LiveFiles(Sequence[PlannedFile]):
     """A table's live files as they are when this is made, in the order of their rows' ids, a work's own ones last.
 
     `committed` are those of the work's base, of which `altered` are gone or among the work's `own`, by path. To make it
     and to ask how many there are costs no look at them.
     """
 
-    def __init__(self, home: Home, committed: TableFiles, pending: Delta | None = None) -> None:
+    def __init__(self, context: Context, committed: TableFiles, pending: Delta | None = None) -> None:
         self.committed = committed
         self.own = () if pending is None else (*pending.changed, *pending.added)
         self.altered = {} if pending is None else {one.path: one for one in (*pending.removed, *pending.changed)}
-        self._home = home
+        self._home = context
         self._count = committed.count() + (0 if pending is None else pending.more_files)
 
     def __len__(self) -> int:

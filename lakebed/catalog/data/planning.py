@@ -12,10 +12,10 @@ import numpy
 import pyarrow.compute
 
 from lakebed.catalog.data.checkpoints import load_part
-from lakebed.catalog.data.live_files import EveryFile, TableFiles, table_files
+from lakebed.catalog.data.live_files import LiveFiles, TableFiles, table_files
 from lakebed.catalog.data.reads import rows_read
 from lakebed.catalog.tables.tables import TableState, spec_of
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import DataRead
 from lakebed.table.entries.columns import FileColumns
@@ -40,13 +40,13 @@ def plan(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
 
     It becomes part of what the work has read: a later delta that may have rows for the filter is a conflict.
     """
-    work.read_rows(DataRead(state.partition, rows_read(work.home, filter)))
+    work.read_rows(DataRead(state.partition, rows_read(work.context, filter)))
     return plan_unread(work, state, filter)
 
 
 def plan_unread(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
     """The same, without making it part of what the work has read."""
-    every = EveryFile(work.home, table_files(work, state), work.deltas.get(state.id))
+    every = LiveFiles(work.context, table_files(work, state), work.deltas.get(state.id))
     if filter is None:
         return Plan(every, len(every))
     planner = _Planner(work, state, filter, len(every))
@@ -72,8 +72,8 @@ class _Planner:
         self.equal_ids = frozenset(one.field.id for one in leaves_of(self.filter) if _is_equality(one))
 
     @property
-    def home(self) -> Home:
-        return self.work.home
+    def context(self) -> Context:
+        return self.work.context
 
     def committed(self, files: TableFiles) -> Iterator[LiveFile]:
         overlay = files.overlay
@@ -83,7 +83,7 @@ class _Planner:
                 changed = overlay.changed.get(path)
                 yield one if changed is None else replace(one, file=changed)
         if len(overlay.added) > COLUMNAR_FILES:
-            yield from self._of_columns(_columns_of(self.home, files))
+            yield from self._of_columns(_columns_of(self.context, files))
         else:
             yield from self.one_by_one(overlay.added.values())
 
@@ -92,7 +92,7 @@ class _Planner:
             if not may_match(self.filter, ranges):
                 self._cut(RANGES, part.files)
             else:
-                yield from self._of_columns(load_part(self.home, part))
+                yield from self._of_columns(load_part(self.context, part))
 
     def _of_columns(self, columns: FileColumns) -> Iterator[LiveFile]:
         pruned = prune(self.filter, columns, self.state.schema, self._specs(columns), self._schemas(columns))
@@ -160,7 +160,7 @@ class _Planner:
 
     def _bloom(self, path: str, offset: int, length: int) -> bytes:
         """A bloom filter, which never changes."""
-        return self.home.blooms.get((path, offset, length), lambda: self.home.files.read(path, offset, length))
+        return self.context.blooms.get((path, offset, length), lambda: self.context.files.read(path, offset, length))
 
     def _cut_blocks(self, step: str, blocks: int, is_whole: bool) -> None:
         before = self.cuts.get(step, Cut())
@@ -191,7 +191,7 @@ class _Planner:
     def _schema(self, schema_id: int) -> Schema:
         if schema_id == self.state.schema.id:
             return self.state.schema
-        return self.home.schemas.get(self.state.id, schema_id)
+        return self.context.bodies.get(self.state.id, schema_id)
 
 
 def _is_equality(leaf: Leaf) -> bool:
@@ -211,11 +211,11 @@ def _distinct(columns: FileColumns, name: str) -> list[int]:
     return columns.remembered(("distinct", name), found)
 
 
-def _columns_of(home: Home, files: TableFiles) -> FileColumns:
+def _columns_of(context: Context, files: TableFiles) -> FileColumns:
     """The files that deltas added, as columns: made once for a snapshot."""
     place = (files.overlay.table_id, str(files.overlay.snapshot_id))
-    known = home.columns.get(place)
+    known = context.columns.get(place)
     if known is None or known[0] is not files.overlay:
         known = (files.overlay, FileColumns.of(list(files.overlay.added.values())))
-        home.columns.put(place, known)
+        context.columns.put(place, known)
     return known[1]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from lakebed.catalog.data.deltas import stored_manifest
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.context import Context
 from lakebed.metastore import State
 from lakebed.table.filter.filter import Filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -14,11 +14,11 @@ Objection = Callable[[Sequence[State]], str | None]
 """Says of the deltas since a base, oldest first, why one can't stand."""
 
 
-def rows_read(home: Home, filter: Filter | None) -> Objection:
+def rows_read(context: Context, filter: Filter | None) -> Objection:
     """What says whether later deltas may have changed the rows that a filter was asked for."""
 
     def judge(deltas: Sequence[State]) -> str | None:
-        for file in _changed(home, deltas):
+        for file in _changed(context, deltas):
             if filter is None or may_match(filter, file):
                 return f"{file.path} may have rows that were read"
         return None
@@ -26,11 +26,11 @@ def rows_read(home: Home, filter: Filter | None) -> Objection:
     return judge
 
 
-def files_touched(home: Home, paths: frozenset[str]) -> Objection:
+def files_touched(context: Context, paths: frozenset[str]) -> Objection:
     """What says whether later deltas took away or changed some files."""
 
     def judge(deltas: Sequence[State]) -> str | None:
-        for file in _changed(home, deltas):
+        for file in _changed(context, deltas):
             if file.path in paths:
                 return f"{file.path} was changed too"
         return None
@@ -38,11 +38,11 @@ def files_touched(home: Home, paths: frozenset[str]) -> Objection:
     return judge
 
 
-def partitions_read(home: Home, keys: frozenset[PartitionKey]) -> Objection:
+def partitions_read(context: Context, keys: frozenset[PartitionKey]) -> Objection:
     """What says whether later deltas changed files of some partitions."""
 
     def judge(deltas: Sequence[State]) -> str | None:
-        for file in _changed(home, deltas):
+        for file in _changed(context, deltas):
             if partition_key(file) in keys:
                 return f"{file.path} is in a partition that was read"
         return None
@@ -50,6 +50,6 @@ def partitions_read(home: Home, keys: frozenset[PartitionKey]) -> Objection:
     return judge
 
 
-def _changed(home: Home, deltas: Iterable[State]) -> Iterable[DataFileRef]:
+def _changed(context: Context, deltas: Iterable[State]) -> Iterable[DataFileRef]:
     for delta in deltas:
-        yield from stored_manifest(home, delta).data_files
+        yield from stored_manifest(context, delta).data_files

@@ -97,28 +97,28 @@ def put_change(work: Work, seen: Work, written: TableState, operation: str, chan
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed:
+class Deletion:
     """Rows to be taken away: all of some files, and of others those at these positions."""
 
     whole: Sequence[DataFileRef] = ()
     some: Sequence[tuple[DataFileRef, BitMap64]] = ()
 
 
-def taken_away(work: Work, state: TableState, rows: Doomed) -> RowChange:
+def rows_deleted(work: Work, state: TableState, rows: Deletion) -> RowChange:
     """Write the vectors. A file that has no row left is removed. The positions have to be of rows that are there."""
-    files = work.home.files
+    files = work.context.files
     full = [file for file, places in rows.some if len(places) == live_rows(files, file)]
     gone = {one.path for one in full}
     changed = write_vectors(files, state.data_folder, [one for one in rows.some if one[0].path not in gone])
     return RowChange((*rows.whole, *full), changed)
 
 
-def replaced(work: Work, state: TableState, written: Written, rows: Doomed) -> RowChange:
+def replaced(work: Work, state: TableState, written: Written, rows: Deletion) -> RowChange:
     """Take rows away, and have those in their place that are written; if that fails these are discarded."""
     try:
-        gone = taken_away(work, state, rows)
+        gone = rows_deleted(work, state, rows)
     except BaseException:
-        RowChange(written=written).discard(work.home.files)
+        RowChange(written=written).discard(work.context.files)
         raise
     return RowChange(gone.removed, gone.changed, written)
 
@@ -162,7 +162,7 @@ def without_vectors(
     """
     if not change.changed:
         return change
-    files = work.home.files
+    files = work.context.files
     copied: tuple[DataFileRef, ...] = ()
     try:
         live = live_among(work, state, {one.path: one for one in change.changed})
@@ -186,7 +186,7 @@ def without_vectors(
 def overwrite_partitions(work: Work, state: TableState, written: Written) -> RowChange:
     """Take away the files of the partitions that the written rows are in; files of another spec are `Invalid`."""
     keys = frozenset(partition_key(one) for one in written.files)
-    work.read_rows(DataRead(state.partition, partitions_read(work.home, keys)))
+    work.read_rows(DataRead(state.partition, partitions_read(work.context, keys)))
     live = [one.file for one in plan_unread(work, state).files]
     _check_one_spec(state, (one.spec_id for one in live))
     return RowChange([one for one in live if partition_key(one) in keys], (), written, overwritten=_nothing_told(keys))

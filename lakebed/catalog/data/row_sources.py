@@ -60,7 +60,7 @@ class Sources:
 
 def sources(work: Work, table: str) -> Sources:
     """Where the rows of a table are, those included that the work itself has added."""
-    return Sources(work.home.files, table, work.home.metastore, work.bodies(table, BODY_KIND))
+    return Sources(work.context.files, table, work.context.metastore, work.bodies(table, BODY_KIND))
 
 
 def location_of(files: Files, file: DataFileRef) -> str:

@@ -34,7 +34,7 @@ def snapshots(work: Work, state: TableState) -> list[SnapshotInfo]:
     """The table's snapshots, newest first; any later one is a conflict with who looked."""
     work.read(DataRead(state.partition))
     states = history(work, state.partition)
-    times = work.home.metastore.times([one.version for one in states])
+    times = work.context.metastore.times([one.version for one in states])
     return [_info(one, time) for one, time in zip(states, times, strict=True)]
 
 
@@ -49,8 +49,8 @@ def find_snapshot(work: Work, state: TableState, snapshot_id: int) -> Version:
 def manifests(work: Work, state: TableState) -> list[Manifest]:
     """The whole manifest of every commit to the table, oldest first."""
     states = history(work, state.partition)[::-1]
-    times = work.home.metastore.times([one.version for one in states])
-    return [whole_manifest(work.home, one, time // 1000) for one, time in zip(states, times, strict=True)]
+    times = work.context.metastore.times([one.version for one in states])
+    return [whole_manifest(work.context, one, time // 1000) for one, time in zip(states, times, strict=True)]
 
 
 def _info(state: State, time: int) -> SnapshotInfo:

@@ -17,8 +17,8 @@ def _conflict_rows(work: Work, keep: Keep) -> Iterator[Row]:
     every, catalog = refs_of(work), work.ref.catalog
     found = [(TRUNK, catalog), *((child.name, child.id) for child, _ in every.of_kind(pb.BRANCH))]
     wanted = [(name, line) for name, line in found if line != work.ref.line.id and keep({"source": name})]
-    for (name, _), source in zip(wanted, open_lines(work.home, catalog, [line for _, line in wanted]), strict=True):
-        ours = Work(work.home, work.ref, work.base)
+    for (name, _), source in zip(wanted, open_lines(work.context, catalog, [line for _, line in wanted]), strict=True):
+        ours = Work(work.context, work.ref, work.base)
         for one in dry_run(ours, Head(source, work.base), Settle.FAIL, by_bounds).conflicts:
             yield name, one.object_id, one.name, one.type, one.what, one.base, one.ours, one.theirs
 

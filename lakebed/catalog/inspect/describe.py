@@ -28,7 +28,7 @@ def table_text(past: TablePast) -> str:
     lines: list[Line] = [
         ("id", state.id),
         ("comment", past.properties.get(COMMENT)),
-        ("location", past.home.files.location(state.location)),
+        ("location", past.context.files.location(state.location)),
         ("primary key", ", ".join(state.schema.key)),
         ("partitioned by", ", ".join(spec_texts(state.spec, state.schema))),
         ("sorted by", ", ".join(order_texts(state.sort_order, state.schema))),

@@ -24,7 +24,7 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class EntryCache:
     """An object whose keys are names of things, all of one shape."""
 
     of: "Shape"
@@ -45,7 +45,7 @@ class OrNull:
     of: "Shape"
 
 
-Shape = type[str] | type[int] | type[bool] | type[object] | Array | Entries | Keys | OrNull
+Shape = type[str] | type[int] | type[bool] | type[object] | Array | EntryCache | Keys | OrNull
 """`int` is one of 64 bits; `object` is anything."""
 
 _NAMES = {str: "text", int: "a whole number of 64 bits", bool: "true or false"}
@@ -119,7 +119,7 @@ def _misfits(shape: Shape, value: Json, path: str) -> Iterator[tuple[str, str, s
                 return
             for place, one in enumerate(value):
                 yield from _misfits(of, one, f"{path}[{place}]")
-        case Entries(of):
+        case EntryCache(of):
             if not isinstance(value, dict):
                 yield path, "an object", _kind(value)
                 return
@@ -151,7 +151,7 @@ def _expected(shape: Shape) -> str:
             return f"{_expected(of)} or null"
         case Array():
             return "an array"
-        case Entries() | Keys():
+        case EntryCache() | Keys():
             return "an object"
         case _:
             return _NAMES.get(shape, "a value")
@@ -180,8 +180,8 @@ def _joined(path: str, key: object) -> str:
     return f"{path}.{key}" if path else str(key)
 
 
-_TEXTS = Entries(str)
-_VALUES = Entries(OrNull(str))
+_TEXTS = EntryCache(str)
+_VALUES = EntryCache(OrNull(str))
 
 # The examples' documents.
 

@@ -10,7 +10,7 @@ from lakebed.catalog.objects.properties import properties_of
 from lakebed.catalog.objects.walk import created_version, last_changes
 from lakebed.catalog.tables.tables import TableState, spec_of, table_state
 from lakebed.catalog.transaction.commits import EPOCH
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import State
@@ -63,13 +63,13 @@ class Step:
             return "overwrite"
         return "delete" if removed else "append"
 
-    def manifest(self, home: Home) -> Manifest:
+    def manifest(self, context: Context) -> Manifest:
         """The whole manifest of the delta."""
-        return whole_manifest(home, self.state, self.time_ms)
+        return whole_manifest(context, self.state, self.time_ms)
 
-    def entries_file(self, home: Home) -> tuple[str, int] | None:
+    def entries_file(self, context: Context) -> tuple[str, int] | None:
         """The path and the length of the file with the delta's entries, if they are not in the store."""
-        return entries_file(home, self.state)
+        return entries_file(context, self.state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,11 @@ class TablePast:
     changed: LastChange | None
     specs: tuple[PartitionSpec, ...]
     steps: tuple[Step, ...]
-    home: Home = field(repr=False)
+    context: Context = field(repr=False)
 
     def partition_texts(self, file: DataFileRef, schema_id: int) -> dict[str, str | None]:
         """A file's partition by the names of its fields, as people read it; `schema_id` is that it came with."""
-        schemas = self.home.schemas
+        schemas = self.context.bodies
         spec, schema = schemas.spec(self.state.id, file.spec_id), schemas.get(self.state.id, schema_id)
         return partition_texts(file, spec, schema)
 
@@ -119,9 +119,9 @@ def newest_of(work: Work, tables: Sequence[str]) -> list[TablePast]:
     return _pasts(work, states, [() if one is None else (next(found),) for one in newest])
 
 
-def live_files(home: Home, steps: tuple[Step, ...]) -> list[LiveFile]:
+def live_files(context: Context, steps: tuple[Step, ...]) -> list[LiveFile]:
     """The files of the last of these snapshots, all those that the table ever had, in the order of their coming."""
-    return list(over(EMPTY, (step.manifest(home) for step in steps)).on(()).values())
+    return list(over(EMPTY, (step.manifest(context) for step in steps)).on(()).values())
 
 
 def states(work: Work, object_id: str, attribute: Attribute) -> list[State]:
@@ -138,7 +138,7 @@ def states(work: Work, object_id: str, attribute: Attribute) -> list[State]:
 def _pasts(work: Work, states: Sequence[TableState], steps: Sequence[tuple[Step, ...]]) -> list[TablePast]:
     changes = last_changes(work, [one.id for one in states])
     newest = [_later(change, own) for change, own in zip(changes, steps, strict=True)]
-    times = iter(work.home.metastore.times([one for one in newest if one is not None]))
+    times = iter(work.context.metastore.times([one for one in newest if one is not None]))
     return [
         TablePast(
             name_of(work, state.id),
@@ -148,7 +148,7 @@ def _pasts(work: Work, states: Sequence[TableState], steps: Sequence[tuple[Step,
             None if changed is None else LastChange(changed, next(times)),
             _specs(work, state),
             own,
-            work.home,
+            work.context,
         )
         for state, changed, own in zip(states, newest, steps, strict=True)
     ]
@@ -160,7 +160,7 @@ def _later(change: Version | None, steps: tuple[Step, ...]) -> Version | None:
 
 
 def _steps(work: Work, newest_first: Sequence[State]) -> tuple[Step, ...]:
-    times = work.home.metastore.times([one.version for one in newest_first])
+    times = work.context.metastore.times([one.version for one in newest_first])
     return tuple(Step(one, time) for one, time in zip(newest_first, times, strict=True))
 
 

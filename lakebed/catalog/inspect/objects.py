@@ -102,7 +102,7 @@ VIEWS = SystemTable(
 def _dropped_rows(work: Work, keep: Keep) -> Iterator[Row]:
     found = [*_dropped_below(work, work.top, ()), *((one, "") for one in _dropped_refs(work))]
     versions = [version for one, _ in found for version in (one.created, one.dropped)]
-    times = iter(work.home.metastore.times(versions))
+    times = iter(work.context.metastore.times(versions))
     for one, parent in found:
         yield (
             type_name(one.type),
@@ -130,7 +130,7 @@ def _dropped_refs(work: Work) -> Iterator[Dropped]:
     """The catalog's refs that were dropped, which a share does not show."""
     if isinstance(work.reader, GrantedReader):
         return iter(())
-    refs = Work(work.home, Ref(work.ref.catalog, work.ref.refs), work.base)
+    refs = Work(work.context, Ref(work.ref.catalog, work.ref.refs), work.base)
     return refs.dropped(refs.top)
 
 

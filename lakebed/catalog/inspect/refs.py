@@ -41,7 +41,7 @@ class Refs:
     def created(self, ids: Sequence[str]) -> list[tuple[int, int]]:
         """The versions that made some refs, and their times."""
         versions = [Version(cast(LifeRecord, self.work.life(one)).create_version) for one in ids]
-        return list(zip(map(int, versions), self.work.home.metastore.times(versions), strict=True))
+        return list(zip(map(int, versions), self.work.context.metastore.times(versions), strict=True))
 
     def line_name(self, line: str) -> str:
         """What a line is called; a dropped one has the name that it had."""
@@ -52,17 +52,17 @@ def refs_of(work: Work) -> Refs:
     """The refs of the catalog that a work is on; a share may not see them."""
     if isinstance(work.reader, GrantedReader):
         raise forbidden("inspecting the catalog's refs")
-    return Refs(Work(work.home, Ref(work.ref.catalog, work.ref.refs), work.base))
+    return Refs(Work(work.context, Ref(work.ref.catalog, work.ref.refs), work.base))
 
 
 def _branch_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    every, home = refs_of(work), work.home
+    every, context = refs_of(work), work.context
     found = every.of_kind(pb.BRANCH)
     catalog = work.ref.catalog
-    first = first_version(home, catalog)
-    lines = open_lines(home, catalog, [catalog, *(one.id for one, _ in found)])
+    first = first_version(context, catalog)
+    lines = open_lines(context, catalog, [catalog, *(one.id for one, _ in found)])
     heads = [_head(work, line) for line in lines]
-    yield (TRUNK, catalog, None, None, None, 0, int(first), home.metastore.times([first])[0], heads[0])
+    yield (TRUNK, catalog, None, None, None, 0, int(first), context.metastore.times([first])[0], heads[0])
     created = every.created([one.id for one, _ in found])
     for (child, record), line, made, head in zip(found, lines[1:], created, heads[1:], strict=True):
         yield (
@@ -78,7 +78,7 @@ def _branch_rows(work: Work, keep: Keep) -> Iterator[Row]:
 
 
 def _head(work: Work, line: Ref) -> int | None:
-    commits = work.home.metastore.reader(line.line, work.base).log(limit=1).items
+    commits = work.context.metastore.reader(line.line, work.base).log(limit=1).items
     return number(commits[0].version if commits else None)
 
 
@@ -103,7 +103,7 @@ def _tag_rows(work: Work, keep: Keep) -> Iterator[Row]:
     every = refs_of(work)
     found = every.of_kind(pb.TAG)
     versions = [Version(record.parent_version) for _, record in found]
-    times = work.home.metastore.times(versions)
+    times = work.context.metastore.times(versions)
     created = every.created([one.id for one, _ in found])
     for (child, record), version, time, made in zip(found, versions, times, created, strict=True):
         yield child.name, child.id, every.line_name(record.parent_id), record.parent_id, int(version), time, *made
@@ -126,13 +126,13 @@ TAGS = SystemTable(
 
 
 def _share_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    every, home = refs_of(work), work.home
+    every, context = refs_of(work), work.context
     found = every.of_kind(pb.SHARE)
     created = every.created([one.id for one, _ in found])
-    lines = open_lines(home, work.ref.catalog, [record.parent_id for _, record in found])
+    lines = open_lines(context, work.ref.catalog, [record.parent_id for _, record in found])
     for (child, record), line, made in zip(found, lines, created, strict=True):
         granted = list(record.granted_ids)
-        names = _names(Work(home, line, work.base), granted)
+        names = _names(Work(context, line, work.base), granted)
         yield child.name, child.id, every.line_name(record.parent_id), record.parent_id, granted, names, *made
 
 

@@ -61,10 +61,10 @@ CHECKPOINTS = SystemTable(
 def _live(work: Work, one: Named) -> Iterator[tuple[LiveFile, Location]]:
     """The live files, each with where its metadata is."""
     found = table_files(work, table_state(work, one.id))
-    live = found.all(work.home)
+    live = found.all(work.context)
     for part in () if found.checkpoint is None else found.checkpoint.parts:
         base = location_from_proto(part.entries)
-        for path in load_part(work.home, part).column("path").to_pylist():
+        for path in load_part(work.context, part).column("path").to_pylist():
             if path in live and path not in found.overlay.added:
                 yield live.pop(path), base
     for left in live.values():
@@ -78,7 +78,7 @@ def _segment_rows(work: Work, keep: Keep) -> Iterator[Row]:
             yield (
                 one.name,
                 info.id,
-                location_of(work.home.files, live.file),
+                location_of(work.context.files, live.file),
                 max(1, len(live.file.blocks)),
                 *_place(info.base),
                 info.base.shared,

@@ -25,7 +25,7 @@ def metadata(past: TablePast) -> dict[str, Json]:
     return {
         "format-version": FORMAT_VERSION,
         "table-uuid": past.state.id,
-        "location": past.home.files.location(past.state.location),
+        "location": past.context.files.location(past.state.location),
         "last-sequence-number": newest.record.sequence_number if newest else 0,
         "last-updated-ms": updated_ms(past),
         "current-snapshot-id": newest.id if newest else None,
@@ -54,7 +54,7 @@ def manifest_list(past: TablePast, until: Step) -> list[dict[str, Json]]:
     """The third example: the manifests that a snapshot is the fold of, oldest first, but for those without a file."""
     found = []
     for step in past.steps[: past.steps.index(until) + 1]:
-        manifest = step.manifest(past.home)
+        manifest = step.manifest(past.context)
         if manifest.data_files:
             path, length = _manifest_place(past, step)
             found.append(
@@ -69,7 +69,7 @@ def manifest_list(past: TablePast, until: Step) -> list[dict[str, Json]]:
 
 def manifest(past: TablePast, step: Step) -> dict[str, Json]:
     """The fourth example: what a snapshot did to the table's files; existing ones are those whose entries changed."""
-    found = step.manifest(past.home)
+    found = step.manifest(past.context)
     sides = (("added", ADDED), ("existing", EXISTING), ("deleted", DELETED))
     return {
         f"{what}-data-files": [
@@ -86,11 +86,11 @@ def manifest_list_name(past: TablePast, step: Step) -> str:
 
 def _manifest_place(past: TablePast, step: Step) -> tuple[str, int]:
     """The file with a delta's entries, or what stands for its path if they are in the store, and its length."""
-    file = step.entries_file(past.home)
+    file = step.entries_file(past.context)
     if file is None:
         return f"{manifest_list_name(past, step)}/manifest", step.record.manifest_length
     path, length = file
-    return past.home.files.location(path), length
+    return past.context.files.location(path), length
 
 
 def _snapshot_entry(past: TablePast, step: Step) -> dict[str, Json]:
@@ -99,7 +99,7 @@ def _snapshot_entry(past: TablePast, step: Step) -> dict[str, Json]:
         "operation": step.iceberg_operation,
         "added-data-files": counts.get("added_files", 0),
         "added-records": counts.get("added_rows", 0),
-        "changed-partition-count": _changed_partitions(step.manifest(past.home)),
+        "changed-partition-count": _changed_partitions(step.manifest(past.context)),
         "deleted-data-files": counts.get("removed_files", 0),
         "deleted-records": counts.get("removed_rows", 0),
         "total-data-files": totals.get("files", 0),
@@ -139,7 +139,7 @@ def _example_field(field: Mapping[str, Json]) -> dict[str, Json]:
 
 def _example_file(past: TablePast, file: DataFileRef, schema_id: int) -> dict[str, Json]:
     return {
-        "file-path": location_of(past.home.files, file),
+        "file-path": location_of(past.context.files, file),
         "file-format": format_of(file).upper(),
         "partition-values": past.partition_texts(file, schema_id),
         "record-count": file.num_rows,
@@ -152,7 +152,7 @@ def _partition_summaries(past: TablePast, manifest: Manifest) -> list[dict[str, 
     by_spec: dict[int, list[DataFileRef]] = {}
     for file in manifest.data_files:
         by_spec.setdefault(file.spec_id, []).append(file)
-    schemas, table = past.home.schemas, past.state.id
+    schemas, table = past.context.bodies, past.state.id
     schema = schemas.get(table, manifest.schema_id)
     return [_partition_summary(schemas.spec(table, one), schema, files) for one, files in by_spec.items() if one]
 
@@ -231,11 +231,11 @@ def data_files(past: TablePast, until: Step) -> list[dict[str, Json]]:
     steps = past.steps[: past.steps.index(until) + 1]
     return [
         {
-            "file_path": location_of(past.home.files, one.file),
+            "file_path": location_of(past.context.files, one.file),
             "format": format_of(one.file),
             "record_count": one.file.num_rows,
             "file_size_bytes": one.file.file_size,
             "partition_values": past.partition_texts(one.file, one.schema_id),
         }
-        for one in live_files(past.home, steps)
+        for one in live_files(past.context, steps)
     ]

@@ -59,7 +59,7 @@ def _seed_columns(one: Named, past: TablePast) -> Row:
         one.name,
         one.id,
         FORMAT_VERSION,
-        past.home.files.location(past.state.location),
+        past.context.files.location(past.state.location),
         past.steps[-1].id if past.steps else None,
         updated_ms(past),
         documents.PROPERTIES.to_json(dict(past.properties)),
@@ -179,7 +179,7 @@ SNAPSHOTS = SystemTable(
 
 def _file_columns(past: TablePast, file: DataFileRef, schema_id: int) -> list[Any]:
     return [
-        location_of(past.home.files, file),
+        location_of(past.context.files, file),
         format_of(file),
         file.num_rows,
         file.file_size,
@@ -199,7 +199,7 @@ _FILE = (
 def _file_rows(work: Work, keep: Keep) -> Iterator[Row]:
     for one in tables_kept(work, keep):
         [past] = newest_of(work, [one.id])
-        every = table_files(work, past.state).all(work.home).values()
+        every = table_files(work, past.state).all(work.context).values()
         for live in sorted(every, key=lambda live: (live.snapshot_id, live.file.path)):
             file = live.file
             yield (
@@ -213,7 +213,7 @@ def _file_rows(work: Work, keep: Keep) -> Iterator[Row]:
                 file.seq_min,
                 file.first_row_id if file.HasField("first_row_id") else None,
                 file.level,
-                work.home.files.location(file.dv_path) if file.HasField("dv_path") else None,
+                work.context.files.location(file.dv_path) if file.HasField("dv_path") else None,
                 file.deleted_rows,
             )
 
@@ -245,7 +245,7 @@ def _change_rows(work: Work, keep: Keep) -> Iterator[Row]:
     for one in tables_kept(work, keep):
         past = table_past(work, one.id)
         for step in past.steps:
-            manifest = step.manifest(work.home)
+            manifest = step.manifest(work.context)
             for file in manifest.data_files:
                 yield (
                     one.name,
@@ -284,7 +284,7 @@ def _schema_rows(work: Work, keep: Keep) -> Iterator[Row]:
         seen: dict[int, Version] = {}
         for past in states(work, one.id, Attribute.SCHEMA):
             seen.setdefault(cast(pb.TableSchema, past.record).schema_id, past.version)
-        times = work.home.metastore.times(list(seen.values()))
+        times = work.context.metastore.times(list(seen.values()))
         for (schema_id, version), time in zip(seen.items(), times, strict=True):
             schema = schema_of(work, one.id, schema_id)
             yield (

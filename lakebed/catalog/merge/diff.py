@@ -8,7 +8,7 @@ from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.merge.merge_base import Head, divergence, touched
 from lakebed.catalog.merge.states import ObjectState, kind_name, read_states
 from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.context import Home
+from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.objects import is_alive, shown
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
@@ -59,13 +59,13 @@ class Difference:
         return told + (f" ({'; '.join(parts)})" if parts else "")
 
 
-def diff(home: Home, first: Head, second: Head) -> list[Difference]:
+def diff(context: Context, first: Head, second: Head) -> list[Difference]:
     """What would turn the first state into the second, by name. Its cost follows what changed, not what there is."""
     if first.ref.catalog != second.ref.catalog:
         raise Invalid("these are lines of two catalogs", expected="two states of one")
-    apart = divergence(home, first, second)
+    apart = divergence(context, first, second)
     ids = dict.fromkeys([*touched(apart.ours), *touched(apart.theirs)])
-    one, other = Work(home, first.ref, first.version), Work(home, second.ref, second.version)
+    one, other = Work(context, first.ref, first.version), Work(context, second.ref, second.version)
     before, after = read_states(one, ids), read_states(other, ids)
     found = {row.object_id: row for id in ids for row in _compared(one, other, before.get(id), after.get(id))}
     return sorted(found.values(), key=lambda row: (row.name, row.object_id))

@@ -11,7 +11,7 @@ from lakebed.catalog.merge.states import read_states
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id
 from lakebed.catalog.transaction.conflicts import MergeConflict
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.lines import check_kept, open_line
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
@@ -93,8 +93,8 @@ def cherry_pick(scope: Scope, picked: StoredCommit, request: Request, shared: Sh
     before, after = Head(line, picked.version.previous()), Head(line, picked.version)
 
     def triple(work: Work) -> Triple:
-        check_kept(work.home, line)
-        apart = divergence(work.home, Head(work.ref, work.base), before)
+        check_kept(work.context, line)
+        apart = divergence(work.context, Head(work.ref, work.base), before)
         objects = _looked_at(work, picked, apart)
         return Triple(before, after, apart.ours, (picked,), objects, got_again)
 
@@ -107,8 +107,8 @@ def revert(scope: Scope, undone: StoredCommit, request: Request, shared: SharedK
     before, after = Head(line, undone.version.previous()), Head(line, undone.version)
 
     def triple(work: Work) -> Triple:
-        check_kept(work.home, line)
-        apart = divergence(work.home, Head(work.ref, work.base), after)
+        check_kept(work.context, line)
+        apart = divergence(work.context, Head(work.ref, work.base), after)
         if apart.theirs:
             raise Invalid(
                 "the commit is not part of this line",
@@ -120,19 +120,19 @@ def revert(scope: Scope, undone: StoredCommit, request: Request, shared: SharedK
     return scope.change(_single(triple, "revert", undone, shared), request)
 
 
-def find_commit(home: Home, given: object) -> StoredCommit:
+def find_commit(context: Context, given: object) -> StoredCommit:
     """The stored commit that a `Commit` or its id names; `NotFound` if there is none."""
     if not isinstance(given, Commit | str | UUID):
         raise Invalid("this is not a commit", expected="a Commit or its id", found=type(given).__name__)
     event = check_event_id(given.id if isinstance(given, Commit) else given)
-    found = home.metastore.find(event)
+    found = context.metastore.find(event)
     if found is None:
         raise NotFound("there is no such commit", subject=event)
     return found
 
 
 def _merge_plan(work: Work, source: Head, settle: Settle, shared: SharedKeys) -> Plan:
-    apart = divergence(work.home, Head(work.ref, work.base), source)
+    apart = divergence(work.context, Head(work.ref, work.base), source)
     if not apart.theirs:
         raise _NothingToDo
     _rely_on_kept(work, source.ref)
@@ -142,7 +142,7 @@ def _merge_plan(work: Work, source: Head, settle: Settle, shared: SharedKeys) ->
 
 def _rely_on_kept(work: Work, line: Ref) -> None:
     """Refuse a state of a purged branch, which looks like that of what it forked from; conflict with who purges it."""
-    check_kept(work.home, line)
+    check_kept(work.context, line)
     if not line.is_trunk:
         work.read(AttributeRead(line.line.id, Attribute.LIFE, line.refs.id))
 
@@ -194,7 +194,7 @@ def _check_related(ours: Ref, theirs: Ref) -> None:
 
 def _line_of(scope: Scope, commit: StoredCommit) -> Ref:
     try:
-        return open_line(scope.home, scope.ref.catalog, commit.line)
+        return open_line(scope.context, scope.ref.catalog, commit.line)
     except NotFound:
         raise Invalid(
             "the commit is of no branch of this catalog",

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from itertools import count, takewhile
 
 from lakebed.catalog.refs.catalogs import first_version
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.lines import open_line, trunk
 from lakebed.metastore import Commit, Line
 from lakebed.records.cells import LineAt
@@ -42,9 +42,9 @@ class Divergence:
     theirs: tuple[Commit, ...]
 
 
-def divergence(home: Home, ours: Head, theirs: Head) -> Divergence:
+def divergence(context: Context, ours: Head, theirs: Head) -> Divergence:
     """What lies between two states of one catalog. Its cost follows the commits since they came apart."""
-    walk = _Walk(home, ours.ref.catalog)
+    walk = _Walk(context, ours.ref.catalog)
     walk.begin(LineAt(ours.ref.line.id, ours.version), _OURS)
     walk.begin(LineAt(theirs.ref.line.id, theirs.version), _THEIRS)
     base: Commit | None = None
@@ -58,7 +58,7 @@ def divergence(home: Home, ours: Head, theirs: Head) -> Divergence:
                 if colours & side:
                     sides[side].append(commit)
         walk.follow(commit, colours, cursor)
-    return Divergence(_head(home, ours.ref.catalog, base), tuple(sides[_OURS]), tuple(sides[_THEIRS]))
+    return Divergence(_head(context, ours.ref.catalog, base), tuple(sides[_OURS]), tuple(sides[_THEIRS]))
 
 
 def touched(commits: Iterable[Commit]) -> list[str]:
@@ -67,17 +67,17 @@ def touched(commits: Iterable[Commit]) -> list[str]:
     return list(dict.fromkeys(one.object_id for commit in ordered for one in commit.operations))
 
 
-def _head(home: Home, catalog: str, commit: Commit | None) -> Head:
+def _head(context: Context, catalog: str, commit: Commit | None) -> Head:
     if commit is None:  # they came apart before anything was committed
-        return Head(trunk(home, catalog), first_version(home, catalog))
-    return Head(open_line(home, catalog, commit.line), commit.version)
+        return Head(trunk(context, catalog), first_version(context, catalog))
+    return Head(open_line(context, catalog, commit.line), commit.version)
 
 
 class _Walk:
     """Commits from the newest back, each once, with the colours of the heads that it leads to."""
 
-    def __init__(self, home: Home, catalog: str) -> None:
-        self._home = home
+    def __init__(self, context: Context, catalog: str) -> None:
+        self._home = context
         self._catalog = catalog
         self._waiting: list[_Waiting] = []
         self._begun = count()
@@ -116,14 +116,14 @@ class _Walk:
             heappush(self._waiting, (-int(commit.version), next(self._begun), commit, cursor, colours))
 
 
-def _log(home: Home, ref: Ref, version: Version) -> Iterator[Commit]:
+def _log(context: Context, ref: Ref, version: Version) -> Iterator[Commit]:
     """A line's commits, newest first, its ancestors' after its own.
 
     Each line is asked for little at first: where the walk comes to another line it most often ends, and a commit there
     may have made thousands of tables.
     """
     for at in ref.line.sight(version):
-        reader, token, size = home.metastore.reader(Line(at.line, ref.line.top), at.version), None, 1
+        reader, token, size = context.metastore.reader(Line(at.line, ref.line.top), at.version), None, 1
         while True:
             page = reader.log(limit=size, token=token)
             yield from page.items

@@ -298,7 +298,7 @@ class ThreeWay:
         keyed = bool(table.schema.identifier_ids)
 
         def falls_in(file: DataFileRef, delta: SideDelta) -> bool:
-            return _falls_in(self.ours.work.home.schemas.get(table.id, delta.manifest.schema_id), file, delta)
+            return _falls_in(self.ours.work.context.bodies.get(table.id, delta.manifest.schema_id), file, delta)
 
         def may_share_keys(one: Sequence[DataFileRef], other: Sequence[DataFileRef]) -> bool:
             return self._shared(table, one, other)

@@ -58,9 +58,9 @@ class Plan:
 
 def plan(work: Work, triple: Triple, settle: Settle, shared: SharedKeys) -> Plan:
     """Compare the three states of every object, and settle what can be settled."""
-    home = work.home
-    base = Work(home, triple.base.ref, triple.base.version)
-    their_work = Work(home, triple.theirs.ref, triple.theirs.version)
+    context = work.context
+    base = Work(context, triple.base.ref, triple.base.version)
+    their_work = Work(context, triple.theirs.ref, triple.theirs.version)
     wanted = _not_purged(their_work, list(triple.objects))
     objects = [*wanted, *_inside_of_what_comes(base, work, their_work, wanted)]
     ours = MergeSide.of(work, triple.ours_commits, objects)
@@ -93,10 +93,10 @@ def apply(work: Work, plan: Plan, operation: str) -> None:
 
 def _not_purged(theirs: Work, objects: Sequence[str]) -> list[str]:
     """What can still be merged. What was purged is dead on every line; `Expired` if theirs is from before."""
-    gone = purged(theirs.home, objects)
+    gone = purged(theirs.context, objects)
     for one in gone:
         if is_alive(theirs, one):
-            check_not_purged(theirs.home, theirs.ref, one)
+            check_not_purged(theirs.context, theirs.ref, one)
     return [one for one in objects if one not in gone]
 
 
@@ -149,8 +149,8 @@ def _merged(merging: ThreeWay, object_id: str, base: ObjectState | None) -> Outc
     if ours is None or theirs is None:
         return merging.merge(object_id, None, merging.base_work)
     later = max(ours, theirs, key=lambda one: one.version)
-    home, catalog = merging.base_work.home, merging.base_work.ref.catalog
-    then = Work(home, open_line(home, catalog, later.line), later.version)
+    context, catalog = merging.base_work.context, merging.base_work.ref.catalog
+    then = Work(context, open_line(context, catalog, later.line), later.version)
     return merging.merge(object_id, read_states(then, [object_id]).get(object_id), then)
 
 
@@ -256,7 +256,7 @@ def _put_schema(work: Work, table: str, schema: Schema) -> None:
     if schema.id:  # theirs: its body is there for every line
         work.put_attribute(table, Attribute.SCHEMA, pb.TableSchema(schema_id=schema.id))
         return
-    number = work.home.metastore.allocate(table, SCHEMA)
+    number = work.context.metastore.allocate(table, SCHEMA)
     put_schema(work, table, Schema(schema.fields, number, schema.identifier_ids))
 
 

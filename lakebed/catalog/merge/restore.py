@@ -37,9 +37,9 @@ def reset(scope: Scope, version: Version, request: Request) -> Commit | None:
 
     def do(work: Work) -> None:
         target = Head(scope.ref, version)
-        apart = divergence(work.home, Head(scope.ref, work.base), target)
+        apart = divergence(work.context, Head(scope.ref, work.base), target)
         objects = dict.fromkeys([*touched(apart.ours), *touched(apart.theirs)])
-        past = Work(work.home, scope.ref, version)
+        past = Work(work.context, scope.ref, version)
         work.parents = (LineAt(scope.ref.line.id, version),)
         work.note(Operation("reset", work.top, detail=str(version)))
         _take_back(work, past, list(objects), "reset")
@@ -51,7 +51,7 @@ def restore_table(scope: Scope, name: Name, version: Version, request: Request) 
     """Make a table what it was at a version, its name included: the one of this name now, or else the one of then."""
 
     def do(work: Work) -> None:
-        past = Work(work.home, scope.ref, version)
+        past = Work(work.context, scope.ref, version)
         table = find(work if exists(work, name, pb.TABLE) else past, parse_name(name), pb.TABLE)
         if not is_alive(past, table):
             raise NotFound(
@@ -88,7 +88,7 @@ def _take_back(work: Work, past: Work, objects: list[str], operation: str) -> No
     before, now = read_states(past, objects), read_states(work, objects)
     for object_id in before.keys() - now.keys():
         if is_alive(past, object_id):
-            check_not_purged(work.home, work.ref, object_id)
+            check_not_purged(work.context, work.ref, object_id)
     for object_id, state in now.items():
         work.read(AttributeRead(object_id, Attribute.LIFE))
         if state.table is not None:

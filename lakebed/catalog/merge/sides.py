@@ -50,7 +50,7 @@ class MergeSide:
         first = min((version for _, version in own), default=None)
         since = [] if first is None else history(self.work, table.partition, first.previous())
         deltas = [
-            SideDelta(_operation(one.record), whole_manifest(self.work.home, one), one.version)
+            SideDelta(_operation(one.record), whole_manifest(self.work.context, one), one.version)
             for one in reversed(since)
             if (one.line, one.version) in own
         ]

@@ -64,7 +64,7 @@ class MergedTree:
     def _settle_missing(self, outcome: Outcome, container: str) -> bool:
         """Of a commit that was picked, a namespace may be of an earlier one that was not."""
         theirs = self._merging.theirs.work
-        check_not_purged(theirs.home, theirs.ref, container)
+        check_not_purged(theirs.context, theirs.ref, container)
         name = shown(theirs, container)
         if self._wins(outcome, f"namespace {name}", "not there", "not there", name):
             [state] = read_states(theirs, [container]).values()
@@ -86,7 +86,7 @@ class MergedTree:
                 self._merging.report(outcome, *(("dropped", _told(did)) if by_ours else (_told(did), "dropped")))
             self._stay_dead(outcome)
             return True
-        check_not_purged(self._work.home, self._work.ref, container)
+        check_not_purged(self._work.context, self._work.ref, container)
         inside = shown(self._work, outcome.id) or shown(self._merging.theirs.work, outcome.id)
         holder = self._outcome(container)
         sides = ("dropped", f"{inside} in it") if by_ours else (f"{inside} in it", "dropped")

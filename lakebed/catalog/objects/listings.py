@@ -106,5 +106,5 @@ def _parent(work: Work, wanted: Wanted) -> str:
 def _question(work: Work, wanted: Wanted, how: str) -> Question:
     casing = work.ref.line.casing
     namespace = None if wanted.namespace is None else [folded(one, casing) for one in parse_name(wanted.namespace)]
-    line, lake = work.ref.line.id, work.home.metastore.lake_id
+    line, lake = work.ref.line.id, work.context.metastore.lake_id
     return Question((lake, line, how, wanted.kind, namespace, folded(wanted.prefix, casing)))

@@ -89,7 +89,7 @@ def _stored(work: Work, object_id: str) -> _Record | None:
         work.path(object_id)
     found = cast("_Record | None", work.attribute(object_id, Attribute.PROPERTIES))
     if found is None and object_id != work.top:
-        check_not_purged(work.home, work.ref, object_id)
+        check_not_purged(work.context, work.ref, object_id)
     return found
 
 

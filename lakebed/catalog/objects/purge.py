@@ -10,11 +10,11 @@ from typing import cast
 from lakebed.catalog.objects import undrop
 from lakebed.catalog.transaction import tombstones
 from lakebed.catalog.transaction.commits import Commit, Request
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
 from lakebed.catalog.transaction.objects import container, copied, exists
 from lakebed.catalog.transaction.scopes import Open, Scope
-from lakebed.catalog.transaction.visibility import onlookers
+from lakebed.catalog.transaction.visibility import visible_states
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Expired, Invalid, NotFound, Unavailable
 from lakebed.metastore import AttributeRead, Line, ListingRead, Operation, Reader
@@ -35,19 +35,19 @@ def purge(scope: Scope, kind: int, name: Name, object_id: str | None, request: R
     if commit is None:
         commit = scope.change(lambda work: _mark(work, kind, name, object_id), request)
     assert commit is not None, "only a transaction answers nothing"
-    _finish(scope.home, scope.ref, [one for one in commit.operations if one.type == "purge"])
+    _finish(scope.context, scope.ref, [one for one in commit.operations if one.type == "purge"])
     return commit
 
 
 def _find_purge(work: Work, kind: int, name: Name, object_id: str | None) -> Commit | None:
     """The commit that purged what is asked for, if nothing is left to purge under the name."""
     if object_id is not None:
-        return tombstones.find_purge(work.home, work.ref, _find_dead(work, kind, name, object_id))
+        return tombstones.find_purge(work.context, work.ref, _find_dead(work, kind, name, object_id))
     parts = parse_name(name)
     rows = undrop.dropped_rows(work, kind, container(work, parts[:-1]), parts[-1])
     if not rows or any(one.drop_type != pb.PURGED for one in rows) or exists(work, name, kind):
         return None
-    found = [tombstones.find_purge(work.home, work.ref, one.id) for one in rows]
+    found = [tombstones.find_purge(work.context, work.ref, one.id) for one in rows]
     return max((one for one in found if one is not None), key=lambda one: one.version, default=None)
 
 
@@ -98,23 +98,23 @@ def _check_unseen(work: Work, name: str, objects: Sequence[str]) -> None:
     """Refuse what another ref can see alive, and conflict with whoever makes it seen before the commit."""
     own, purged = work.ref.line.id, set(objects)
     work.read(ListingRead(work.top, work.ref.refs.id))
-    seers: list[str] = []
-    for onlooker in onlookers(work.home, work.ref, work.base):
-        if onlooker.kind == pb.BRANCH and onlooker.line.id == own:
+    viewers: list[str] = []
+    for visible in visible_states(work.context, work.ref, work.base):
+        if visible.kind == pb.BRANCH and visible.line.id == own:
             continue
-        for one, path in zip(objects, onlooker.lives(work.home, objects), strict=True):
-            if onlooker.version == work.base:
-                _rely_on_lives(work, onlooker.line.id, one, path)
-            if onlooker.version == work.base and _can_come_back(one, path, purged):
-                seers.append(f"{onlooker}, in a namespace that was dropped")
+        for one, path in zip(objects, visible.lives(work.context, objects), strict=True):
+            if visible.version == work.base:
+                _rely_on_lives(work, visible.line.id, one, path)
+            if visible.version == work.base and _can_come_back(one, path, purged):
+                viewers.append(f"{visible}, in a namespace that was dropped")
             elif path and not any(life.dropped for life in path):
-                seers.append(str(onlooker))
-    seers = list(dict.fromkeys(seers))
-    if seers:
+                viewers.append(str(visible))
+    viewers = list(dict.fromkeys(viewers))
+    if viewers:
         raise Invalid(
             "other refs can still see it",
             subject=name,
-            found=", ".join(seers[:5]) + (f" and {len(seers) - 5} more" if len(seers) > 5 else ""),
+            found=", ".join(viewers[:5]) + (f" and {len(viewers) - 5} more" if len(viewers) > 5 else ""),
             advice="Drop it there too, or drop and purge what forked or was tagged when it was alive.",
         )
 
@@ -138,23 +138,27 @@ def _life(work: Work, object_id: str) -> LifeRecord:
 # Taking away
 
 
-def _finish(home: Home, ref: Ref, done: Sequence[Operation]) -> None:
+def _finish(context: Context, ref: Ref, done: Sequence[Operation]) -> None:
     """Take away the records of all lines that have some, and then the files. Each step may have been done before.
 
     A line goes before those that it forked from: it may have data of which only they know the partition.
     """
     objects = [one.object_id for one in done]
-    branches = {one.line.id: one.line for one in onlookers(home, ref, home.metastore.newest()) if one.kind == pb.BRANCH}
+    branches = {
+        one.line.id: one.line
+        for one in visible_states(context, ref, context.metastore.newest())
+        if one.kind == pb.BRANCH
+    }
     lines = sorted({ref.line.id: ref.line, **branches}.values(), key=lambda one: -len(one.ancestry))
-    readers = [home.metastore.reader(Line(one.id, one.top)) for one in lines]
+    readers = [context.metastore.reader(Line(one.id, one.top)) for one in lines]
     partitions = dict.fromkeys(one for reader in readers for one in _partitions(reader, objects))
     for reader in readers:
         here = objects if reader.line.id == ref.line.id else _own(reader, objects)
         if here:
-            home.metastore.erase(reader.line.id, [*here, *partitions])
-    home.metastore.erase(ref.line.id, [], bodies_of=objects)
+            context.metastore.erase(reader.line.id, [*here, *partitions])
+    context.metastore.erase(ref.line.id, [], bodies_of=objects)
     for location in [one.detail for one in done if one.detail]:
-        _delete_files(home, location)
+        _delete_files(context, location)
 
 
 def _own(reader: Reader, objects: Sequence[str]) -> list[str]:
@@ -170,8 +174,8 @@ def _partitions(reader: Reader, objects: Sequence[str]) -> Iterator[str]:
             yield cast(pb.TableStorage, state.record).partition_id
 
 
-def _delete_files(home: Home, location: str) -> None:
-    failures = home.files.delete_many(one.path for one in home.files.list(f"{location}/"))
+def _delete_files(context: Context, location: str) -> None:
+    failures = context.files.delete_many(one.path for one in context.files.list(f"{location}/"))
     if failures:
         raise Unavailable(
             f"{len(failures)} files of a purged table could not be deleted",

@@ -142,7 +142,7 @@ def _not_dropped(work: Work, kind: int, parts: tuple[str, ...], parent: str) -> 
 
 def candidates(work: Work, rows: Sequence[Dropped]) -> list[Candidate]:
     """Dropped objects as an error lists them, to be told apart by their ids and times."""
-    times = work.home.metastore.times([version for one in rows for version in (one.created, one.dropped)])
+    times = work.context.metastore.times([version for one in rows for version in (one.created, one.dropped)])
     moments = [EPOCH + timedelta(microseconds=time) for time in times]
     return [
         Candidate(one.id, one.name, made, gone)

@@ -6,7 +6,7 @@ from functools import partial
 from lakebed.catalog.refs import refs
 from lakebed.catalog.refs.catalogs import first_version
 from lakebed.catalog.transaction.commits import Commit, Request
-from lakebed.catalog.transaction.context import TRUNK, Home, Ref
+from lakebed.catalog.transaction.context import TRUNK, Context, Ref
 from lakebed.catalog.transaction.lines import check_kept, open_line, open_lines, trunk
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid, NotFound
@@ -19,7 +19,7 @@ from lakebed.records.names import Casing, folded
 from lakebed.store import Version
 
 
-def create_branch(home: Home, parent: Ref, name: str, at: Version | None, request: Request) -> Ref:
+def create_branch(context: Context, parent: Ref, name: str, at: Version | None, request: Request) -> Ref:
     """Fork a line: one commit of a few rows, whatever the catalog holds.
 
     At a version of the past, a branch that was dropped can be forked too, until it is purged.
@@ -31,8 +31,8 @@ def create_branch(home: Home, parent: Ref, name: str, at: Version | None, reques
         branch = refs.create(work, pb.BRANCH, name, _fork_record(work, parent, version))
         made[branch] = Ref(parent.catalog, parent.line.fork(branch, version))
 
-    branch = refs.ref_scope(home, parent).change(do, request).operations[0].object_id
-    return made[branch] if branch in made else open_line(home, parent.catalog, branch)
+    branch = refs.ref_scope(context, parent).change(do, request).operations[0].object_id
+    return made[branch] if branch in made else open_line(context, parent.catalog, branch)
 
 
 def fixed_version(work: Work, parent: Ref, at: Version | None) -> Version:
@@ -40,9 +40,9 @@ def fixed_version(work: Work, parent: Ref, at: Version | None) -> Version:
     if at is None:
         rely_on(work, parent)
         return work.base
-    check_kept(work.home, parent)
+    check_kept(work.context, parent)
     work.read(AttributeRead(parent.line.id, Attribute.LIFE))
-    check_readable(work.home, parent, at, work.base)
+    check_readable(work.context, parent, at, work.base)
     return at
 
 
@@ -53,65 +53,65 @@ def rely_on(work: Work, parent: Ref) -> None:
         work.path(parent.line.id)
 
 
-def find_branch(home: Home, ref: Ref, name: str) -> Ref:
+def find_branch(context: Context, ref: Ref, name: str) -> Ref:
     """The branch of this name in a catalog, or `NotFound`; the trunk is called main."""
     if refs.is_trunk(name):
-        return trunk(home, ref.catalog)
-    return open_line(home, ref.catalog, refs.find(refs.ref_scope(home, ref).read(), pb.BRANCH, name))
+        return trunk(context, ref.catalog)
+    return open_line(context, ref.catalog, refs.find(refs.ref_scope(context, ref).read(), pb.BRANCH, name))
 
 
-def branches(home: Home, ref: Ref, prefix: str = "") -> list[Ref]:
+def branches(context: Context, ref: Ref, prefix: str = "") -> list[Ref]:
     """A catalog's branches, the trunk first, in a few round trips."""
-    found = [child.id for child in refs.listed(refs.ref_scope(home, ref).read(), pb.BRANCH, prefix)]
+    found = [child.id for child in refs.listed(refs.ref_scope(context, ref).read(), pb.BRANCH, prefix)]
     first = [ref.catalog] if TRUNK.startswith(folded(prefix, Casing.FOLDED)) else []
-    return open_lines(home, ref.catalog, first + found)
+    return open_lines(context, ref.catalog, first + found)
 
 
-def purge_branch(home: Home, ref: Ref, name: str, branch: str | None, request: Request) -> Commit:
+def purge_branch(context: Context, ref: Ref, name: str, branch: str | None, request: Request) -> Commit:
     """Purge a dropped branch, from which nothing may hang any more. Called again, it goes on where it ended.
 
     Nobody can read it then. Its rows are erased, unless another line has merged it: what it was when that happened is
     the base of later merges.
     """
-    commit = refs.purge(refs.ref_scope(home, ref), pb.BRANCH, name, branch, request)
+    commit = refs.purge(refs.ref_scope(context, ref), pb.BRANCH, name, branch, request)
     line = commit.operations[0].object_id
-    if line not in _bases(home, ref):
-        home.metastore.erase_line(line)
+    if line not in _bases(context, ref):
+        context.metastore.erase_line(line)
     return commit
 
 
-def _bases(home: Home, ref: Ref) -> set[str]:
+def _bases(context: Context, ref: Ref) -> set[str]:
     """The lines that any line of the catalog has merged, purged ones too, and those that they read through to."""
-    lines = [ref.catalog, *_every_branch(home, ref)]
-    merged = {parent.line for line in lines for parent in _merged(home, ref, line)}
-    seen_through = {at.line for line in merged for at in open_line(home, ref.catalog, line).line.ancestry}
+    lines = [ref.catalog, *_every_branch(context, ref)]
+    merged = {parent.line for line in lines for parent in _merged(context, ref, line)}
+    seen_through = {at.line for line in merged for at in open_line(context, ref.catalog, line).line.ancestry}
     return merged | seen_through
 
 
-def _every_branch(home: Home, ref: Ref) -> Iterator[str]:
-    reader = home.metastore.reader(ref.refs)
+def _every_branch(context: Context, ref: Ref) -> Iterator[str]:
+    reader = context.metastore.reader(ref.refs)
     live, gone = every(partial(reader.children, ref.catalog)), every(partial(reader.dropped, ref.catalog))
     yield from (one.id for one in live if one.type == pb.BRANCH)
     yield from (one.id for one in gone if one.type == pb.BRANCH)
 
 
-def _merged(home: Home, ref: Ref, line: str) -> Iterator[LineAt]:
+def _merged(context: Context, ref: Ref, line: str) -> Iterator[LineAt]:
     """The other sides of a line's merges, which are logged as changes of the catalog itself."""
-    reader = home.metastore.reader(Line(line, ref.catalog))
+    reader = context.metastore.reader(Line(line, ref.catalog))
     for commit in every(partial(reader.log, object_id=ref.catalog)):
         yield from commit.parents[1:]
 
 
-def branch_name(home: Home, ref: Ref) -> str:
+def branch_name(context: Context, ref: Ref) -> str:
     """What a line is called now."""
-    return TRUNK if ref.is_trunk else refs.ref_name(home, ref, ref.line.id)
+    return TRUNK if ref.is_trunk else refs.ref_name(context, ref, ref.line.id)
 
 
-def check_readable(home: Home, ref: Ref, version: Version, newest: Version) -> None:
+def check_readable(context: Context, ref: Ref, version: Version, newest: Version) -> None:
     """Refuse a version that is not there yet, or that the catalog was not there at."""
     if version > newest:
         raise Invalid("that version is not there yet", expected=f"at most {newest}", found=version)
-    first = first_version(home, ref.catalog)
+    first = first_version(context, ref.catalog)
     if version < first:
         raise NotFound("the catalog was not there yet", expected=f"at least version {first}", found=version)
 
@@ -119,7 +119,7 @@ def check_readable(home: Home, ref: Ref, version: Version, newest: Version) -> N
 def _fork_record(work: Work, parent: Ref, version: Version) -> pb.CatalogRecord:
     return pb.CatalogRecord(
         parent_type=pb.CATALOG if parent.is_trunk else pb.BRANCH,
-        parent_project_id=work.home.project,
+        parent_project_id=work.context.project,
         parent_id=parent.line.id,
         parent_version=version,
         ancestry=[pb.LineVersion(line_id=at.line, version=at.version) for at in parent.line.sight(version)],

@@ -4,7 +4,7 @@ from typing import cast
 
 from lakebed.catalog.refs import refs
 from lakebed.catalog.transaction.commits import Commit, Request
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.lines import trunk
 from lakebed.catalog.transaction.scopes import Live
 from lakebed.catalog.transaction.work import Work
@@ -46,80 +46,80 @@ def open_project(metastore: Metastore, name: str, author: str) -> str:
     return project
 
 
-def create_catalog(home: Home, name: str, casing: Casing, request: Request) -> Ref:
+def create_catalog(context: Context, name: str, casing: Casing, request: Request) -> Ref:
     """Make a catalog with nothing in it; how it compares names is fixed then, for all its branches."""
-    commit = refs.root_scope(home).change(lambda work: _create(work, name, casing), request)
-    return trunk(home, commit.operations[0].object_id)
+    commit = refs.root_scope(context).change(lambda work: _create(work, name, casing), request)
+    return trunk(context, commit.operations[0].object_id)
 
 
 def _create(work: Work, name: str, casing: Casing) -> None:
     refs.create(work, pb.CATALOG, name, _rules(casing))
 
 
-def find_catalog(home: Home, name: str) -> Ref:
+def find_catalog(context: Context, name: str) -> Ref:
     """The trunk of the catalog with this name, or `NotFound`."""
-    return trunk(home, refs.find(refs.root_scope(home).read(), pb.CATALOG, name))
+    return trunk(context, refs.find(refs.root_scope(context).read(), pb.CATALOG, name))
 
 
-def catalogs(home: Home) -> list[Ref]:
+def catalogs(context: Context) -> list[Ref]:
     """The trunks of the project's catalogs, by their names."""
-    return [trunk(home, child.id) for child in refs.listed(refs.root_scope(home).read(), pb.CATALOG)]
+    return [trunk(context, child.id) for child in refs.listed(refs.root_scope(context).read(), pb.CATALOG)]
 
 
-def rename_catalog(home: Home, name: str, new_name: str, request: Request) -> Commit:
+def rename_catalog(context: Context, name: str, new_name: str, request: Request) -> Commit:
     """Give a catalog another name; its handles stay good."""
-    return refs.root_scope(home).change(lambda work: refs.rename(work, pb.CATALOG, name, new_name), request)
+    return refs.root_scope(context).change(lambda work: refs.rename(work, pb.CATALOG, name, new_name), request)
 
 
-def drop_catalog(home: Home, name: str, request: Request) -> Commit:
+def drop_catalog(context: Context, name: str, request: Request) -> Commit:
     """Drop a catalog that holds nothing and has no branches but its trunk, and no shares; `Invalid` names them."""
 
     def do(work: Work) -> None:
-        _check_childless(home, refs.find(work, pb.CATALOG, name), name)
+        _check_childless(context, refs.find(work, pb.CATALOG, name), name)
         refs.drop(work, pb.CATALOG, name)
 
-    return refs.root_scope(home).change(do, request)
+    return refs.root_scope(context).change(do, request)
 
 
-def drop_catalog_with_all(home: Home, name: str, request: Request) -> Commit:
+def drop_catalog_with_all(context: Context, name: str, request: Request) -> Commit:
     """Drop a catalog with all its branches: one record, whatever it holds."""
-    return refs.root_scope(home).change(lambda work: refs.drop(work, pb.CATALOG, name), request)
+    return refs.root_scope(context).change(lambda work: refs.drop(work, pb.CATALOG, name), request)
 
 
-def undrop_catalog(home: Home, name: str, catalog: str | None, as_name: str | None, request: Request) -> Commit:
+def undrop_catalog(context: Context, name: str, catalog: str | None, as_name: str | None, request: Request) -> Commit:
     """Bring a dropped catalog back with all that it held."""
-    return refs.root_scope(home).change(lambda work: refs.undrop(work, pb.CATALOG, name, catalog, as_name), request)
+    return refs.root_scope(context).change(lambda work: refs.undrop(work, pb.CATALOG, name, catalog, as_name), request)
 
 
-def purge_catalog(home: Home, name: str, catalog: str | None, request: Request) -> Commit:
+def purge_catalog(context: Context, name: str, catalog: str | None, request: Request) -> Commit:
     """Erase a dropped catalog whose branches, tags and shares were purged. Called again, it goes on where it ended."""
-    commit = refs.purge(refs.root_scope(home), pb.CATALOG, name, catalog, request)
-    home.metastore.erase_line(commit.operations[0].object_id)
+    commit = refs.purge(refs.root_scope(context), pb.CATALOG, name, catalog, request)
+    context.metastore.erase_line(commit.operations[0].object_id)
     return commit
 
 
-def project_name(home: Home) -> str:
+def project_name(context: Context) -> str:
     """What the project is called."""
-    return refs.name_of(refs.root_scope(home).read(), home.project)
+    return refs.name_of(refs.root_scope(context).read(), context.project)
 
 
-def catalog_life(home: Home, catalog: str, version: Version | None = None) -> pb.CatalogRecord:
+def catalog_life(context: Context, catalog: str, version: Version | None = None) -> pb.CatalogRecord:
     """The catalog's own record, now or at a version: its name, and the version that it began with."""
-    [state] = home.metastore.reader(ROOT, version).attributes([(catalog, Attribute.LIFE)])
+    [state] = context.metastore.reader(ROOT, version).attributes([(catalog, Attribute.LIFE)])
     if state is None:
         raise NotFound("there is no such catalog", subject=catalog)
     return cast(pb.CatalogRecord, state.record)
 
 
-def first_version(home: Home, catalog: str) -> Version:
+def first_version(context: Context, catalog: str) -> Version:
     """The version that made the catalog: nothing of it can be seen before."""
-    return Version(catalog_life(home, catalog).create_version)
+    return Version(catalog_life(context, catalog).create_version)
 
 
-def _check_childless(home: Home, catalog: str, name: str) -> None:
+def _check_childless(context: Context, catalog: str, name: str) -> None:
     # What is made just now goes with the catalog, and comes back with it.
-    work = refs.ref_scope(home, trunk(home, catalog)).read()
-    held = [*Live(home, trunk(home, catalog)).read().children(catalog), *work.children(catalog)]
+    work = refs.ref_scope(context, trunk(context, catalog)).read()
+    held = [*Live(context, trunk(context, catalog)).read().children(catalog), *work.children(catalog)]
     children = [f"{type_name(one.type)} {one.name}" for one in held if one.type != pb.TAG]
     if children:
         raise Invalid(

@@ -9,7 +9,7 @@ from typing import cast
 
 from lakebed.catalog.objects.undrop import candidates, dropped_rows
 from lakebed.catalog.transaction.commits import Commit, Request, commit_of
-from lakebed.catalog.transaction.context import TRUNK, Home, Ref
+from lakebed.catalog.transaction.context import TRUNK, Context, Ref
 from lakebed.catalog.transaction.objects import copied, what_became
 from lakebed.catalog.transaction.scopes import Live
 from lakebed.catalog.transaction.work import Work
@@ -21,14 +21,14 @@ from lakebed.records.layout import Attribute
 from lakebed.records.names import Casing, folded, normal_name, normal_ref_name
 
 
-def ref_scope(home: Home, ref: Ref) -> Live:
+def ref_scope(context: Context, ref: Ref) -> Live:
     """The ref line of the catalog that a line belongs to."""
-    return Live(home, Ref(ref.catalog, ref.refs))
+    return Live(context, Ref(ref.catalog, ref.refs))
 
 
-def root_scope(home: Home) -> Live:
+def root_scope(context: Context) -> Live:
     """The line of projects and catalogs."""
-    return Live(home, Ref(ROOT.top, ROOT))
+    return Live(context, Ref(ROOT.top, ROOT))
 
 
 def is_trunk(name: str) -> bool:
@@ -66,14 +66,14 @@ def listed(work: Work, kind: int, prefix: str = "") -> Iterator[Child]:
     return (child for child in work.children(_parent(work, kind), prefix) if child.type == kind)
 
 
-def ref_name(home: Home, ref: Ref, ref_id: str) -> str:
+def ref_name(context: Context, ref: Ref, ref_id: str) -> str:
     """What a ref of a catalog is called now; of a dropped one, what it was called."""
-    return name_of(all_refs(home, ref), ref_id)
+    return name_of(all_refs(context, ref), ref_id)
 
 
-def all_refs(home: Home, ref: Ref) -> Work:
+def all_refs(context: Context, ref: Ref) -> Work:
     """The refs of a catalog as they are now, to be read though it be dropped: what is pinned can still be seen."""
-    return Work(home, Ref(ref.catalog, ref.refs))
+    return Work(context, Ref(ref.catalog, ref.refs))
 
 
 def name_of(work: Work, ref_id: str) -> str:
@@ -174,10 +174,10 @@ def _is_alive(work: Work, kind: int, name: str, ref_id: str | None) -> bool:
     return found is not None and found.type == kind and ref_id in (None, found.id)
 
 
-def children_of(home: Home, ref: Ref, parent: str) -> list[str]:
+def children_of(context: Context, ref: Ref, parent: str) -> list[str]:
     """The names of the branches, tags and shares that were made of a line and are not purged, as of now."""
-    made = home.metastore.forks(parent, project=home.project)
-    states = home.metastore.reader(ref.refs).attributes([(one, Attribute.LIFE) for one in made])
+    made = context.metastore.forks(parent, project=context.project)
+    states = context.metastore.reader(ref.refs).attributes([(one, Attribute.LIFE) for one in made])
     lives = [cast(pb.CatalogRecord, state.record) for state in states if state is not None]
     return sorted(f"{type_name(one.type)} {one.name}" for one in lives if one.drop_type != pb.PURGED)
 
@@ -191,7 +191,7 @@ def _check_no_children(work: Work, found: Dropped) -> None:
     # Whoever makes one changes the listing, so that only one of the two commits.
     work.read(ListingRead(_parent(work, found.type)))
     catalog = found.id if found.type == pb.CATALOG else work.top
-    children = children_of(work.home, Ref(catalog, work.ref.line), found.id)
+    children = children_of(work.context, Ref(catalog, work.ref.line), found.id)
     if children:
         raise Invalid(
             f"others hang on the {type_name(found.type)}",
@@ -225,7 +225,7 @@ def _check_no_trunk(kind: int, name: str, done: str) -> None:
 
 
 def _parent(work: Work, kind: int) -> str:
-    return work.home.project if kind == pb.CATALOG else work.top
+    return work.context.project if kind == pb.CATALOG else work.top
 
 
 def _normal(kind: int, name: str) -> str:

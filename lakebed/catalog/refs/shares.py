@@ -7,7 +7,7 @@ from lakebed.catalog.refs import refs
 from lakebed.catalog.refs.branches import rely_on
 from lakebed.catalog.refs.share_reader import GrantedReader
 from lakebed.catalog.transaction.commits import Commit, Request
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.lines import check_alive, open_line, open_lines
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
 from lakebed.catalog.transaction.objects import find_any
@@ -34,7 +34,7 @@ Shareable = Name | ObjectId
 class Shared:
     """What a share shows, as it goes on or at a version. Today's grants hold for the past too."""
 
-    home: Home
+    context: Context
     ref: Ref
     share: str
     version: Version | None = None
@@ -49,7 +49,7 @@ class Shared:
         raise self._refusal(request)
 
     def at(self, version: Version) -> "Shared":
-        return Shared(self.home, self.ref, self.share, version)
+        return Shared(self.context, self.ref, self.share, version)
 
     def _refusal(self, request: Request) -> Forbidden:
         return forbidden(request.operation)
@@ -58,7 +58,7 @@ class Shared:
 class _SharedWork(Work):
     def __init__(self, scope: Shared) -> None:
         granted = _granted(scope)
-        super().__init__(scope.home, scope.ref, scope.version)
+        super().__init__(scope.context, scope.ref, scope.version)
         self._reader = GrantedReader(self._reader, granted)
 
 
@@ -70,7 +70,7 @@ def forbidden(operation: str) -> Forbidden:
     )
 
 
-def create_share(home: Home, line: Ref, name: str, objects: Iterable[Shareable], request: Request) -> str:
+def create_share(context: Context, line: Ref, name: str, objects: Iterable[Shareable], request: Request) -> str:
     """Make a share of a line that shows some objects, and answer its id."""
     wanted = list(objects)
 
@@ -78,67 +78,67 @@ def create_share(home: Home, line: Ref, name: str, objects: Iterable[Shareable],
         rely_on(work, line)
         record = pb.CatalogRecord(
             parent_type=pb.CATALOG if line.is_trunk else pb.BRANCH,
-            parent_project_id=home.project,
+            parent_project_id=context.project,
             parent_id=line.line.id,
-            granted_ids=sorted(set(_ids(Live(home, line).read(), wanted))),
+            granted_ids=sorted(set(_ids(Live(context, line).read(), wanted))),
         )
         refs.create(work, pb.SHARE, name, record)
 
-    return refs.ref_scope(home, line).change(do, request).operations[0].object_id
+    return refs.ref_scope(context, line).change(do, request).operations[0].object_id
 
 
-def open_share(home: Home, ref: Ref, share: str) -> Shared:
+def open_share(context: Context, ref: Ref, share: str) -> Shared:
     """What a share shows, by its id."""
-    record = refs.record_of(refs.ref_scope(home, ref).read(), share)
-    return Shared(home, open_line(home, ref.catalog, record.parent_id), share)
+    record = refs.record_of(refs.ref_scope(context, ref).read(), share)
+    return Shared(context, open_line(context, ref.catalog, record.parent_id), share)
 
 
-def find_share(home: Home, ref: Ref, name: str) -> Shared:
+def find_share(context: Context, ref: Ref, name: str) -> Shared:
     """What the share of this name in a catalog shows, or `NotFound`."""
-    return open_share(home, ref, refs.find(refs.ref_scope(home, ref).read(), pb.SHARE, name))
+    return open_share(context, ref, refs.find(refs.ref_scope(context, ref).read(), pb.SHARE, name))
 
 
-def shares(home: Home, ref: Ref, prefix: str = "") -> list[Shared]:
+def shares(context: Context, ref: Ref, prefix: str = "") -> list[Shared]:
     """A catalog's shares, by name, in a few round trips."""
-    work = refs.ref_scope(home, ref).read()
+    work = refs.ref_scope(context, ref).read()
     found = [child.id for child in refs.listed(work, pb.SHARE, prefix)]
-    lines = open_lines(home, ref.catalog, [one.parent_id for one in refs.records_of(work, found)])
-    return [Shared(home, line, share) for share, line in zip(found, lines, strict=True)]
+    lines = open_lines(context, ref.catalog, [one.parent_id for one in refs.records_of(work, found)])
+    return [Shared(context, line, share) for share, line in zip(found, lines, strict=True)]
 
 
-def grant(home: Home, ref: Ref, name: str, objects: Iterable[Shareable], request: Request) -> Commit:
+def grant(context: Context, ref: Ref, name: str, objects: Iterable[Shareable], request: Request) -> Commit:
     """Show more objects; those that are shown already are fine."""
     wanted = list(objects)
 
     def do(work: Work) -> None:
         share = refs.find(work, pb.SHARE, name)
         record = refs.record_of(work, share)
-        line = open_line(home, ref.catalog, record.parent_id)
-        _put_grants(work, share, {*record.granted_ids, *_ids(Live(home, line).read(), wanted)})
+        line = open_line(context, ref.catalog, record.parent_id)
+        _put_grants(work, share, {*record.granted_ids, *_ids(Live(context, line).read(), wanted)})
         work.note(Operation("grant", share, name, detail=_spelled(wanted)))
 
-    return refs.ref_scope(home, ref).change(do, request)
+    return refs.ref_scope(context, ref).change(do, request)
 
 
-def revoke(home: Home, ref: Ref, name: str, objects: Iterable[Shareable], request: Request) -> Commit:
+def revoke(context: Context, ref: Ref, name: str, objects: Iterable[Shareable], request: Request) -> Commit:
     """Show some objects no more, at once; `NotFound` for one that was not granted itself."""
     wanted = list(objects)
 
     def do(work: Work) -> None:
         share = refs.find(work, pb.SHARE, name)
         record = refs.record_of(work, share)
-        line = open_line(home, ref.catalog, record.parent_id)
-        gone = _revoked(Live(home, line).read(), wanted, set(record.granted_ids))
+        line = open_line(context, ref.catalog, record.parent_id)
+        gone = _revoked(Live(context, line).read(), wanted, set(record.granted_ids))
         _put_grants(work, share, set(record.granted_ids) - gone)
         work.note(Operation("revoke", share, name, detail=_spelled(wanted)))
 
-    return refs.ref_scope(home, ref).change(do, request)
+    return refs.ref_scope(context, ref).change(do, request)
 
 
 def _granted(scope: Shared) -> frozenset[str]:
     """The ids that a share shows now, or `NotFound` if it or what it shows was dropped."""
-    check_alive(scope.home, scope.ref, scope.home.metastore.newest())
-    work = refs.ref_scope(scope.home, scope.ref).read()
+    check_alive(scope.context, scope.ref, scope.context.metastore.newest())
+    work = refs.ref_scope(scope.context, scope.ref).read()
     work.load([(scope.share, Attribute.LIFE), (scope.share, Attribute.REF)])
     work.path(scope.share)
     return frozenset(refs.record_of(work, scope.share).granted_ids)

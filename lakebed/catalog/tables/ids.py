@@ -104,7 +104,7 @@ class TakenIds(TableIds):
     def _bodies(self, kind: str, numbers: "list[int] | range") -> list[bytes]:
         own = {number: self._work.body(self._table, kind, number) for number in numbers}
         others = [number for number, body in own.items() if body is None]
-        stored = self._work.home.metastore.bodies([(self._table, kind, number) for number in others])
+        stored = self._work.context.metastore.bodies([(self._table, kind, number) for number in others])
         found = {**own, **dict(zip(others, stored, strict=True))}
         return [body for body in found.values() if body is not None]
 
@@ -112,7 +112,7 @@ class TakenIds(TableIds):
 def _allocated(work: Work, table: str, kind: str, count: int) -> int:
     pending = work.deltas.get(table)
     if pending is None or not pending.first_ids:
-        return work.home.metastore.allocate(table, kind, count)
+        return work.context.metastore.allocate(table, kind, count)
     # Nobody else can know a table that this work makes. Its commit takes what was counted here.
     first = pending.first_ids.get(kind, 0) + 1
     work.deltas[table] = replace(pending, first_ids={**pending.first_ids, kind: first + count - 1})

@@ -27,7 +27,7 @@ from lakebed.table.schema.schema import Path, Schema, id_count, with_ids, with_k
 
 def missing(work: Work, object_id: str) -> LakebedError:
     """`Expired` if the object was purged since, on whatever line; else `Corrupt`."""
-    purge = find_purge(work.home, work.ref, object_id)
+    purge = find_purge(work.context, work.ref, object_id)
     if purge is not None:
         return expired(purge, object_id)
     return Corrupt("an object has no record of what it is", subject=object_id, advice="Run the records' check.")
@@ -177,18 +177,18 @@ def stored_state(work: Work, table: str) -> TableState:
 def schema_of(work: Work, table: str, schema_id: int) -> Schema:
     """One of a table's schemas."""
     own = work.body(table, SCHEMA, schema_id)
-    return work.home.schemas.get(table, schema_id) if own is None else schema_from_json(own)
+    return work.context.bodies.get(table, schema_id) if own is None else schema_from_json(own)
 
 
 def spec_of(work: Work, table: str, spec_id: int) -> PartitionSpec:
     """One of a table's partition specs."""
     own = work.body(table, SPEC, spec_id)
-    return work.home.schemas.spec(table, spec_id) if own is None else spec_from_json(own)
+    return work.context.bodies.spec(table, spec_id) if own is None else spec_from_json(own)
 
 
 def _order(work: Work, table: str, order_id: int) -> SortOrder:
     own = work.body(table, SORT_ORDER, order_id)
-    return work.home.schemas.sort_order(table, order_id) if own is None else order_from_json(own)
+    return work.context.bodies.sort_order(table, order_id) if own is None else order_from_json(own)
 
 
 def _location(table: str, asked: str | None) -> str:

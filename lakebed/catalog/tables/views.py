@@ -98,7 +98,7 @@ def _put_text(work: Work, view: str, texts: dict[str, str], schema: Schema | Non
     record = pb.ViewText(sql=texts)
     if schema is not None:
         # Taken from the allocator, so that two branches never give one number to two schemas.
-        numbered = with_ids(schema, work.home.metastore.allocate(view, SCHEMA), 1)
+        numbered = with_ids(schema, work.context.metastore.allocate(view, SCHEMA), 1)
         work.put_body(view, SCHEMA, numbered.id, schema_to_json(numbered))
         record.schema_id = numbered.id
     work.put_attribute(view, Attribute.VIEW, record)

@@ -24,7 +24,7 @@ REMEMBERED = 1000
 Made = TypeVar("Made")
 
 
-class Schemas:
+class Bodies:
     """Schemas, specs and orders by table and id, the last ones in memory: a read would cost an append a tenth more."""
 
     def __init__(self, metastore: Metastore) -> None:

@@ -113,7 +113,7 @@ def told(work: Work, clash: Clash) -> ChangedMeanwhile:
 
 def _changed_since(work: Work) -> Iterator[Clash]:
     """The names that a work read and that lead elsewhere now."""
-    now = work.home.metastore.reader(work.ref.line)
+    now = work.context.metastore.reader(work.ref.line)
     names = [one for one in work.reads if isinstance(one, NameRead)]
     asked = [(one.parent, one.name) for one in names]
     for read, before, after in zip(names, work.reader.resolve(asked), now.resolve(asked), strict=True):

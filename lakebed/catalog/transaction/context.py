@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from lakebed.caches import Recent, SingleFlight
-from lakebed.catalog.transaction.bodies import Schemas
-from lakebed.catalog.transaction.entry_cache import Entries
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.entry_cache import EntryCache
 from lakebed.files import Files
 from lakebed.metastore import ROOT, Holder, Line, Metastore
 from lakebed.records import records_pb2 as pb
@@ -17,7 +17,7 @@ from lakebed.store import Version
 REMEMBERED = 10_000
 
 
-class Whereabouts:
+class ParentCache:
     """Each object's container as it was last read, on whatever line and version.
 
     Whoever guesses right reads an object with all that it is in by one round trip, instead of one for each level; a
@@ -65,28 +65,28 @@ TRUNK = "main"
 """The name of a catalog's first line, which has no record of its own."""
 
 
-Watcher = Callable[["Home", "Ref", Mapping[str, pb.TableHistory]], None]
+Watcher = Callable[["Context", "Ref", Mapping[str, pb.TableHistory]], None]
 """Is told of a commit that took effect: its line, and the deltas of tables."""
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class Context:
     """What `connect` opened: the metastore, the storage beside it, the tenant and who is asking."""
 
     metastore: Metastore
     files: Files
-    schemas: Schemas
+    bodies: Bodies
     project: str
     author: str = ""
-    whereabouts: Whereabouts = field(default_factory=Whereabouts)
+    parents: ParentCache = field(default_factory=ParentCache)
     memory: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(TABLES), compare=False)
     columns: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(COLUMNS), compare=False)
     blooms: SingleFlight[bytes] = field(default_factory=lambda: SingleFlight(BLOOM_BYTES, len), compare=False)
     watchers: list[Watcher] = field(default_factory=list, compare=False)
-    entries: Entries = field(init=False, compare=False)
+    entries: EntryCache = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "entries", Entries(self.files))
+        object.__setattr__(self, "entries", EntryCache(self.files))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ WHOLE_BYTES: Final = 1 << 20
 Cached = Any  # a buffer, an array or FileColumns
 
 
-class Entries:
+class EntryCache:
     """The entries of a lake's files. What is read is immutable, and shared by all who ask."""
 
     def __init__(self, files: Files, cache_bytes: int = CACHE_BYTES) -> None:

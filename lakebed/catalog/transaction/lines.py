@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.errors import Expired, NotFound
 from lakebed.metastore import ROOT, Line, State
 from lakebed.metastore.kinds import type_name
@@ -14,25 +14,25 @@ from lakebed.records.names import Casing
 from lakebed.store import Version
 
 
-def trunk(home: Home, catalog: str) -> Ref:
+def trunk(context: Context, catalog: str) -> Ref:
     """The first line of a catalog."""
-    [rules] = home.metastore.reader(ROOT).attributes([(catalog, Attribute.REF)])
+    [rules] = context.metastore.reader(ROOT).attributes([(catalog, Attribute.REF)])
     casing = Casing.FOLDED if rules is None else Casing(cast(pb.CatalogRecord, rules.record).casing)
     return Ref(catalog, Line(catalog, catalog, casing=casing))
 
 
-def open_line(home: Home, catalog: str, line: str) -> Ref:
+def open_line(context: Context, catalog: str, line: str) -> Ref:
     """A line of a catalog by its id, dropped or not; `NotFound` if there never was such a one."""
-    return open_lines(home, catalog, [line])[0]
+    return open_lines(context, catalog, [line])[0]
 
 
-def open_lines(home: Home, catalog: str, lines: Sequence[str]) -> list[Ref]:
+def open_lines(context: Context, catalog: str, lines: Sequence[str]) -> list[Ref]:
     """Lines of a catalog by their ids, in as few round trips as one of them."""
     wanted = [(line, Attribute.REF) for line in lines if line != catalog]
-    states = home.metastore.reader(Ref(catalog, ROOT).refs).attributes(wanted) if wanted else []
+    states = context.metastore.reader(Ref(catalog, ROOT).refs).attributes(wanted) if wanted else []
     found = {line: _opened(catalog, line, state) for (line, _), state in zip(wanted, states, strict=True)}
     if len(wanted) < len(lines):
-        found[catalog] = trunk(home, catalog)
+        found[catalog] = trunk(context, catalog)
     return [found[line] for line in lines]
 
 
@@ -44,31 +44,31 @@ def _opened(catalog: str, line: str, state: State | None) -> Ref:
     return Ref(catalog, Line(line, catalog, ancestry, Casing(record.casing)))
 
 
-def check_alive(home: Home, ref: Ref, newest: Version) -> None:
+def check_alive(context: Context, ref: Ref, newest: Version) -> None:
     """Refuse a line whose branch or catalog was dropped; those that it forked from need not be alive."""
-    if home.whereabouts.was_alive(ref.line.id, newest):
+    if context.parents.was_alive(ref.line.id, newest):
         return
-    for life in _holders(home, ref, newest):
+    for life in _holders(context, ref, newest):
         if life.drop_type == pb.PURGED:
             raise NotFound(f"the {type_name(life.type)} was purged", subject=life.name, advice="Open another one.")
         if life.dropped:
             raise NotFound(
                 f"the {type_name(life.type)} was dropped", subject=life.name, advice="Undrop it, or open another one."
             )
-    home.whereabouts.learn_alive(ref.line.id, newest)
+    context.parents.learn_alive(ref.line.id, newest)
 
 
-def check_kept(home: Home, ref: Ref) -> None:
+def check_kept(context: Context, ref: Ref) -> None:
     """Refuse a line whose branch or catalog was purged: its past is gone, while that of a dropped one can be read."""
-    for life in _holders(home, ref, home.metastore.newest()):
+    for life in _holders(context, ref, context.metastore.newest()):
         if life.drop_type == pb.PURGED:
             raise Expired(f"the {type_name(life.type)} was purged, its past too", subject=life.name)
 
 
-def _holders(home: Home, ref: Ref, newest: Version) -> Iterator[pb.CatalogRecord]:
+def _holders(context: Context, ref: Ref, newest: Version) -> Iterator[pb.CatalogRecord]:
     for holder in ref.holders:
         line = ROOT if holder.line == ROOT.id else ref.refs
-        [state] = home.metastore.reader(line, newest).attributes([(holder.object_id, Attribute.LIFE)])
+        [state] = context.metastore.reader(line, newest).attributes([(holder.object_id, Attribute.LIFE)])
         if state is None:
             raise NotFound("there is no such catalog or branch", subject=holder.object_id)
         yield cast(pb.CatalogRecord, state.record)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id, commit_of
 from lakebed.catalog.transaction.conflicts import explained, lost
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.lines import check_alive, check_kept
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Conflict, Forbidden, Invalid, LakebedError, NotFound, OutcomeUnknown
@@ -55,7 +55,7 @@ class Scope(Protocol):
     """Reads and changes of a handle go through its scope."""
 
     @property
-    def home(self) -> Home: ...
+    def context(self) -> Context: ...
 
     @property
     def ref(self) -> Ref: ...
@@ -80,12 +80,12 @@ class Scope(Protocol):
 class Live:
     """A line as it goes on: every call sees the newest state, and a change that lost a race is made again on it."""
 
-    home: Home
+    context: Context
     ref: Ref
 
     def read(self) -> Work:
-        work = Work(self.home, self.ref)
-        check_alive(self.home, self.ref, work.base)
+        work = Work(self.context, self.ref)
+        check_alive(self.context, self.ref, work.base)
         return work
 
     def change(self, do: Do, request: Request, seen: Work | None = None) -> Commit:
@@ -107,13 +107,13 @@ class Live:
         lost: Conflict | None = None
         for attempt in range(ATTEMPTS):
             # The commit refuses a line that was dropped, so that only who was refused has to ask for that.
-            work = seen or (Work(self.home, self.ref) if attempt == 0 else self.read())
+            work = seen or (Work(self.context, self.ref) if attempt == 0 else self.read())
             try:
                 do(work)  # what it refuses on the newest state, a conflict too, it would refuse again
             except Stale as error:
                 raise lost or Conflict("what was read was changed meanwhile") from error
             except LakebedError:
-                check_alive(self.home, self.ref, work.base)
+                check_alive(self.context, self.ref, work.base)
                 raise
             try:
                 return commit_of(_committed(work, request, event))
@@ -127,24 +127,24 @@ class Live:
         raise AssertionError("the last attempt answers or raises")
 
     def replayed(self, request: Request) -> Commit | None:
-        stored = find_replayed(self.home, self.ref, request)
+        stored = find_replayed(self.context, self.ref, request)
         return None if stored is None else commit_of(stored)
 
     def at(self, version: Version) -> "Pinned":
-        return Pinned(self.home, self.ref, version)
+        return Pinned(self.context, self.ref, version)
 
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
     """A line at a version: it can be read until it is purged, though it be dropped, and never written."""
 
-    home: Home
+    context: Context
     ref: Ref
     version: Version
 
     def read(self) -> Work:
-        check_kept(self.home, self.ref)
-        return Work(self.home, self.ref, self.version)
+        check_kept(self.context, self.ref)
+        return Work(self.context, self.ref, self.version)
 
     def change(self, do: Do, request: Request, seen: Work | None = None) -> Commit:
         raise self._refusal(request)
@@ -153,7 +153,7 @@ class Pinned:
         raise self._refusal(request)
 
     def at(self, version: Version) -> "Pinned":
-        return Pinned(self.home, self.ref, version)
+        return Pinned(self.context, self.ref, version)
 
     def _refusal(self, request: Request) -> Forbidden:
         return Forbidden(
@@ -169,8 +169,10 @@ class Open:
     It begins once and ends once. What it wrote and did not commit is taken away again.
     """
 
-    def __init__(self, home: Home, ref: Ref, request: Request, isolation: Isolation = Isolation.SERIALIZABLE) -> None:
-        self.home = home
+    def __init__(
+        self, context: Context, ref: Ref, request: Request, isolation: Isolation = Isolation.SERIALIZABLE
+    ) -> None:
+        self.context = context
         self.ref = ref
         self._request = request
         self._isolation = isolation
@@ -185,12 +187,12 @@ class Open:
         if self._begun:
             raise Invalid("a transaction is used twice", subject=self._subject, advice="Begin another one.")
         self._begun = True
-        self._known = find_replayed(self.home, self.ref, self._request)
+        self._known = find_replayed(self.context, self.ref, self._request)
         if self._known is None:
-            self._work = Live(self.home, self.ref).read()
+            self._work = Live(self.context, self.ref).read()
         else:
             made = {one.name: one.object_id for one in self._known.operations if one.type == "create"}
-            self._work = Work(self.home, self.ref, self._known.base, made)
+            self._work = Work(self.context, self.ref, self._known.base, made)
 
     def read(self) -> Work:
         if self._work is None:
@@ -223,7 +225,7 @@ class Open:
         return None
 
     def at(self, version: Version) -> Pinned:
-        return Pinned(self.home, self.ref, version)
+        return Pinned(self.context, self.ref, version)
 
     def commit(self) -> Commit:
         """End the transaction and make its changes, all at once."""
@@ -272,7 +274,7 @@ class Open:
 
 def _committed(work: Work, request: Request, event: str) -> StoredCommit:
     try:
-        commit = work.home.metastore.commit(work.change(request, event))
+        commit = work.context.metastore.commit(work.change(request, event))
     except OutcomeUnknown as error:
         error.subject = f"event id {event}"
         error.advice = "It was written wholly or not at all: make the same call again with this event id."
@@ -287,8 +289,8 @@ def _committed(work: Work, request: Request, event: str) -> StoredCommit:
     except LakebedError:
         work.discard_manifests()
         raise
-    for watch in work.home.watchers:
-        watch(work.home, work.ref, work.made)
+    for watch in work.context.watchers:
+        watch(work.context, work.ref, work.made)
     return commit
 
 
@@ -303,12 +305,12 @@ def _unknown_still(error: LakebedError) -> Iterator[None]:
         raise
 
 
-def find_replayed(home: Home, ref: Ref, request: Request) -> StoredCommit | None:
+def find_replayed(context: Context, ref: Ref, request: Request) -> StoredCommit | None:
     """The stored commit of a call that comes again."""
     if request.event_id is None:
         return None
     event = check_event_id(request.event_id)
-    known = home.metastore.find(event)
+    known = context.metastore.find(event)
     if known is not None and (known.fingerprint, known.line) != (request.fingerprint, ref.line.id):
         raise Invalid(
             "this event id belongs to another change",

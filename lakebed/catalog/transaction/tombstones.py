@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 
 from lakebed.catalog.transaction.commits import Commit, commit_of
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.errors import Expired
 from lakebed.metastore import TOMBSTONE, Line
 
@@ -16,24 +16,24 @@ def key(object_id: str) -> tuple[str, str, int]:
     return object_id, TOMBSTONE, 1
 
 
-def purged(home: Home, objects: Sequence[str]) -> set[str]:
+def purged(context: Context, objects: Sequence[str]) -> set[str]:
     """Those of the objects that were purged, on whatever line, in one round trip."""
-    found = home.metastore.bodies([key(one) for one in objects])
+    found = context.metastore.bodies([key(one) for one in objects])
     return {one for one, line in zip(objects, found, strict=True) if line is not None}
 
 
-def find_purge(home: Home, ref: Ref, object_id: str) -> Commit | None:
+def find_purge(context: Context, ref: Ref, object_id: str) -> Commit | None:
     """The commit that purged an object, on whatever line of its catalog; None if none did."""
-    [line] = home.metastore.bodies([key(object_id)])
+    [line] = context.metastore.bodies([key(object_id)])
     if line is None:
         return None
-    newest = home.metastore.reader(Line(line.decode(), ref.line.top)).log(object_id=object_id, limit=1)
+    newest = context.metastore.reader(Line(line.decode(), ref.line.top)).log(object_id=object_id, limit=1)
     return commit_of(newest.items[0])  # nothing can have been done to it after
 
 
-def check_not_purged(home: Home, ref: Ref, object_id: str) -> None:
+def check_not_purged(context: Context, ref: Ref, object_id: str) -> None:
     """Refuse an object that was purged."""
-    purge = find_purge(home, ref, object_id)
+    purge = find_purge(context, ref, object_id)
     if purge is not None:
         raise expired(purge, object_id)
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 from google.protobuf.message import Message
 
 from lakebed.catalog.transaction.commits import EPOCH, Request
-from lakebed.catalog.transaction.context import Home, Ref
+from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.pending_delta import Delta, data_change, write_manifest
 from lakebed.catalog.transaction.tombstones import check_not_purged
 from lakebed.catalog.transaction.visibility import line_ids
@@ -52,11 +52,11 @@ class Work:
     """
 
     def __init__(
-        self, home: Home, ref: Ref, version: Version | None = None, known_ids: Mapping[str, str] | None = None
+        self, context: Context, ref: Ref, version: Version | None = None, known_ids: Mapping[str, str] | None = None
     ) -> None:
-        self.home = home
+        self.context = context
         self.ref = ref
-        self._reader = home.metastore.reader(ref.line, version)
+        self._reader = context.metastore.reader(ref.line, version)
         self.base = self._reader.version
         self._loaded: dict[tuple[str, Attribute], Message | None] = {}
         self._reads: dict[Read, None] = {}
@@ -95,7 +95,7 @@ class Work:
 
     def load_with_path(self, object_id: str, *attributes: Attribute) -> None:
         """Read an object's attributes and, as far as it can be guessed, the lives of what it is in, together."""
-        lives = ((one, Attribute.LIFE) for one in self.home.whereabouts.guess(object_id, self.top))
+        lives = ((one, Attribute.LIFE) for one in self.context.parents.guess(object_id, self.top))
         self.load([*((object_id, attribute) for attribute in attributes), *lives])
 
     def life(self, object_id: str) -> LifeRecord | None:
@@ -115,7 +115,7 @@ class Work:
             if life is None or life.dropped:
                 raise self._dead(object_id, life)
             lives.append(life)
-            self.home.whereabouts.learn(inner, life.container_id)
+            self.context.parents.learn(inner, life.container_id)
             inner = life.container_id
         return tuple(reversed(lives))
 
@@ -134,7 +134,7 @@ class Work:
 
     def moment(self, version: Version) -> str:
         """A version with its time, as errors name it."""
-        [time] = self.home.metastore.times([version])
+        [time] = self.context.metastore.times([version])
         return f"version {version} ({EPOCH + timedelta(microseconds=time):%Y-%m-%d %H:%M:%S} UTC)"
 
     def attribute(self, object_id: str, attribute: Attribute) -> Message | None:
@@ -248,13 +248,13 @@ class Work:
 
     def rely_on_no_purge(self, object_id: str) -> None:
         """Refuse an object that was purged, and conflict with whoever purges it meanwhile, on whatever line."""
-        check_not_purged(self.home, self.ref, object_id)
+        check_not_purged(self.context, self.ref, object_id)
         refs = self.ref.refs
         if self.ref.line.id in (ROOT.id, refs.id):  # what is there is purged there
             return
         self.read(ListingRead(self.top, refs.id))
         if self._lines is None:
-            self._lines = line_ids(self.home, self.ref, self.base)
+            self._lines = line_ids(self.context, self.ref, self.base)
         for line in self._lines:
             self.read(AttributeRead(object_id, Attribute.LIFE, line))
 
@@ -316,8 +316,8 @@ class Work:
             line=self.ref.line,
             base=self.base,
             message=request.message or "",
-            author=self.home.author if request.author is None else request.author,
-            project=self.home.project,
+            author=self.context.author if request.author is None else request.author,
+            project=self.context.project,
             operations=tuple(one for one in self._operations if one.object_id not in gone),
             reads=self.reads,
             hangs_on=self.ref.holders,
@@ -348,7 +348,7 @@ class Work:
 
     def discard_manifests(self) -> None:
         """Take away the manifests that were written for a commit that failed. The data may be committed again."""
-        self.home.files.delete_many(self._manifests)
+        self.context.files.delete_many(self._manifests)
 
     def discard_gone(self) -> None:
         """Take away the files that this work wrote and its commit does not have: it dropped or replaced them again."""
@@ -359,7 +359,7 @@ class Work:
     def _delete_files(self, tables: Iterable[str], paths: Iterable[str]) -> None:
         # What can't be deleted is left for garbage collection, and is no reason to hide why the work failed.
         deltas = [self.deltas[table] for table in tables if table in self.deltas]
-        self.home.files.delete_many({*paths, *(path for delta in deltas for path in delta.own_paths)})
+        self.context.files.delete_many({*paths, *(path for delta in deltas for path in delta.own_paths)})
 
     def _forget_unused_rows(self) -> None:
         """Let go of inline rows that this work added and took away again: no delta has them."""
@@ -372,7 +372,7 @@ class Work:
         """The deltas; their manifests are in the commit while it has room."""
         room = BUDGET_BYTES - self.inline_bytes()
         for delta in (one for table, one in self.deltas.items() if table not in gone):
-            place = write_manifest(self.home.files, delta, room)
+            place = write_manifest(self.context.files, delta, room)
             self._manifests += place.written
             room -= 0 if place.inline is None else len(place.inline)
             yield data_change(delta, place, partial(self.made.__setitem__, delta.table))

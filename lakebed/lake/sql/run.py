@@ -140,7 +140,7 @@ class StatementRunner:
 
     def _at_one_version(self, table: Table, do: Change, request: Request) -> Commit:
         for attempt in range(ATTEMPTS):
-            scope = Open(table._scope.home, table._scope.ref, request)
+            scope = Open(table._scope.context, table._scope.ref, request)
             scope.begin()
             try:
                 own = Table(table.id, scope)

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
-from lakebed.catalog.data.row_changes import Doomed
+from lakebed.catalog.data.row_changes import Deletion
 from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
 from lakebed.spark.jobs.run import aim
@@ -105,27 +105,27 @@ def few_rows(rows: DataFrame, most: int | None = None) -> pyarrow.Table | None:
     return found if found.num_rows <= FEW else None
 
 
-def doomed(placed: DataFrame, files: Sequence[DataFileRef], most: int) -> Doomed:
+def deletion(placed: DataFrame, files: Sequence[DataFileRef], most: int) -> Deletion:
     """The rows, `most` of them at most, as rows to be taken away from the files that were read, in their order.
 
     A row that comes more than once is taken away once. If they are more than `FEW` they are looked for twice.
     """
     few = few_rows(placed.select(PLACE, POSITION), most)
-    return _doomed(_as_bitmaps(placed), files) if few is None else doomed_at(few, files)
+    return _deletion(_as_bitmaps(placed), files) if few is None else deletion_at(few, files)
 
 
-def doomed_at(places: pyarrow.Table, files: Sequence[DataFileRef]) -> Doomed:
+def deletion_at(places: pyarrow.Table, files: Sequence[DataFileRef]) -> Deletion:
     """The same for places that are here."""
-    return _doomed(_as_they_are(places), files)
+    return _deletion(_as_they_are(places), files)
 
 
-def taken(rows: Doomed) -> int:
+def taken(rows: Deletion) -> int:
     """How many rows go of files that don't go as a whole."""
     return sum(len(places) for _, places in rows.some)
 
 
-def _doomed(found: Iterator[tuple[int, BitMap64]], files: Sequence[DataFileRef]) -> Doomed:
-    return Doomed((), [(files[ordinal], places) for ordinal, places in found])
+def _deletion(found: Iterator[tuple[int, BitMap64]], files: Sequence[DataFileRef]) -> Deletion:
+    return Deletion((), [(files[ordinal], places) for ordinal, places in found])
 
 
 def _as_they_are(table: pyarrow.Table) -> Iterator[tuple[int, BitMap64]]:
@@ -188,20 +188,20 @@ class PairPlaces:
         self._few = few_rows(self._every) if files else None
         self.counts: Counts = self._counted() if files else {}
 
-    def of_pairs(self) -> Doomed:
+    def of_pairs(self) -> Deletion:
         """The rows that are in pairs."""
         few = self._few
-        return self._doomed(F.col(_PAIRED), None if few is None else few[_PAIRED])
+        return self._deletion(F.col(_PAIRED), None if few is None else few[_PAIRED])
 
-    def of_clauses(self) -> Doomed:
+    def of_clauses(self) -> Deletion:
         """The rows that a clause is for."""
         few = self._few
-        return self._doomed(F.col(CLAUSE).isNotNull(), None if few is None else compute.is_valid(few[bare(CLAUSE)]))
+        return self._deletion(F.col(CLAUSE).isNotNull(), None if few is None else compute.is_valid(few[bare(CLAUSE)]))
 
-    def _doomed(self, chosen: Column, here: pyarrow.ChunkedArray | None) -> Doomed:
+    def _deletion(self, chosen: Column, here: pyarrow.ChunkedArray | None) -> Deletion:
         if self._few is None or here is None:
-            return doomed(self._every.where(chosen), self._files, sum(self.counts.values()))
-        return doomed_at(self._few.filter(here), self._files)
+            return deletion(self._every.where(chosen), self._files, sum(self.counts.values()))
+        return deletion_at(self._few.filter(here), self._files)
 
     def _counted(self) -> Counts:
         if self._few is None:

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import Doomed, RowChange, Written, taken_away
+from lakebed.catalog.data.row_changes import Deletion, RowChange, Written, rows_deleted
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.spark.expressions import values_told
 from lakebed.spark.read.source import Source
-from lakebed.spark.rows.addresses import PLACE, POSITION, doomed, placed_rows
+from lakebed.spark.rows.addresses import PLACE, POSITION, deletion, placed_rows
 from lakebed.spark.rows.where import Where, passing
 from lakebed.spark.types import readable
 from lakebed.table.filter.filter import ALWAYS, Filter
@@ -28,7 +28,7 @@ def delete_rows(work: Work, state: TableState, source: Source, where: Where | No
     gone = {one.path for one in whole}
     rest = [one.file for one in planned if one.file.path not in gone]
     some = _found(work, state, source, rest, where).some if rest else ()
-    return taken_away(work, state, Doomed(whole, some))
+    return rows_deleted(work, state, Deletion(whole, some))
 
 
 def overwrite_rows(work: Work, state: TableState, source: Source, written: Written, where: Where | None) -> RowChange:
@@ -51,9 +51,9 @@ def _is_covered(one: PlannedFile, filter: Filter) -> bool:
     return covers(one.residual or filter, one.file)
 
 
-def _found(work: Work, state: TableState, source: Source, files: Sequence[DataFileRef], where: Where) -> Doomed:
+def _found(work: Work, state: TableState, source: Source, files: Sequence[DataFileRef], where: Where) -> Deletion:
     table = table_name(work, state)
     columns = readable(state.schema).names if where.rest else ()
     rows = placed_rows(source, state.schema, files, planning(where), columns, with_ids=False)
     with values_told(table):
-        return doomed(passing(rows, where, table).select(PLACE, POSITION), files, sum(one.num_rows for one in files))
+        return deletion(passing(rows, where, table).select(PLACE, POSITION), files, sum(one.num_rows for one in files))

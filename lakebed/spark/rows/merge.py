@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import Doomed, RowChange, taken_away
+from lakebed.catalog.data.row_changes import Deletion, RowChange, rows_deleted
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
@@ -204,7 +204,7 @@ def _updated(merge: Merge, joined: DataFrame) -> list[Column]:
     ]
 
 
-def _gone(merge: Merge, pairs: DataFrame, places: PairPlaces) -> Doomed:
+def _gone(merge: Merge, pairs: DataFrame, places: PairPlaces) -> Deletion:
     """The table's rows that a clause is for; `Invalid` if one is in several pairs and that matters."""
     counts = places.counts
     changed = sum(count for (number, _), count in counts.items() if number is not None)
@@ -215,7 +215,7 @@ def _gone(merge: Merge, pairs: DataFrame, places: PairPlaces) -> Doomed:
             raise _matched_twice(merge, pairs)
         if changed == paired == sum(counts.values()):
             return every
-    return places.of_clauses() if changed else Doomed()
+    return places.of_clauses() if changed else Deletion()
 
 
 def _matched_twice(merge: Merge, pairs: DataFrame) -> Invalid:
@@ -231,12 +231,14 @@ def _matched_twice(merge: Merge, pairs: DataFrame) -> Invalid:
 
 
 def _written(
-    work: Work, state: TableState, merge: Merge, pairs: DataFrame | None, gone: Doomed, updated: int
+    work: Work, state: TableState, merge: Merge, pairs: DataFrame | None, gone: Deletion, updated: int
 ) -> RowChange:
     inserts = _inserted(merge, pairs)
     changed = None if pairs is None or not updated else _rewritten(merge, pairs)
     if inserts is None:
-        return taken_away(work, state, gone) if changed is None else rows_replaced(work, state, changed, gone, updated)
+        return (
+            rows_deleted(work, state, gone) if changed is None else rows_replaced(work, state, changed, gone, updated)
+        )
     # What is written is looked at before only if keys have to be checked.
     with kept(inserts) if merge.schema.identifier_ids else nullcontext(inserts) as new:
         _check_new_keys(merge, new)

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import Doomed, RowChange
+from lakebed.catalog.data.row_changes import Deletion, RowChange
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.spark.fit import fit, quoted
@@ -22,8 +22,8 @@ from lakebed.spark.rows.addresses import (
     PLACE,
     POSITION,
     bare,
-    doomed,
-    doomed_at,
+    deletion,
+    deletion_at,
     few_rows,
     kept,
     placed_rows,
@@ -55,16 +55,16 @@ def upsert_rows(work: Work, state: TableState, source: Source, rows: DataFrame, 
         return RowChange()
     files = [one.file for one in plan(work, state, known.filter).files]
     if not files:
-        return rows_replaced(work, state, _with_ids(rows, None), Doomed(), known.rows)
+        return rows_replaced(work, state, _with_ids(rows, None), Deletion(), known.rows)
     target = placed_rows(source, state.schema, files, known.filter, [one.name for one in fields])
     matches = _matches(target, rows, keys, known)
     most = sum(one.num_rows for one in files)  # each of them has one of the keys at most
     few = few_rows(matches, most) if min(most, known.rows) <= FEW else None
     if few is not None:
         ids = F.broadcast(source.spark.createDataFrame(_least_ids(few))) if few.num_rows else None
-        return rows_replaced(work, state, _with_ids(rows, ids), doomed_at(few, files), known.rows)
+        return rows_replaced(work, state, _with_ids(rows, ids), deletion_at(few, files), known.rows)
     with kept(matches) as found:
-        gone = doomed(found, files, most)
+        gone = deletion(found, files, most)
         least = found.groupBy(NUMBER).agg(F.min(ID).alias(ROW_ID.name))
         return rows_replaced(work, state, _with_ids(rows, least), gone, known.rows)
 

@@ -38,7 +38,7 @@ def write_rows(work: Work, state: TableState, frame: DataFrame) -> Written:
 
 def _files(work: Work, state: TableState, frame: DataFrame) -> list[DataFileRef]:
     folder, options = f"{state.data_folder}/{uuid4()}", write_options(work, state)
-    files, row_bytes = work.home.files, _row_bytes(work, state)
+    files, row_bytes = work.context.files, _row_bytes(work, state)
     return write(files, folder, state.schema, frame, state.spec, state.sort_order, options, row_bytes=row_bytes)
 
 

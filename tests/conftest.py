@@ -15,8 +15,8 @@ from xdist.scheduler import LoadScopeScheduling
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The shipped suites assert as tests do, and deserve the same messages when they fail. Before anything imports them.
-pytest.register_assert_rewrite("lakebed.testing")
+# Suites and support assert as tests do, and deserve the same messages when they fail. Before anything imports them.
+pytest.register_assert_rewrite("lakebed.testing", "tests.support")
 
 # Machines are shared, and no test may fail because one is slow.
 settings.register_profile("lakebed", deadline=None)

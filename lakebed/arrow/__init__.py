@@ -1,4 +1,4 @@
-"""The local engine: tables read and written with Arrow, in this process. docs/arrow.md says what is promised."""
+"""The local engine: tables read and written with Arrow, in this process. docs/internals/arrow.md has its promises."""
 
 from lakebed.arrow.add_files import added_files
 from lakebed.arrow.compaction import Compaction, rewritten

@@ -149,7 +149,7 @@ class Catalog(Refs, Merging, Inspecting, Line):
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> "DataFrame | Commit | Table | None":
-        """Do a statement of Spark's SQL with this catalog's names; docs/sql.md has the grammar.
+        """Do a statement of Spark's SQL with this catalog's names; docs/guide/sql.md has the grammar.
 
         A query answers its DataFrame, all of whose tables are read at one version; a change answers its commit, CREATE
         TABLE the handle. Errors point at the word.

@@ -108,7 +108,7 @@ class Lake:
 
         Names without a ref are the default catalog's, on its trunk, or where `ref` says: a branch or tag of it, or what
         `catalog` takes, such as `other@dev`. A query answers its DataFrame, all of whose tables are read at one
-        version; a change answers its commit, CREATE TABLE the handle. docs/sql.md has the grammar.
+        version; a change answers its commit, CREATE TABLE the handle. docs/guide/sql.md has the grammar.
         """
         return self.catalog(_place(ref)).sql(spark, text, message=message, author=author, event_id=event_id)
 

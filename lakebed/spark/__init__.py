@@ -1,4 +1,4 @@
-"""The Spark engine, on PySpark alone: sessions, and reads and writes at the speed of plain Parquet; docs/spark.md."""
+"""The Spark engine, on PySpark alone: sessions, reads and writes at plain Parquet speed; docs/guide/spark.md."""
 
 from importlib.util import find_spec
 

@@ -63,7 +63,7 @@ class TestTransactions:
 
 
 class TestMerges:
-    """The matrix of docs/table.md, "Merging files", with rows in the files."""
+    """The matrix of docs/internals/table.md, "Merging files", with rows in the files."""
 
     @pytest.mark.parametrize("keyed_by", [(), ("id",)])
     @pytest.mark.parametrize("compacts", ["ours", "theirs", "both"])

@@ -1,4 +1,4 @@
-"""SQL with the lake's names: statements are read here, their queries run on DataFrames; docs/sql.md."""
+"""SQL with the lake's names: statements are read here, their queries run on DataFrames; docs/guide/sql.md."""
 
 from lakebed.spark.sql.conjuncts import prunable
 from lakebed.spark.sql.ddl import declared_schema, query_schema

@@ -17,9 +17,8 @@ from lakebed.store import SQLiteStore
 KILLER = """
 import os, shutil, signal, sys, traceback
 sys.path.insert(0, sys.argv[1])
-import pyarrow.parquet
 import lakebed
-import lakebed.arrow
+import lakebed.arrow, lakebed.lake.table, pandas, pyarrow.acero, pyarrow.dataset, pyarrow.parquet  # not in each child
 from lakebed.catalog.transaction import pending_delta
 from lakebed.files import local
 from lakebed.store.sqlite import store

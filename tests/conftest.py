@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("lakebed.testing", "tests.support")
 
 # Machines are shared, and no test may fail because one is slow.
-settings.register_profile("lakebed", deadline=None)
-settings.load_profile("lakebed")
+settings.register_profile("quick", deadline=None)
+settings.register_profile("long", deadline=None)
 
 # Small and quick to start, and nothing listens beyond this machine.
 SPARK = {
@@ -33,6 +33,10 @@ SPARK = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("quick" if "not long" in config.option.markexpr else "long")
 
 
 class SparkTogether(LoadScopeScheduling):

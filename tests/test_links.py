@@ -1,4 +1,4 @@
-"""What README.md, CHANGELOG.md and docs/ point at is there: pages, headings, folders, and what code names."""
+"""What README.md, CHANGELOG.md and docs/ point at is there: pages, headings, files, folders; and what code names."""
 
 import re
 from collections.abc import Iterator

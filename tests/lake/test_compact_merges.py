@@ -4,7 +4,7 @@ import pyarrow
 import pytest
 
 from lakebed.errors import Conflict
-from lakebed.testing.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows
+from tests.support.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 import lakebed
 from lakebed import AlreadyExists, Invalid, NotFound, event_id
-from lakebed.testing.mutations import CALLS, commit_count, grown, numbers
+from tests.support.mutations import CALLS, commit_count, grown, numbers
 
 
 def ids(table):

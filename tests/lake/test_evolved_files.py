@@ -26,8 +26,8 @@ from lakebed.table.schema.evolution import (
 )
 from lakebed.table.schema.schema import Schema, physical_names, with_ids
 from lakebed.table.types.types import Decimal, Field, Primitive, parts_of, with_parts
-from lakebed.testing.evolutions import DEFAULTS, FIRST_SCHEMA, evolutions, rows, shown
-from lakebed.testing.sources import sources_of
+from tests.support.evolutions import DEFAULTS, FIRST_SCHEMA, evolutions, rows, shown
+from tests.support.sources import sources_of
 
 READERS = {
     "by batches": {},

@@ -22,7 +22,7 @@ from lakebed.records.check.check import check
 from lakebed.records.layout import PREFIX, Space
 from lakebed.store import SQLiteStore
 from lakebed.table.manifest.inline import BODY_KIND, inline_id, is_inline
-from lakebed.testing.faults import RecordingStore
+from tests.support.faults import RecordingStore
 
 INLINE_BYTES = "write.inline-bytes"
 

@@ -5,7 +5,7 @@ import pytest
 
 import lakebed
 from lakebed import Catalog, Invalid, NotFound
-from lakebed.testing.changed_files import live
+from tests.support.changed_files import live
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from lakebed.errors import Corrupt, Invalid
 from lakebed.lake.engines import spark_source
 from lakebed.spark import rewritten
 from lakebed.table.keys.encoding import encode_key, key_types
-from lakebed.testing.compacted_tables import after_making
+from tests.support.compacted_tables import after_making
 
 LINEAGE = ["_row_id", "_last_updated_sequence_number"]
 IN_FILES = {"write.inline-bytes": "0"}

@@ -11,8 +11,9 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from lakebed.arrow import added_files, write
+from lakebed.arrow.add_files import added_files
 from lakebed.arrow.types import schema_of
+from lakebed.arrow.write.write import write
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.table.manifest.file_fields import held_ids

@@ -12,7 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow import Inlined, Scan, arrow_schema, inline, write
+from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.write.inline import Inlined, inline
+from lakebed.arrow.write.write import write
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles

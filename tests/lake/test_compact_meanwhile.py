@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 
 import lakebed
-from lakebed.arrow import Compaction
+from lakebed.catalog.data.compaction import Compaction
 from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore
 from tests.support.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows

@@ -185,7 +185,7 @@ class MeddledFiles(LocalFiles):
 def meddle(lake, folder):
     """Tables of the lake, and somebody who evolves one just when an append to it has written its first file."""
     files = MeddledFiles(folder)
-    slow = Lake(replace(lake._home, files=files)).catalog()
+    slow = Lake(replace(lake._context, files=files)).catalog()
 
     def meddle(table, step):
         def evolve():

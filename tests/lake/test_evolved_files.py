@@ -10,8 +10,9 @@ import pytest
 
 from lakebed import arrow
 from lakebed import spark as spark_engine
-from lakebed.arrow import Scan, arrow_schema
 from lakebed.arrow.expression.filter import to_arrow
+from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.table.filter.bind import parse_filter

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed import Expired, Field, Forbidden, Invalid, NotFound, Schema
-from lakebed.arrow import arrow_schema
+from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.changes import change_files
 from lakebed.catalog.data.planning import plan
 from lakebed.catalog.inspect import documents

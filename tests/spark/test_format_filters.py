@@ -7,7 +7,7 @@ import pyarrow
 import pytest
 from pyspark.sql import datasource
 
-from lakebed.arrow import table_of_rows
+from lakebed.arrow.read.rows import table_of_rows
 from lakebed.spark.format import condition_of
 from lakebed.table.filter.bind import bind
 from lakebed.table.schema.schema import Schema, with_ids

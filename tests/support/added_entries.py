@@ -6,7 +6,7 @@ from typing import Any, Final
 import pyarrow
 import pytest
 
-from lakebed.arrow import added_files
+from lakebed.arrow.add_files import added_files
 from lakebed.errors import Invalid
 from lakebed.files import Files
 from lakebed.table.manifest.manifest_pb2 import DataFileRef

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow import Scan
 from lakebed.arrow.expression.filter import to_arrow
+from lakebed.arrow.read.scan import Scan
 from lakebed.arrow.types import file_schema
 from lakebed.files import LocalFiles
 from lakebed.table.filter.bind import TERMS, parse_filter

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lakebed.arrow import Scan
+from lakebed.arrow.read.scan import Scan
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles

@@ -13,8 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
-from lakebed.arrow import Scan, arrow_schema, inline, write
 from lakebed.arrow.read.read import read
+from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.write.inline import inline
+from lakebed.arrow.write.write import write
 from lakebed.catalog.data.deletion_vectors import read_vector, write_vectors
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.tables.properties import WriteOptions

@@ -6,9 +6,12 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from lakebed.arrow import Scan, arrow_schema, inline, write
 from lakebed.arrow.read import stored as stored_rows
 from lakebed.arrow.read.read import read
+from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.write.inline import inline
+from lakebed.arrow.write.write import write
 from lakebed.catalog.data.deletion_vectors import write_vectors
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Invalid

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow import arrow_schema, write
 from lakebed.arrow.read.read import read
 from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.write.write import write
 from lakebed.errors import Corrupt, Unavailable
 from lakebed.files import LocalFiles
 from lakebed.table.filter.bind import parse_filter

@@ -5,7 +5,8 @@ from decimal import Decimal
 import pyarrow
 import pytest
 
-from lakebed.arrow import arrow_schema, table_of_rows
+from lakebed.arrow.read.rows import table_of_rows
+from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid
 from lakebed.table.filter.bind import parse_filter
 from lakebed.table.schema.schema import Schema, with_ids

@@ -14,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow import Scan, arrow_schema, write
+from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.write.write import write
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles

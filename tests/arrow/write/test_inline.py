@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow.ipc import open_stream
 
-from lakebed.arrow import Inlined, inline, schema_of
-from lakebed.arrow.types import file_schema
-from lakebed.arrow.write.inline import ID_BITS, PLAIN_BYTES, TRIED
+from lakebed.arrow.types import file_schema, schema_of
+from lakebed.arrow.write.inline import ID_BITS, PLAIN_BYTES, TRIED, Inlined, inline
 from lakebed.errors import Invalid
 from lakebed.table.manifest.delta import ADDED, COLUMNAR
 from lakebed.table.manifest.inline import inline_id, is_inline

@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 from pyarrow.parquet import ParquetFile
 
-from lakebed.arrow import write
+from lakebed.arrow.write.write import write
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.arrow import write
 from lakebed.arrow.fit import fit
 from lakebed.arrow.types import arrow_schema
 from lakebed.arrow.write.statistics import FEW_ROWS, add_statistics
+from lakebed.arrow.write.write import write
 from lakebed.files import LocalFiles
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.metadata_columns import ROW_ID

@@ -14,7 +14,8 @@ import pytest
 from pyarrow.parquet import ParquetFile, read_schema
 from pyiceberg.io.pyarrow import pyarrow_to_schema
 
-from lakebed.arrow import arrow_schema, write
+from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.write.write import write
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Invalid, LakebedError, Unavailable
 from lakebed.files import LocalFiles

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pyarrow
 import pytest
 
-from lakebed.arrow import Compaction, rewritten
-from lakebed.catalog.data.compaction import PATIENCE, Writer
+from lakebed.arrow.compaction import rewrite
+from lakebed.catalog.data.compaction import PATIENCE, Compaction, Writer
+from lakebed.catalog.data.target import target_of
 from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Corrupt, Invalid, NotFound
 from tests.support.compacted_tables import after_making
@@ -210,14 +211,14 @@ def test_files_are_written_again_with_the_lineage_of_their_rows(parted):
     parted.upsert(ids(5, 6), on="id")
     before = rows(parted)
     work = parted._scope.read()
-    state = table_state(work, parted.id)
-    made = rewritten(work, state, entries(parted))
+    target = target_of(work, table_state(work, parted.id))
+    made = rewrite(target, entries(parted))
     assert sum(one.num_rows for one in made) == len(before)
     assert [one.level for one in made] == [0, 0]
     tables = [pyarrow.parquet.read_table(work.context.files.location(one.path)) for one in made]
     found = [tuple(one.values()) for table in tables for one in table.to_pylist()]
     assert sorted(found, key=repr) == before
-    assert rewritten(work, state, []) == []
+    assert rewrite(target, []) == []
 
 
 def test_a_table_that_is_dropped_meanwhile_is_not_found_and_nothing_stays(parted, monkeypatch, main, folder):

@@ -90,8 +90,8 @@ def test_the_base_and_the_sides_are_those_of_the_graph(steps, tmp_path):
 
 
 def compare(graph, one, other):
-    context, newest = graph.lake._home, graph.lake._home.metastore.newest()
-    ours, theirs = (Head(graph.lines[line]._ref, newest) for line in (one, other))
+    context, newest = graph.lake._context, graph.lake._context.metastore.newest()
+    ours, theirs = (Head(graph.lines[line]._line.ref, newest) for line in (one, other))
     found = divergence(context, ours, theirs)
     mine, other_side = graph.reach(graph.heads[one]), graph.reach(graph.heads[other])
     common = [version for version in mine & other_side if version is not None]
@@ -115,8 +115,8 @@ def test_objects_are_touched_in_the_order_of_their_first_commits(tmp_path):
         start = main.create_branch("start")
         namespace, table = main.create_namespace("n"), main.create_table("n.t", {"id": "long"})
         table.append(NOTHING)
-        newest = main._home.metastore.newest()
-        found = divergence(main._home, Head(start._ref, newest), Head(main._ref, newest))
+        newest = main._line.context.metastore.newest()
+        found = divergence(main._line.context, Head(start._line.ref, newest), Head(main._line.ref, newest))
         assert touched(found.theirs) == [namespace.id, table.id]
         assert found.ours == ()
         assert found.base.version < main.log()[-1].version
@@ -130,6 +130,6 @@ def test_long_sides_are_walked_whole(tmp_path, count):
         dev = main.create_branch("dev")
         for number in range(count):
             dev.set_properties({"n": str(number)})
-        newest = main._home.metastore.newest()
-        found = divergence(main._home, Head(main._ref, newest), Head(dev._ref, newest))
+        newest = main._line.context.metastore.newest()
+        found = divergence(main._line.context, Head(main._line.ref, newest), Head(dev._line.ref, newest))
         assert (len(found.ours), len(found.theirs)) == (0, count)

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 import lakebed
 from lakebed import Catalog, Field, Schema, Table
-from lakebed.arrow import arrow_schema
+from lakebed.arrow.types import arrow_schema
 from tests.support import filters
 from tests.support.filters import condition
 

@@ -11,11 +11,13 @@ from pyspark.sql import SparkSession
 
 import lakebed
 from lakebed import Catalog, Table
-from lakebed.arrow import write as write_arrow
+from lakebed.arrow.write.write import write as write_arrow
 from lakebed.catalog.data.deletion_vectors import write_vectors
+from lakebed.catalog.data.target import target_of
+from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
-from lakebed.lake.engines import spark_source
+from lakebed.lake.engines import spark_engine
 from lakebed.spark.read.read import read
 from lakebed.spark.read.scan import IGNORED
 from lakebed.spark.read.source import ORDINAL
@@ -175,11 +177,10 @@ def test_ordinals_of_inline_rows_and_files_are_of_one_list(main: Catalog, spark:
     table.append(spark.range(3, 5).coalesce(1))
     table.append(pyarrow.table({"id": [5, 6]}))
     table.delete("id = 5")
-    sources_, state, plan, _ = table._planned(None)
-    source, given = spark_source(spark, sources_), [one.file for one in plan.files]
-    found = read(
-        source.spark, source.files, state.schema, given, columns=[ORDINAL, "id", "_pos"], held=source.held
-    ).collect()
+    work = table._scope.read()
+    target = target_of(work, table_state(work, table.id))
+    given = [one.file for one in target.plan(None).files]
+    found = spark_engine(spark).read(target.sources, table.schema, given, columns=[ORDINAL, "id", "_pos"]).collect()
     assert len(found) == 5
     by_file = table.scan(columns=["id", "_file", "_pos"]).to_arrow().to_pylist()
     assert {(one["id"], one["_file"], one["_pos"]) for one in by_file} == {

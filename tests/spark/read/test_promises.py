@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lakebed
 from lakebed import Catalog, Conflict, Table
-from lakebed.arrow import write as write_arrow
+from lakebed.arrow.write.write import write as write_arrow
 from lakebed.files import LocalFiles
 from lakebed.spark.read.read import read
 from lakebed.table.filter.bind import parse_filter

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lakebed.arrow import write as write_arrow
+from lakebed.arrow.write.write import write as write_arrow
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
 from lakebed.spark.read.read import read
@@ -334,5 +334,5 @@ def test_inline_rows_with_fixed_bytes_are_read(spark: SparkSession, files: Local
     schema = with_ids(Schema({"f": "fixed(3)"}), 1, 1)
     rows = pa.table({"f": pa.array([b"abc", None], pa.binary(3))})
     entry = DataFileRef(path=inline_path(1), num_rows=2)
-    found = read(spark, files, schema, [entry], held=lambda *_: rows)
+    found = read(spark, files, schema, [entry], inline_rows=lambda *_: rows)
     assert [row.f for row in found.collect()] == [b"abc", None]

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 
 import lakebed
 from lakebed import Catalog, Invalid, Table
-from lakebed.arrow import arrow_schema, write
+from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.write.write import write
 from lakebed.files import LocalFiles
 from lakebed.spark.read.read import read
 from lakebed.spark.read.structs import WITNESS, by_witnesses

@@ -9,7 +9,7 @@ import pytest
 
 import lakebed
 from lakebed import Conflict, Invalid, col, lit
-from lakebed.lake.row_engines import SparkRows
+from lakebed.spark import engine
 
 SCHEMA = {"id": "long", "name": "string", "amount": "decimal(8, 2)", "n": "int", "day": "date"}
 FORM = pyarrow.schema(
@@ -250,16 +250,16 @@ def test_a_null_in_a_required_column_is_refused(main, spark):
 def test_a_change_that_lost_a_race_is_made_again_and_in_the_end_says_what_to_do(main, lake, spark, monkeypatch, same):
     _, table = twins(main)
     rival = lake.catalog().table("spark")
-    own, races = lakebed.spark.delete_rows, iter(range(1000))
+    own, races = engine.delete_rows, iter(range(1000))
 
-    def overtaken(work, state, source, where):
-        made = own(work, state, source, where)
+    def overtaken(target, source, where):
+        made = own(target, source, where)
         if next(races) != 1:  # the second attempt is left alone
             rival.append(arrow([row(7, random.Random(1))]))
         return made
 
-    monkeypatch.setattr(lakebed.spark, "delete_rows", overtaken)
-    monkeypatch.setattr(SparkRows, "attempts", 2)
+    monkeypatch.setattr(engine, "delete_rows", overtaken)
+    monkeypatch.setattr(engine.SparkEngine, "attempts", 2)
     assert counts(table.delete("id = 7", spark)) == ("delete", {"added_rows": 0, "removed_rows": 2})
     with pytest.raises(Conflict, match="made 2 times") as caught:
         table.delete("id = 7", spark)

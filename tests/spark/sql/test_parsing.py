@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from lakebed.errors import Invalid
-from lakebed.spark.sql import parse_query, parse_statement, prunable
+from lakebed.spark.sql.conjuncts import prunable
 from lakebed.spark.sql.execute import _edited, _edits
+from lakebed.spark.sql.parsing import parse_query, parse_statement
 from lakebed.spark.sql.queries import Query
 from lakebed.spark.sql.statements import (
     CreateTable,

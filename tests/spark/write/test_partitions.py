@@ -9,11 +9,11 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from lakebed.arrow import write as write_arrow
+from lakebed.arrow.write.write import write as write_arrow
 from lakebed.catalog.tables.properties import Distribution, WriteOptions
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
-from lakebed.spark import read
+from lakebed.spark.read.read import read
 from lakebed.spark.write.partitions import NAMED_BYTES
 from lakebed.spark.write.write import write
 from lakebed.table.manifest.manifest_pb2 import DataFileRef

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 
 import lakebed
 from lakebed import Catalog, Lake, Table
-from lakebed.catalog.data.row_changes import with_columns
+from lakebed.catalog.data.target import target_of
 from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Invalid, Unavailable
-from lakebed.spark import write_rows
+from lakebed.spark.write.rows import write_rows
 from lakebed.table.schema.metadata_columns import ROW_ID
 
 
@@ -99,13 +99,13 @@ def test_bloom_filters_are_written_where_asked_and_used_by_planning(
 def test_a_column_of_row_ids_passes(spark: SparkSession, main: Catalog, folder: Path) -> None:
     table = main.create_table("sales.orders", {"id": "long"})
     work = table._scope.read()
-    state = with_columns(table_state(work, table.id), ROW_ID)
+    target = target_of(work, table_state(work, table.id)).with_columns(ROW_ID)
     frame = spark.range(0, 4, 1, 1).selectExpr("id", "nullif(id, 2) + 100 as _row_id")
-    [file] = write_rows(work, state, frame).files
+    [file] = write_rows(target, frame).files
     [path] = stored(folder)
     assert pyarrow.parquet.ParquetFile(path).read()["_row_id"].to_pylist() == [100, 101, None, 103]
     assert f"field_id={ROW_ID.id} _row_id" in str(pyarrow.parquet.read_metadata(path).schema)
-    assert [one.field_id for one in file.statistics] == [state.schema.fields[0].id]
+    assert [one.field_id for one in file.statistics] == [target.schema.fields[0].id]
 
 
 def test_partitions_are_overwritten_by_the_rows_of_a_frame(spark: SparkSession, main: Catalog) -> None:

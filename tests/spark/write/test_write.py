@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakebed.arrow import write as write_arrow
+from lakebed.arrow.write.write import write as write_arrow
 from lakebed.catalog.tables.properties import Distribution
 from lakebed.errors import AlreadyExists, Invalid
 from lakebed.files import LocalFiles

@@ -18,7 +18,7 @@ import pyarrow
 
 from lakebed.errors import LakebedError, OutcomeUnknown
 from lakebed.lake.catalog import Catalog
-from lakebed.lake.objects import Objects
+from lakebed.lake.transaction import Transaction as Handle
 from tests.support.histories.histories import Key, Model, Operation, Outcome, Read, Transaction, Write
 
 ROWS = {"value": "string", "part": "string"}
@@ -28,7 +28,7 @@ ROWS = {"value": "string", "part": "string"}
 class Recording:
     """What a transaction does, put into words that a checker understands."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Catalog | Handle) -> None:
         self._objects = objects
         self.operations: list[Operation] = []
 

@@ -7,11 +7,11 @@ import pyarrow
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from lakebed.arrow import arrow_schema
+from lakebed.arrow.types import arrow_schema
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.transaction import Transaction
-from lakebed.spark import spark_schema
 from lakebed.spark.fit import quoted
+from lakebed.spark.types import spark_schema
 from tests.support.pipeline.conditions import Where, as_given, wheres
 from tests.support.pipeline.model import Model, shown
 from tests.support.pipeline.values import VALUES, Column, Row, rows_of, schema_of

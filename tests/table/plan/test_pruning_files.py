@@ -16,8 +16,8 @@ from pyiceberg.expressions.visitors import _InclusiveMetricsEvaluator, _StrictMe
 from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema as IcebergSchema
 
-from lakebed.arrow import write
 from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.write.write import write
 from lakebed.files import LocalFiles
 from lakebed.table.filter.filter import (
     And,

@@ -57,7 +57,7 @@ DRAWINGS = {
         layout | names | records_pb2
     """,
     "lakebed.store": """
-        opening
+        urls
         memory | sqlite
         buffered | subspace
         conflicts | limits | store | tuples

@@ -102,7 +102,7 @@ def test_a_folder_at_the_path_is_refused(path: Path) -> None:
 
 def test_something_that_is_no_file_at_the_path_is_refused(path: Path) -> None:
     os.mkfifo(path)
-    refuses(path, Invalid, "not made by Lakebed")
+    refuses(path, Invalid, "something else")
 
 
 def test_a_file_where_a_folder_belongs_is_refused(path: Path) -> None:

@@ -53,7 +53,7 @@ DRAWINGS = {
     "lakebed.records": """
         check
         cells | commits
-        attributes | bodies | codec
+        bodies | codec
         layout | names | records_pb2
     """,
     "lakebed.store": """

@@ -1,1 +1,1 @@
-"""Typed records in a store. docs/records.md says what they promise."""
+"""Typed records in a store. docs/records.md states what they guarantee."""

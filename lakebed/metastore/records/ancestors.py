@@ -60,7 +60,7 @@ class Ancestors:
             known = self._get(key)
             if known is None:
                 lines = [cells.line_source(reads, at, space, scope) for at in tail]
-                found = cells.scan(lines, start, limit, cells.says_something)
+                found = cells.scan(lines, start, limit, cells.has_value)
                 self._put(key, found, sum(len(row.value) + _ENTRY_BYTES for _, row in found.rows))
                 return found
             assert isinstance(known[0], Stretch)

@@ -19,7 +19,7 @@ from lakebed.metastore.records.reader import commit_of, state
 from lakebed.metastore.records.validation import cells_read, validate
 from lakebed.records import bodies, cells, codec, layout
 from lakebed.records import records_pb2 as pb
-from lakebed.records.attributes import RECORDS
+from lakebed.records.codec import ATTRIBUTE_TYPES
 from lakebed.records.commits import load_commits, save_commit
 from lakebed.records.layout import Attribute, Cell
 from lakebed.store import Transaction, Version
@@ -44,7 +44,7 @@ def check_change(change: Change) -> None:
         layout.id_element(life.container_id)
     for (object_id, attribute), record in change.attributes.items():
         layout.id_element(object_id)
-        known = () if attribute in _DERIVED else RECORDS.get(attribute, ())
+        known = () if attribute in _DERIVED else ATTRIBUTE_TYPES.get(attribute, ())
         if type(record) not in known:
             expected = " or ".join(one.DESCRIPTOR.name for one in known) or "no record"
             raise Invalid(

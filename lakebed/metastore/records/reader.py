@@ -236,9 +236,7 @@ class RecordsReader(Reader):
         version, start = (self.version, b"") if token is None else self._opened(question, token)
         sight = self.line.sight(version)
         found = self._read(
-            lambda reads: cells.scan(
-                self._ancestors.sources(reads, sight, space, scope), start, limit, cells.says_something
-            )
+            lambda reads: cells.scan(self._ancestors.sources(reads, sight, space, scope), start, limit, cells.has_value)
         )
         rest = None if found.reached is None else question.token(version, found.reached)
         return Page([item(key, row) for key, row in found.rows], rest)

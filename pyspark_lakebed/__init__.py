@@ -1,4 +1,4 @@
-"""The format `lakebed` for Spark, which discovers packages whose name starts with `pyspark_`: docs/spark.md."""
+"""The format `lakebed` for Spark, which discovers packages whose name starts with `pyspark_`: docs/guide/spark.md."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""The interface of every place that holds files. docs/files.md states what it guarantees."""
+"""The interface of every place that holds files. docs/internals/files.md states what it guarantees."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence

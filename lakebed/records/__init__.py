@@ -1,1 +1,1 @@
-"""Typed records in a store. docs/records.md states what they guarantee."""
+"""Typed records in a store. docs/internals/records.md states what they guarantee."""

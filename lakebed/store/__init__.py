@@ -1,4 +1,4 @@
-"""Ordered, transactional key-value stores. docs/store.md states what they guarantee."""
+"""Ordered, transactional key-value stores. docs/internals/store.md states what they guarantee."""
 
 from lakebed.store.memory import MemoryStore
 from lakebed.store.sqlite.store import SQLiteStore

@@ -26,12 +26,12 @@ from lakebed.table.filter.filter import (
 from lakebed.table.filter.like import Pattern
 from lakebed.table.filter.literals import NAN, Kind, Literal, Place, place_of
 from lakebed.table.filter.parse import ADVICE, parse_condition
-from lakebed.table.schema.schema import Schema, shown
+from lakebed.table.schema.schema import Schema, dotted_path
 from lakebed.table.sql.tree import short
-from lakebed.table.types.types import BOOLEAN, DOUBLE, FLOAT, STRING, Field, List, Map, Parts, Struct
+from lakebed.table.types.types import BOOLEAN, DOUBLE, FLOAT, STRING, Field, List, Map, Struct, Way
 
 
-def compare(way: Parts, operator: Operator, literal: Literal) -> Filter:
+def compare(way: Way, operator: Operator, literal: Literal) -> Filter:
     """The rows whose column compares so with a literal: none for null, which compares with nothing."""
     if literal.kind is Kind.NULL:
         return NEVER
@@ -43,7 +43,7 @@ def compare(way: Parts, operator: Operator, literal: Literal) -> Filter:
     return any_of([compared, is_nan(way)]) if beyond and _is_floating(way) else compared
 
 
-def one_of(way: Parts, literals: Iterable[Literal]) -> Filter:
+def one_of(way: Way, literals: Iterable[Literal]) -> Filter:
     """The rows whose column equals one of the literals; nothing equals a null among them."""
     named = _named(way)
     places = [place_of(named, one) for one in literals if one.kind is not Kind.NULL]
@@ -52,7 +52,7 @@ def one_of(way: Parts, literals: Iterable[Literal]) -> Filter:
     return any_of([listed, is_nan(way)]) if NAN in places else listed
 
 
-def none_of(way: Parts, literals: Iterable[Literal]) -> Filter:
+def none_of(way: Way, literals: Iterable[Literal]) -> Filter:
     """The rows whose column differs from every literal: none if one of them is null, as SQL has it."""
     given, named = list(literals), _named(way)
     places = [place_of(named, one) for one in given if one.kind is not Kind.NULL]
@@ -65,7 +65,7 @@ def none_of(way: Parts, literals: Iterable[Literal]) -> Filter:
     return any_of([unlisted, is_nan(way)]) if _is_floating(way) else unlisted
 
 
-def like(way: Parts, pattern: Pattern) -> Filter:
+def like(way: Way, pattern: Pattern) -> Filter:
     """The rows whose text matches a pattern."""
     _check_text(way, pattern)
     if pattern.is_exact:
@@ -73,7 +73,7 @@ def like(way: Parts, pattern: Pattern) -> Filter:
     return not_null(way) if _is_anything(pattern) else Like(way[-1], pattern, inside=way[:-1])
 
 
-def not_like(way: Parts, pattern: Pattern) -> Filter:
+def not_like(way: Way, pattern: Pattern) -> Filter:
     """The rows that have a text which does not match a pattern."""
     _check_text(way, pattern)
     if pattern.is_exact:
@@ -81,31 +81,31 @@ def not_like(way: Parts, pattern: Pattern) -> Filter:
     return NEVER if _is_anything(pattern) else NotLike(way[-1], pattern, inside=way[:-1])
 
 
-def is_null(way: Parts) -> Filter:
+def is_null(way: Way) -> Filter:
     """The rows without a value in the column."""
     return IsNull(way[-1], inside=way[:-1])
 
 
-def not_null(way: Parts) -> Filter:
+def not_null(way: Way) -> Filter:
     """The rows with a value in the column."""
     return NotNull(way[-1], inside=way[:-1])
 
 
-def is_nan(way: Parts) -> Filter:
+def is_nan(way: Way) -> Filter:
     """The rows whose column is not a number; `Invalid` if it is no column of floating-point numbers."""
     _check_floating(way)
     return IsNan(way[-1], inside=way[:-1])
 
 
-def not_nan(way: Parts) -> Filter:
+def not_nan(way: Way) -> Filter:
     """The rows whose column is anything but NaN, those without a value too: of null `isnan` is false, not unknown."""
     _check_floating(way)
     return any_of([is_null(way), NotNan(way[-1], inside=way[:-1])])
 
 
-def _named(way: Parts) -> Field:
+def _named(way: Way) -> Field:
     """The column by its whole path, for what errors say of it."""
-    return way[-1] if len(way) == 1 else replace(way[-1], name=shown(way))
+    return way[-1] if len(way) == 1 else replace(way[-1], name=dotted_path(way))
 
 
 def _values(places: Iterable[Place]) -> tuple[Value, ...]:
@@ -113,7 +113,7 @@ def _values(places: Iterable[Place]) -> tuple[Value, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _is_floating(way: Parts) -> bool:
+def _is_floating(way: Way) -> bool:
     return way[-1].type in (FLOAT, DOUBLE)
 
 
@@ -121,26 +121,26 @@ def _is_anything(pattern: Pattern) -> bool:
     return pattern.is_prefix and not pattern.prefix
 
 
-def _check_floating(way: Parts) -> None:
+def _check_floating(way: Way) -> None:
     if not _is_floating(way):
         raise _misplaced(way, "a column of type float or double", "NaN")
 
 
-def _check_text(way: Parts, pattern: Pattern) -> None:
+def _check_text(way: Way, pattern: Pattern) -> None:
     if way[-1].type != STRING:
         raise _misplaced(way, "a column of type string", f"LIKE '{pattern}'")
 
 
-def _misplaced(way: Parts, expected: str, found: str) -> Invalid:
+def _misplaced(way: Way, expected: str, found: str) -> Invalid:
     return Invalid(
         "a filter tests a column for what its type does not have",
-        subject=f"column {shown(way)!r} of type {way[-1].type}",
+        subject=f"column {dotted_path(way)!r} of type {way[-1].type}",
         expected=expected,
         found=found,
     )
 
 
-def _compared_with_nan(way: Parts, operator: Operator) -> Filter:
+def _compared_with_nan(way: Way, operator: Operator) -> Filter:
     match operator:
         case Operator.EQUAL | Operator.GREATER_OR_EQUAL:
             return is_nan(way)
@@ -152,7 +152,7 @@ def _compared_with_nan(way: Parts, operator: Operator) -> Filter:
             return NEVER
 
 
-def _compared(way: Parts, operator: Operator, place: Place) -> Filter:
+def _compared(way: Way, operator: Operator, place: Place) -> Filter:
     if place.value is not None:
         return Comparison(way[-1], operator, place.value, inside=way[:-1])
     match operator:
@@ -166,7 +166,7 @@ def _compared(way: Parts, operator: Operator, place: Place) -> Filter:
             return _from(way, place)
 
 
-def _up_to(way: Parts, place: Place) -> Filter:
+def _up_to(way: Way, place: Place) -> Filter:
     if place.below is None:
         return NEVER
     if place.above is None:
@@ -174,7 +174,7 @@ def _up_to(way: Parts, place: Place) -> Filter:
     return Comparison(way[-1], Operator.LESS_OR_EQUAL, place.below, inside=way[:-1])
 
 
-def _from(way: Parts, place: Place) -> Filter:
+def _from(way: Way, place: Place) -> Filter:
     if place.above is None:
         return NEVER
     if place.below is None:
@@ -258,23 +258,23 @@ def _false(condition: Condition, schema: Schema) -> Filter:
             raise _unknown(other)
 
 
-def _way(names: Names, schema: Schema) -> Parts:
+def _way(names: Names, schema: Schema) -> Way:
     way = (schema.field(names[0]),) if len(names) == 1 else schema.way(names)
     if any(isinstance(one.type, List | Map) for one in way[:-1]):
-        raise Invalid("a filter can't look into lists and maps", subject=repr(shown(way)), advice=ADVICE)
+        raise Invalid("a filter can't look into lists and maps", subject=repr(dotted_path(way)), advice=ADVICE)
     if isinstance(way[-1].type, List | Map | Struct):
         raise Invalid(
-            "a filter can't test this type of column", subject=repr(shown(way)), found=way[-1].type, advice=ADVICE
+            "a filter can't test this type of column", subject=repr(dotted_path(way)), found=way[-1].type, advice=ADVICE
         )
     return way
 
 
-def _flag(names: Names, schema: Schema) -> Parts:
+def _flag(names: Names, schema: Schema) -> Way:
     way = _way(names, schema)
     if way[-1].type != BOOLEAN:
         raise Invalid(
             "a column alone is a condition only if it is boolean",
-            subject=f"column {shown(way)!r}",
+            subject=f"column {dotted_path(way)!r}",
             found=way[-1].type,
             advice="Compare it with a literal, or use IS NOT NULL",
         )

@@ -244,7 +244,7 @@ ILLEGAL = {
     "key": (lambda change: change.drop_column("id"), "id", "primary key"),
     "optional key": (lambda change: change.make_optional("id"), "id", "primary key"),
     "key that may be null": (lambda change: change.primary_key(["price"]), "price", "primary key"),
-    "key as text": (lambda change: change.primary_key("id"), "", "must be a list"),
+    "key as text": (lambda change: change.primary_key("id"), "", "given as a list"),
     "spec as text": (lambda change: change.partition_by("id"), "", "given as a list"),
     "spec of nothing": (lambda change: change.partition_by(["day(nothing)"]), "nothing", "no such column"),
     "spec of another type": (lambda change: change.partition_by(["day(id)"]), "day(id)", "type"),

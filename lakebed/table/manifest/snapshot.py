@@ -1,7 +1,7 @@
 """A table's live files at one commit: those of a checkpoint, with the deltas since then laid over them.
 
 `over` folds deltas into an `Overlay`, `Overlay.on` lays it over the checkpoint's files, and a `Span` is the range of
-sequence numbers that an overlay covers. All of it raises `Corrupt` for deltas that don't follow one another.
+sequence numbers that an overlay covers. Deltas that don't follow one another are `Corrupt`.
 """
 
 from collections.abc import Iterable, Mapping

@@ -291,7 +291,7 @@ def _reordered(schema: Schema, fields: Fields, id: int, position: Position) -> F
         raise _refused(beside, "a column can't be moved beside itself")
     places = [place for place, field in enumerate(others) if field.id == beside[-1].id]
     if not places:
-        raise _refused(beside, "a column can't leave its struct", found=f"{column.name}, which is in another one")
+        raise _refused(beside, "a column can't leave its struct", found=f"{column.name}, in another struct")
     at = places[0] + (position.side is Side.AFTER)
     return (*others[:at], column, *others[at:])
 

@@ -20,7 +20,7 @@ LAST_UPDATED: Final = Field(
 )
 
 SPARK_POSITION: Final = "_tmp_metadata_row_index"
-"""The column that Spark's Parquet reader fills with each row's position in its file, even if the file has one."""
+"""The column that Spark's Parquet reader fills with each row's position in its file, over any column of that name."""
 
 OWN_PREFIX: Final = "lakebed."
 """The prefix of columns that Lakebed adds to Spark's frames while rows are changed."""

@@ -22,7 +22,7 @@ _TOKEN = re.compile(rf"\s*({_PLAIN.pattern}|[0-9]{{1,10}}|`(?:[^`]|``)+`|[<>()\[
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """A type that its name says all about; `NAMES` has them all."""
+    """A type without parameters; `NAMES` lists them all."""
 
     name: str
 

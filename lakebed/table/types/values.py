@@ -72,13 +72,13 @@ def decode_bound(type: Type, data: bytes) -> Value:
 
 
 def lower_bound(type: Type, value: Value) -> bytes | None:
-    """Bytes of a value that is at most this one, 32 of them at most for text; None if there is no such value."""
+    """A value that is not above this value, as bytes, at most 32 for text; None if there is no such value."""
     data = encode_bound(type, value)
     return data if isinstance(type, DecimalType) else _form(type).lower(data)
 
 
 def upper_bound(type: Type, value: Value) -> bytes | None:
-    """Bytes of a value that is at least this one, 32 of them at most for text; None if there is no such value."""
+    """A value that is not below this value, as bytes, at most 32 for text; None if there is no such value."""
     data = encode_bound(type, value)
     return data if isinstance(type, DecimalType) else _form(type).upper(data)
 

@@ -251,8 +251,8 @@ ILLEGAL = {
     "spec of numbers": (lambda change: change.partition_by([1]), "", "texts"),
     "sorted by nothing": (lambda change: change.sort_by(["nothing"]), "nothing", "no such column"),
     "name of a partition": (lambda change: change.add_column("price_bucket_4", "int"), "price_bucket_4", "partition"),
-    "path of numbers": (lambda change: change.drop_column(3), "", "no path"),
-    "empty path": (lambda change: change.drop_column(()), "", "no path"),
+    "path of numbers": (lambda change: change.drop_column(3), "", "not the path"),
+    "empty path": (lambda change: change.drop_column(()), "", "not the path"),
     "name of a number": (lambda change: change.rename_column("price", 3), "", "text"),
     "comment of a number": (lambda change: change.set_comment("price", 3), "", "text"),
 }

@@ -19,7 +19,7 @@ from lakebed.errors import Corrupt, Invalid, NotFound
 from lakebed.files import Files
 from lakebed.files.os_errors import error_for
 from lakebed.table.filter.filter import Value
-from lakebed.table.manifest.file_fields import set_held
+from lakebed.table.manifest.file_fields import set_field_ids
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.partition.spec import BoundField, PartitionSpec, bound_fields
 from lakebed.table.partition.values import set_partition
@@ -218,7 +218,7 @@ class _File:
     def _described(self, parquet: ParquetFile, size: int, columns: ForeignColumns) -> DataFileRef | None:
         file = data_file(parquet.metadata, self._schema, path=self._path, size=size)
         if columns.others:
-            set_held(file, columns.held)
+            set_field_ids(file, columns.held)
         seal_blooms(file, self._files.read)
         bound = bound_fields(self._spec, self._schema)
         known = {one.field.field_id: known_value(one, file, columns.held) for one in bound}

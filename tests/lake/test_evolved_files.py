@@ -27,7 +27,7 @@ from lakebed.table.schema.evolution import (
     widen_column,
 )
 from lakebed.table.schema.schema import Schema, physical_names, with_ids
-from lakebed.table.types.types import Decimal, Field, Primitive, parts_of, with_parts
+from lakebed.table.types.types import Decimal, Field, Primitive, children_of, with_children
 from tests.support.evolutions import DEFAULTS, FIRST_SCHEMA, evolutions, rows, shown
 from tests.support.sources import sources_of
 
@@ -72,7 +72,7 @@ def by_spark(session, files, schema, written, filter=None):
 def optional(fields):
     """The fields without a word of what is required: Arrow's casts find nulls inside of null structs."""
     return tuple(
-        replace(one, required=False, type=with_parts(one.type, optional(parts_of(one.type)))) for one in fields
+        replace(one, required=False, type=with_children(one.type, optional(children_of(one.type)))) for one in fields
     )
 
 

@@ -43,7 +43,7 @@ def groups(files: tuple[PlannedFile, ...] | list[PlannedFile]) -> list[tuple[str
     return [
         (one.file.path, number)
         for one in files
-        for number in (range(max(1, len(one.file.blocks))) if one.blocks is None else one.blocks)
+        for number in (range(max(1, len(one.file.blocks))) if one.row_groups is None else one.row_groups)
     ]
 
 

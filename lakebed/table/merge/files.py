@@ -1,7 +1,7 @@
 """The three-way merge of a table's files: the delta that turns our live files into the merged ones, and the conflicts.
 
 Pure: the caller answers what needs data (whether a file is in an overwritten part, whether two files share keys).
-docs/table.md, "Merging files", has the rules.
+docs/internals/table.md, "Merging files", has the rules.
 """
 
 from collections.abc import Sequence

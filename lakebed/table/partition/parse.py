@@ -46,7 +46,7 @@ def parse_partition_field(text: str) -> TransformedColumn:
     if call is None or (call["bracketed"] and call["first"]):
         advice = "Put names that are not plain words into backticks."
         raise Invalid(
-            "a partition or sort field can't be parsed", subject=repr(text), expected=_EXPECTED, advice=advice
+            "a partition or sort field can't be read", subject=repr(text), expected=_EXPECTED, advice=advice
         )
     name, number = call["name"].lower(), call["bracketed"] or call["first"]
     transform = Transform(_PLURALS.get(name, name), int(number) if number else None)

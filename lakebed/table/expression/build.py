@@ -306,7 +306,7 @@ def _number(function: Function, value: Expression) -> Expression:
 def _comparable_pair(name: str, left: Expression, right: Expression) -> tuple[Expression, Expression]:
     _check_comparable(name, (left, right))
     if decimal_of(left.type) and decimal_of(right.type) and left.type != right.type:
-        return left, right  # compared as they are: no common type might hold both
+        return left, right  # compared as they are: no common type would hold the longest values of both
     type = compared_type(left.type, right.type)
     if type is None:
         raise _no_common_type(name, (left, right))

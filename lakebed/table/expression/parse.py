@@ -41,7 +41,7 @@ LEVELS = 150
 
 _WHOLE = re.compile(r"-?[0-9]+")
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
-_NUMBER_LENGTH = 400  # no type has as many digits, and Python refuses to parse numbers of any length
+_NUMBER_LENGTH = 400  # no type has as many digits, and Python refuses to parse very long numbers
 
 _LONGEST = 2**31 - 1  # the length of `substring` if none is given, as in Spark
 
@@ -121,21 +121,21 @@ def _negative(node: "Node", scope: Scope) -> Expression:
     return build.negative(_bind(node.this, scope))
 
 
-def _arithmetic(function: Function) -> "_Binder":
+def _arithmetic(function: Function) -> _Binder:
     def bind(node: "Node", scope: Scope) -> Expression:
         return build.arithmetic(function, _bind(node.this, scope), _bind(node.expression, scope))
 
     return bind
 
 
-def _comparison(operator: Operator) -> "_Binder":
+def _comparison(operator: Operator) -> _Binder:
     def bind(node: "Node", scope: Scope) -> Expression:
         return build.comparison(operator, _bind(node.this, scope), _bind(node.expression, scope))
 
     return bind
 
 
-def _unary(make: Callable[[Expression], Expression]) -> "_Binder":
+def _unary(make: Callable[[Expression], Expression]) -> _Binder:
     def bind(node: "Node", scope: Scope) -> Expression:
         _check_arguments(node, "this")
         return make(_bind(node.this, scope))
@@ -260,7 +260,7 @@ def _round(node: "Node", scope: Scope) -> Expression:
     return build.rounded_number(_bind(node.this, scope), digits.value)
 
 
-def _extreme(function: Function) -> "_Binder":
+def _extreme(function: Function) -> _Binder:
     def bind(node: "Node", scope: Scope) -> Expression:
         return build.extreme(function, [_bind(part, scope) for part in (node.this, *node.expressions)])
 

@@ -59,12 +59,8 @@ class Scope:
         )
 
     def _missing(self, names: Names) -> Invalid:
-        names_of_all = [
-            f"{source}.{name}" if source else name for source in self.schemas for name in self._names(source)
-        ]
-        return Invalid(
-            "there is no such column", subject=repr(".".join(names)), expected=f"one of {', '.join(names_of_all)}"
-        )
+        known = [f"{source}.{name}" if source else name for source in self.schemas for name in self._names(source)]
+        return Invalid("there is no such column", subject=repr(".".join(names)), expected=f"one of {', '.join(known)}")
 
     def _names(self, source: str) -> tuple[str, ...]:
         return self.schemas[source].names

@@ -1,6 +1,6 @@
 """Levels: above level 0, files of one partition and level have disjoint ranges of keys.
 
-So only one of them may have a given key. Rows arrive on level 0, whatever their keys; compaction sorts them by key onto
+So at most one of them has a given key. Rows arrive on level 0, whatever their keys; compaction sorts them by key onto
 level 1. If a file's bounds are for another primary key than the table's, neither they nor its level mean anything.
 """
 
@@ -108,7 +108,7 @@ def lowered(file: DataFileRef) -> DataFileRef:
 
 
 def on_level(file: DataFileRef, level: int) -> DataFileRef:
-    """The file on a level: a copy, unless it is there already. The copy keeps the format that its old level implied."""
+    """The file on a level: a copy, unless it is there already. The copy states its format, which a level may imply."""
     if file.level == level:
         return file
     copy = DataFileRef()

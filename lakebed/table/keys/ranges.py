@@ -43,7 +43,7 @@ ALL = KeyRange()
 
 
 def key_order(schema: Schema, order: SortOrder) -> SortOrder | None:
-    """The sort order that has rows by primary key: the table's if it begins with the key; if it has none, the key's."""
+    """The table's sort order if it begins with the primary key, the key's own order if it has none; else None."""
     key = tuple(SortField(id, IDENTITY) for id in schema.identifier_ids)
     if not key:
         return None

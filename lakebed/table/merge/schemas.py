@@ -113,7 +113,7 @@ class _Merging:
         self.conflicts.append(SchemaConflict(what, base, ours, theirs))
 
     def winner(self, ours: Side, theirs: Side) -> Side:
-        """The side that wins conflicts; ours if they fail the merge, which is never used."""
+        """The side that wins conflicts; if they fail the merge, ours, which is then never used."""
         return theirs if self._settle is Settle.THEIRS else ours
 
     def fields(self, base: Parts, ours: Parts, theirs: Parts, above: Parts = ()) -> Parts:

@@ -45,9 +45,7 @@ def parse_partition_field(text: str) -> TransformedColumn:
     call = _CALL.fullmatch(stripped)
     if call is None or (call["bracketed"] and call["first"]):
         advice = "Put names that are not plain words into backticks."
-        raise Invalid(
-            "a partition or sort field can't be read", subject=repr(text), expected=_EXPECTED, advice=advice
-        )
+        raise Invalid("a partition or sort field can't be read", subject=repr(text), expected=_EXPECTED, advice=advice)
     name, number = call["name"].lower(), call["bracketed"] or call["first"]
     transform = Transform(_PLURALS.get(name, name), int(number) if number else None)
     return TransformedColumn(transform, _path(call["column"]))

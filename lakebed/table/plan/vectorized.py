@@ -210,8 +210,8 @@ class _StatisticsPruning:
         return mask
 
     def one_by_one(self, leaf: Leaf, files: FileRows) -> Mask:
-        live = files.files()
-        return numpy.array([may_match(leaf, one.file, self.written.get(one.schema_id)) for one in live], bool)
+        tested = files.files()
+        return numpy.array([may_match(leaf, live.file, self.written.get(live.schema_id)) for live in tested], bool)
 
 
 def _cheap_first(parts: Iterable[Filter]) -> list[Filter]:

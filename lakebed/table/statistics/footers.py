@@ -22,9 +22,9 @@ from lakebed.table.types.times import TIMES_OF_DAY
 from lakebed.table.types.types import Decimal, Field, Fixed, Primitive, Type, leaves
 from lakebed.table.types.values import lower_bound, scaled, upper_bound
 
-Span = tuple[int, int]  # offset in the file, and length
+_Span = tuple[int, int]  # offset in the file, and length
 
-Read = Callable[[Any], Any]  # from a footer's raw value to a plain value, or to None if it is unusable
+_Read = Callable[[Any], Any]  # from a footer's raw value to a plain value, or to None if it is unusable
 
 _INT32 = {
     ("INT32", "None"),
@@ -57,12 +57,12 @@ class _Chunk(NamedTuple):
     """A column chunk in a footer; None is unknown. Extremes are plain values."""
 
     rows: int
-    span: Span
+    span: _Span
     raw_size: int
     nulls: int | None = None
     nans: int | None = None
     extremes: tuple[Any, Any] | None = None
-    bloom: Span | None = None
+    bloom: _Span | None = None
 
 
 def data_file(
@@ -162,7 +162,7 @@ def _width(column: ColumnSchema) -> int:
     return int(column.length) if column.physical_type == "FIXED_LEN_BYTE_ARRAY" else 0
 
 
-def _bloom(chunk: ColumnChunkMetaData, type: Type, column: ColumnSchema) -> Span | None:
+def _bloom(chunk: ColumnChunkMetaData, type: Type, column: ColumnSchema) -> _Span | None:
     """Where the bloom filter is, if the column is stored as its own type: values are looked up by their bytes."""
     offset, length = chunk.bloom_filter_offset, chunk.bloom_filter_length
     if offset is None or length is None or not can_have_bloom(type):  # old files have no length
@@ -170,7 +170,7 @@ def _bloom(chunk: ColumnChunkMetaData, type: Type, column: ColumnSchema) -> Span
     return (offset, length) if physical_type(type) == (column.physical_type, _width(column)) else None
 
 
-def _extremes(statistics: Statistics | None, read: Read | None) -> tuple[Any, Any] | None:
+def _extremes(statistics: Statistics | None, read: _Read | None) -> tuple[Any, Any] | None:
     if statistics is None or read is None or not statistics.has_min_max:
         return None
     low, high = read(statistics.min_raw), read(statistics.max_raw)
@@ -203,11 +203,11 @@ def _children(type: DataType) -> list[Any]:
     return [type.field(index) for index in range(type.num_fields)]
 
 
-def _reader(type: Type, column: ColumnSchema) -> Read | None:
+def _reader(type: Type, column: ColumnSchema) -> _Read | None:
     """How to read raw values of a file's column as values of a type; None if the column has another type."""
     annotation = annotation_of(column)
     if isinstance(type, Primitive) and (column.physical_type, annotation) in _ANNOTATIONS[type.name]:
-        read: Read = _READERS.get(type.name, _as_it_is)
+        read: _Read = _READERS.get(type.name, _as_it_is)
         return read
     if isinstance(type, Fixed) and (column.physical_type, annotation) == ("FIXED_LEN_BYTE_ARRAY", "None"):
         return partial(_sized, type.length)
@@ -216,7 +216,7 @@ def _reader(type: Type, column: ColumnSchema) -> Read | None:
     return None
 
 
-def _decimal_reader(type: Decimal, column: ColumnSchema) -> Read | None:
+def _decimal_reader(type: Decimal, column: ColumnSchema) -> _Read | None:
     if column.scale != type.scale or column.precision > type.precision:
         return None
     if column.physical_type in ("INT32", "INT64"):
@@ -247,7 +247,7 @@ def _text(raw: bytes) -> str | None:
         return None  # some writers cut their bounds in the middle of a code point
 
 
-_READERS: dict[str, Read] = {
+_READERS: dict[str, _Read] = {
     "float": _number,
     "double": _number,
     "string": _text,

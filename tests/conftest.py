@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import ast
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("lakebed.testing", "tests.support")
 
 # Machines are shared, and no test may fail because one is slow.
-settings.register_profile("quick", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=50)
 settings.register_profile("long", deadline=None)
 
 # Small and quick to start, and nothing listens beyond this machine.
@@ -37,6 +38,16 @@ SPARK = {
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("quick" if "not long" in config.option.markexpr else "long")
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now stays: no collection of garbage has to look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # libraries look for leaks at the end
 
 
 class SparkTogether(LoadScopeScheduling):

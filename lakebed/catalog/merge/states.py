@@ -7,7 +7,6 @@ from typing import cast
 from google.protobuf.message import Message
 
 from lakebed.catalog.tables.tables import TableState, schema_of, stored_state
-from lakebed.catalog.transaction.objects import is_alive
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Expired
 from lakebed.metastore.change import LifeRecord
@@ -98,7 +97,7 @@ def _state(work: Work, object_id: str) -> ObjectState | None:
         table = stored_state(work, object_id) if life.type == pb.TABLE else None
         view = _view(work, object_id, cast("pb.ViewText | None", records.get(Attribute.VIEW)))
     except Expired:  # purged since, perhaps on another line: one that was dropped already is nobody's loss
-        if is_alive(work, object_id):
+        if work.is_alive(object_id):
             raise
         return None
     return ObjectState(object_id, life.type, life, records, _properties(work, object_id), table, view, None)

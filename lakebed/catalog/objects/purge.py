@@ -12,7 +12,7 @@ from lakebed.catalog.transaction import tombstones
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
-from lakebed.catalog.transaction.objects import container, copied, exists
+from lakebed.catalog.transaction.objects import container, copied, exists, last_name
 from lakebed.catalog.transaction.scopes import Open, Scope
 from lakebed.catalog.transaction.visibility import visible_states
 from lakebed.catalog.transaction.work import Work
@@ -57,10 +57,10 @@ def _find_purge(work: Work, kind: int, name: Name, object_id: str | None) -> Com
 def _mark(work: Work, kind: int, name: Name, object_id: str | None) -> None:
     found = _find_dead(work, kind, name, object_id)
     objects = [one for one in (found, *_inside(work, found)) if _life(work, one).drop_type != pb.PURGED]
-    _check_unseen(work, spelled(undrop.shown_path(work, found)), objects)
+    _check_unseen(work, last_name(work, found), objects)
     work.load((one, Attribute.STORAGE) for one in objects)
     for one in objects:
-        work.note(Operation("purge", one, spelled(undrop.shown_path(work, one)), detail=_location(work, one)))
+        work.note(Operation("purge", one, last_name(work, one), detail=_location(work, one)))
         record = copied(work, one)
         record.dropped, record.drop_type = True, pb.PURGED
         work.put_life(one, record)
@@ -73,7 +73,7 @@ def _find_dead(work: Work, kind: int, name: Name, object_id: str | None) -> str:
     except (AlreadyExists, Expired, NotFound):
         if object_id is None and not exists(work, name, kind):
             raise
-        if object_id is not None and undrop.is_dead(work, undrop.check_id(object_id)):
+        if object_id is not None and not work.is_alive(undrop.check_id(object_id)):
             raise
     raise Invalid(f"the {type_name(kind)} was not dropped", subject=spelled(parse_name(name)), advice="Drop it first.")
 

@@ -29,7 +29,7 @@ def undrop(work: Work, kind: int, name: Name, object_id: str | None = None, as_n
     """
     found = find_dead(work, kind, name, object_id)
     work.rely_on_no_purge(found)
-    was = shown_path(work, found)
+    was = work.last_parts(found)
     record = copied(work, found)
     if as_name is None:
         parent = _alive_container(work, kind, record, was)
@@ -79,34 +79,12 @@ def check_id(given: str | UUID) -> str:
         raise Invalid("this is not an id", expected="the text of a UUID", found=repr(given)) from None
 
 
-def shown_path(work: Work, object_id: str) -> tuple[str, ...]:
-    """The name that an object has or had, whether it and what it is in are alive or not."""
-    names: list[str] = []
-    while object_id != work.top:
-        life = work.life(object_id)
-        if life is None:
-            raise NotFound("there is no such object", subject=object_id)
-        names.insert(0, life.name)
-        object_id = life.container_id
-    return tuple(names)
-
-
-def is_dead(work: Work, object_id: str) -> bool:
-    """Whether an object was dropped, itself or with something that it is in."""
-    while object_id != work.top:
-        life = work.life(object_id)
-        if life is None or life.dropped:
-            return True
-        object_id = life.container_id
-    return False
-
-
 def _find_by_id(work: Work, kind: int, parts: tuple[str, ...], object_id: str) -> str:
     life = work.life(object_id)
     if life is None or life.type != kind:
         found = None if life is None else f"a {type_name(life.type)}"
         raise NotFound(f"there is no {type_name(kind)} of this id", subject=object_id, found=found)
-    was, casing = shown_path(work, object_id), work.ref.line.casing
+    was, casing = work.last_parts(object_id), work.ref.line.casing
     if [folded(one, casing) for one in was] != [folded(one, casing) for one in parts]:
         raise NotFound(
             f"the {type_name(kind)} of this id has another name",
@@ -114,14 +92,14 @@ def _find_by_id(work: Work, kind: int, parts: tuple[str, ...], object_id: str) -
             expected=spelled(parts),
             found=spelled(was),
         )
-    if not is_dead(work, object_id):
+    if work.is_alive(object_id):
         raise AlreadyExists(f"the {type_name(kind)} was not dropped", subject=spelled(was), advice="Open it.")
     return object_id
 
 
 def _alive_container(work: Work, kind: int, record: LifeRecord, was: tuple[str, ...]) -> str:
     """What an object was in, which has to be alive if it is to go back there."""
-    if record.container_id != work.top and is_dead(work, record.container_id):
+    if not work.is_alive(record.container_id):
         raise NotFound(
             f"the namespace that the {type_name(kind)} was in was dropped",
             subject=spelled(was),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lakebed.catalog.transaction.commits import Commit, commit_of
-from lakebed.catalog.transaction.objects import shown
+from lakebed.catalog.transaction.objects import last_name
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, LakebedError
 from lakebed.metastore import Clash, NameRead
@@ -98,7 +98,7 @@ def told(work: Work, clash: Clash) -> ChangedMeanwhile:
     """A clash with the names of the catalog; of a partition, those of its table."""
     found = work.table_of(clash.object_id) or clash.object_id
     life = None if found == work.top else work.life(found)
-    kind, name = ("", "") if life is None else (type_name(life.type), shown(work, found))
+    kind, name = ("", "") if life is None else (type_name(life.type), last_name(work, found))
     return ChangedMeanwhile(
         found,
         "the catalog" if found == work.top else name,

@@ -17,26 +17,9 @@ def name_of(work: Work, object_id: str) -> tuple[str, ...]:
     return tuple(one.name for one in work.path(object_id))
 
 
-def is_alive(work: Work, object_id: str) -> bool:
-    """Whether neither the object nor anything that it is in was dropped."""
-    while object_id != work.top:
-        life = work.life(object_id)
-        if life is None or life.dropped:
-            return False
-        object_id = life.container_id
-    return True
-
-
-def shown(work: Work, object_id: str) -> str:
-    """The object's name on this line, dropped or not; "" if the line does not know it."""
-    parts: list[str] = []
-    while object_id != work.top:
-        life = work.life(object_id)
-        if life is None:
-            return ""
-        parts.append(life.name)
-        object_id = life.container_id
-    return spelled(tuple(reversed(parts)))
+def last_name(work: Work, object_id: str) -> str:
+    """The name that an object has, or had when it was dropped; "" if the line does not know it."""
+    return spelled(work.last_parts(object_id))
 
 
 def find(work: Work, parts: tuple[str, ...], kind: int) -> str:

@@ -99,15 +99,34 @@ class Work:
     def path(self, object_id: str) -> tuple[LifeRecord, ...]:
         """The lives from the outermost container to the object's own; `NotFound` unless all are alive."""
         lives: list[LifeRecord] = []
-        inner = object_id
-        while inner != self.top:
-            life = self.life(inner)
+        for inner, life in self._walk_up(object_id):
             if life is None or life.dropped:
                 raise self._dead(object_id, life)
             lives.append(life)
             self.context.parents.learn(inner, life.container_id)
-            inner = life.container_id
         return tuple(reversed(lives))
+
+    def is_alive(self, object_id: str) -> bool:
+        """Whether the line has the object, and neither it nor anything that it is in was dropped."""
+        return all(life is not None and not life.dropped for _, life in self._walk_up(object_id))
+
+    def last_parts(self, object_id: str) -> tuple[str, ...]:
+        """The parts of the name that an object has, or had when it was dropped; none if the line does not know it."""
+        parts: list[str] = []
+        for _, life in self._walk_up(object_id):
+            if life is None:
+                return ()
+            parts.append(life.name)
+        return tuple(reversed(parts))
+
+    def _walk_up(self, object_id: str) -> Iterator[tuple[str, LifeRecord | None]]:
+        """The object and what it is in, innermost first, each with its life; an unknown life ends it."""
+        while object_id != self.top:
+            life = self.life(object_id)
+            yield object_id, life
+            if life is None:
+                return
+            object_id = life.container_id
 
     def _dead(self, object_id: str, life: LifeRecord | None) -> NotFound:
         expected = f"an object that is alive at version {self.base}"
@@ -326,13 +345,13 @@ class Work:
 
     def _gone(self) -> set[str]:
         made = self._staged.lives.keys() - self._staged.brought
-        return {one for one in made if self._is_new(one) and self._is_dead(one)}
+        return {one for one in made if self._is_new(one) and not self.is_alive(one)}
 
     def _check_nothing_dead_was_changed(self, gone: set[str]) -> None:
         moved = (one for one, life in self._staged.lives.items() if not life.dropped)
         changed = {*self.deltas, *(one for one, _ in self._staged.attributes), *moved}
         for object_id in changed - gone - self._staged.brought - {self.top}:
-            if self._is_dead(object_id):
+            if not self.is_alive(object_id):
                 raise Invalid(
                     "one transaction changes an object and drops it",
                     subject=object_id,
@@ -341,11 +360,3 @@ class Work:
 
     def _is_new(self, object_id: str) -> bool:
         return self._loaded.get((object_id, Attribute.LIFE)) is None
-
-    def _is_dead(self, object_id: str) -> bool:
-        while object_id != self.top:
-            life = self.life(object_id)
-            if life is None or life.dropped:
-                return True
-            object_id = life.container_id
-        return False

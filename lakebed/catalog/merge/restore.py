@@ -8,11 +8,11 @@ from lakebed.catalog.data.changes import change_files, delta_of
 from lakebed.catalog.data.levels import entering
 from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.merge.merge_base import Head, divergence, touched
-from lakebed.catalog.merge.states import COPIED, ObjectState, read_states
+from lakebed.catalog.merge.states import ObjectState, read_states
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
-from lakebed.catalog.transaction.objects import exists, find, last_name, name_of
+from lakebed.catalog.transaction.objects import DEFINITION, exists, find, last_name, name_of
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.tombstones import check_not_purged
 from lakebed.catalog.transaction.work import Work
@@ -131,7 +131,7 @@ def _take_back_parts(
 ) -> None:
     before = states.get(now.id)
     if before is not None and before.is_kept and work.is_alive(now.id):
-        for attribute in COPIED:
+        for attribute in DEFINITION:
             if _take_back_attribute(work, attribute, before, now):
                 done.append(attribute.name.lower())
         if before.table is not None and _take_back_files(work, past, before, operation, done):

@@ -4,23 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lakebed.catalog.transaction.commits import Commit, commit_of
+from lakebed.catalog.transaction.objects import ATTRIBUTES
 from lakebed.catalog.transaction.versions import microseconds
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.metastore import AttributeRead, DataRead
-from lakebed.records.layout import Attribute
 from lakebed.store import Version
 
 PAGE = 200
-_ATTRIBUTES = (
-    Attribute.LIFE,
-    Attribute.PROPERTIES,
-    Attribute.SCHEMA,
-    Attribute.STORAGE,
-    Attribute.SPEC,
-    Attribute.SORT,
-    Attribute.VIEW,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +59,7 @@ def log_page(work: Work, limit: int, asked: Asked = ALL, token: str | None = Non
 
 def read_all(work: Work, object_id: str, partition: str | None = None) -> None:
     """Count everything about an object as read: who asks for its last commit relies on that there is no later one."""
-    for attribute in _ATTRIBUTES:
+    for attribute in ATTRIBUTES:
         work.read(AttributeRead(object_id, attribute))
     if partition is not None:
         work.read(DataRead(partition))

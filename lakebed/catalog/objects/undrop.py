@@ -6,10 +6,9 @@ namespace was stays dropped when that comes back.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
 from uuid import UUID
 
-from lakebed.catalog.transaction.commits import EPOCH
+from lakebed.catalog.transaction.commits import datetime_of
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
 from lakebed.catalog.transaction.objects import check_free, container, copied, free_place, name_of
 from lakebed.catalog.transaction.work import Work
@@ -121,7 +120,7 @@ def _not_dropped(work: Work, kind: int, parts: tuple[str, ...], parent: str) -> 
 def candidates(work: Work, rows: Sequence[Dropped]) -> list[Candidate]:
     """Dropped objects as an error lists them, to be told apart by their ids and times."""
     times = work.context.metastore.times([version for one in rows for version in (one.created, one.dropped)])
-    moments = [EPOCH + timedelta(microseconds=time) for time in times]
+    moments = [datetime_of(time) for time in times]
     return [
         Candidate(one.id, one.name, made, gone)
         for one, made, gone in zip(rows, moments[::2], moments[1::2], strict=True)

@@ -5,24 +5,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from lakebed.catalog.transaction.names import spelled
-from lakebed.catalog.transaction.objects import children
+from lakebed.catalog.transaction.objects import ATTRIBUTES, children
 from lakebed.catalog.transaction.work import Work
 from lakebed.records import records_pb2 as pb
-from lakebed.records.layout import Attribute
 from lakebed.store import Version
 
 BATCH = 100
 """Objects whose attributes are read in one round trip."""
-
-_LOADED = (
-    Attribute.LIFE,
-    Attribute.PROPERTIES,
-    Attribute.SCHEMA,
-    Attribute.STORAGE,
-    Attribute.SPEC,
-    Attribute.SORT,
-    Attribute.VIEW,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +39,7 @@ def every(work: Work, kind: int) -> Iterator[Named]:
 def loaded(work: Work, found: Iterator[Named]) -> Iterator[list[Named]]:
     """The same objects in batches, the attributes of each batch read together."""
     while batch := list(islice(found, BATCH)):
-        work.load((one.id, attribute) for one in batch for attribute in _LOADED)
+        work.load((one.id, attribute) for one in batch for attribute in ATTRIBUTES)
         yield batch
 
 
@@ -65,7 +54,7 @@ def last_changes(work: Work, ids: Sequence[str]) -> list[Version | None]:
 
     From the attributes, in one round trip: the log has all that each commit did, which may be thousands of objects.
     """
-    wanted = [(one, attribute) for one in ids for attribute in _LOADED]
+    wanted = [(one, attribute) for one in ids for attribute in ATTRIBUTES]
     newest: dict[str, Version] = {}
     for (one, _), state in zip(wanted, work.reader.attributes(wanted), strict=True):
         if state is not None:

@@ -16,6 +16,11 @@ from lakebed.store import Version
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def datetime_of(time: int) -> datetime:
+    """The time of a commit, which the metastore keeps in microseconds since 1970."""
+    return EPOCH + timedelta(microseconds=time)
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """A change that took effect. `id` is its event id; `operations` say what it did to which object."""
@@ -40,7 +45,7 @@ def commit_of(stored: metastore.Commit) -> Commit:
     return Commit(
         stored.id,
         stored.version,
-        EPOCH + timedelta(microseconds=stored.time),
+        datetime_of(stored.time),
         stored.message,
         stored.author,
         stored.operations,

@@ -10,6 +10,19 @@ from lakebed.metastore import Child, Operation
 from lakebed.metastore.change import LifeRecord
 from lakebed.metastore.kinds import type_name
 from lakebed.records import records_pb2 as pb
+from lakebed.records.layout import Attribute
+
+DEFINITION = (
+    Attribute.PROPERTIES,
+    Attribute.SCHEMA,
+    Attribute.STORAGE,
+    Attribute.SPEC,
+    Attribute.SORT,
+    Attribute.VIEW,
+)
+"""What defines an object, besides its life and its data."""
+
+ATTRIBUTES = (Attribute.LIFE, *DEFINITION)
 
 
 def name_of(work: Work, object_id: str) -> tuple[str, ...]:

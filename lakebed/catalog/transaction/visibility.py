@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from lakebed.catalog.transaction.context import TRUNK, Context, Ref
@@ -9,6 +10,7 @@ from lakebed.catalog.transaction.lines import open_lines
 from lakebed.metastore import Line, Reader
 from lakebed.metastore.change import LifeRecord
 from lakebed.metastore.kinds import type_name
+from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
@@ -60,16 +62,6 @@ def _tags(context: Context, ref: Ref, reader: Reader, tags: Mapping[str, str]) -
 
 def _kept_refs(reader: Reader, catalog: str) -> Iterator[tuple[str, str, int]]:
     """The id, name and kind of each ref, the dropped ones too."""
-    token: str | None = None
-    while True:
-        page = reader.children(catalog, token=token)
-        yield from ((one.id, one.name, one.type) for one in page.items)
-        token = page.token
-        if token is None:
-            break
-    while True:
-        gone = reader.dropped(catalog, token=token)
-        yield from ((one.id, one.name, one.type) for one in gone.items if one.drop_type != pb.PURGED)
-        token = gone.token
-        if token is None:
-            return
+    live, dropped = every(partial(reader.children, catalog)), every(partial(reader.dropped, catalog))
+    yield from ((ref.id, ref.name, ref.type) for ref in live)
+    yield from ((ref.id, ref.name, ref.type) for ref in dropped if ref.drop_type != pb.PURGED)

@@ -1,13 +1,12 @@
 """A line at a version with changes on top: what every read and every change of the catalog works in."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import timedelta
 from functools import partial
 from typing import cast
 
 from google.protobuf.message import Message
 
-from lakebed.catalog.transaction.commits import EPOCH, Request
+from lakebed.catalog.transaction.commits import Request, datetime_of
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.pending_delta import Delta, data_change
 from lakebed.catalog.transaction.read_set import ReadSet
@@ -32,6 +31,7 @@ from lakebed.metastore import (
 )
 from lakebed.metastore.change import LifeRecord, Read
 from lakebed.metastore.kinds import type_name
+from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute
@@ -144,7 +144,7 @@ class Work:
     def moment(self, version: Version) -> str:
         """A version with its time, as errors name it."""
         [time] = self.context.metastore.times([version])
-        return f"version {version} ({EPOCH + timedelta(microseconds=time):%Y-%m-%d %H:%M:%S} UTC)"
+        return f"version {version} ({datetime_of(time):%Y-%m-%d %H:%M:%S} UTC)"
 
     def attribute(self, object_id: str, attribute: Attribute) -> Message | None:
         """An attribute's record, which becomes part of what this work has read."""
@@ -177,16 +177,8 @@ class Work:
     def children(self, parent: str, prefix: str = "") -> Iterator[Child]:
         """What is in a parent, in folded order; the listing becomes part of what this work has read."""
         self.read(ListingRead(parent))
-        yield from self._staged.children(parent, prefix, self._stored_children(parent, prefix))
-
-    def _stored_children(self, parent: str, prefix: str) -> Iterator[Child]:
-        token: str | None = None
-        while True:
-            page = self._reader.children(parent, prefix=prefix, token=token)
-            yield from page.items
-            token = page.token
-            if token is None:
-                return
+        stored = every(partial(self._reader.children, parent, prefix=prefix))
+        yield from self._staged.children(parent, prefix, stored)
 
     def dropped(self, parent: str, name: str | None = None) -> Iterator[Dropped]:
         """What was dropped out of a parent, all or that of one name; what this work itself dropped, at its base.
@@ -194,13 +186,8 @@ class Work:
         It is not remembered as read: whoever relies on there being no other of a name reads the name too, which every
         drop changes.
         """
-        token: str | None = None
-        while True:
-            page = self._reader.dropped(parent, name=name, token=token)
-            yield from (one for one in page.items if one.id not in self._staged.lives)
-            token = page.token
-            if token is None:
-                break
+        stored = every(partial(self._reader.dropped, parent, name=name))
+        yield from (row for row in stored if row.id not in self._staged.lives)
         for object_id, life in self._staged.dropped(parent, name):
             yield self._dropped_now(object_id, life)
 

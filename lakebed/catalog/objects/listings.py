@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.objects import container
-from lakebed.catalog.transaction.scopes import Open, Pinned, Scope
+from lakebed.catalog.transaction.scopes import Pinned, Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.metastore import Child, Page
@@ -56,7 +56,7 @@ def check_page(limit: int | None, token: str | None, recursive: bool) -> int:
 
 def page(scope: Scope, wanted: Wanted, token: str | None) -> Page[Child]:
     """The page that a token stands for, or the first one."""
-    if isinstance(scope, Open):
+    if scope.is_transaction:
         return _page_of_names(scope.read(), wanted, token)
     work = scope.read()
     question = _question(work, wanted, "rows")

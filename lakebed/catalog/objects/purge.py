@@ -13,7 +13,7 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
 from lakebed.catalog.transaction.objects import container, copied, exists, last_name
-from lakebed.catalog.transaction.scopes import Open, Scope
+from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.visibility import visible_states
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Expired, Invalid, NotFound, Unavailable
@@ -26,7 +26,7 @@ from lakebed.records.layout import Attribute
 
 def purge(scope: Scope, kind: int, name: Name, object_id: str | None, request: Request) -> Commit:
     """Purge a dropped object, or go on with a purge that was broken off; the commit that marked it."""
-    if isinstance(scope, Open):
+    if scope.is_transaction:
         raise Invalid(
             f"{request.operation.replace('_', ' ')} can't be a part of a transaction",
             advice="Purge when it is over: what is purged can't be taken back.",

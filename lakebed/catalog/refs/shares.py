@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from lakebed.catalog.refs import refs
 from lakebed.catalog.refs.branches import rely_on
@@ -38,6 +39,7 @@ class Shared:
     ref: Ref
     share: str
     version: Version | None = None
+    is_transaction: ClassVar[bool] = False
 
     def read(self) -> Work:
         return _SharedWork(self)

@@ -7,7 +7,7 @@ from enum import Enum
 from random import random
 from threading import RLock
 from time import sleep
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id, commit_of
 from lakebed.catalog.transaction.conflicts import explained, lost
@@ -28,8 +28,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.02
 Do = Callable[[Work], None]
 
 
-class Stale(Exception):
-    """What a change raises that can't be made on another state than the one it has seen."""
+class SeenStateChanged(Exception):
+    """Raised by a change that can be made only on the state that it has seen, if it meets another one."""
 
 
 class Isolation(Enum):
@@ -60,6 +60,10 @@ class Scope(Protocol):
     @property
     def ref(self) -> Ref: ...
 
+    @property
+    def is_transaction(self) -> bool:
+        """Whether all reads see one state, and changes wait for the transaction's end."""
+
     def read(self) -> Work:
         """The state to read."""
 
@@ -70,7 +74,10 @@ class Scope(Protocol):
         """
 
     def replayed(self, request: Request) -> Commit | None:
-        """The commit that this very call made earlier, if its event id is known; `Invalid` if that was another call."""
+        """The commit that the same call made earlier, to be returned as it is; None if there is none.
+
+        `Invalid` if the event id belongs to another call.
+        """
 
     def at(self, version: Version) -> "Scope":
         """The same at a version, never to be written. Whoever goes back in time goes through here."""
@@ -82,6 +89,7 @@ class Live:
 
     context: Context
     ref: Ref
+    is_transaction: ClassVar[bool] = False
 
     def read(self) -> Work:
         work = Work(self.context, self.ref)
@@ -110,7 +118,7 @@ class Live:
             work = seen or (Work(self.context, self.ref) if attempt == 0 else self.read())
             try:
                 do(work)  # what it refuses on the newest state, a conflict too, it would refuse again
-            except Stale as error:
+            except SeenStateChanged as error:
                 raise lost or Conflict("what was read was changed meanwhile") from error
             except LakebedError:
                 check_alive(self.context, self.ref, work.base)
@@ -141,6 +149,7 @@ class Pinned:
     context: Context
     ref: Ref
     version: Version
+    is_transaction: ClassVar[bool] = False
 
     def read(self) -> Work:
         check_kept(self.context, self.ref)
@@ -168,6 +177,8 @@ class Open:
 
     It begins once and ends once. What it wrote and did not commit is taken away again.
     """
+
+    is_transaction: ClassVar[bool] = True
 
     def __init__(
         self, context: Context, ref: Ref, request: Request, isolation: Isolation = Isolation.SERIALIZABLE

@@ -111,7 +111,7 @@ def check_readable(context: Context, ref: Ref, version: Version, newest: Version
     """Refuse a version that is not there yet, or that the catalog was not there at."""
     if version > newest:
         raise Invalid("that version is not there yet", expected=f"at most {newest}", found=version)
-    first = first_version(context, ref.catalog)
+    first = first_version(context, ref.catalog, newest)
     if version < first:
         raise NotFound("the catalog was not there yet", expected=f"at least version {first}", found=version)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from lakebed.catalog.objects.properties import with_comment
-from lakebed.catalog.transaction.names import Name, parse_name, spelled
+from lakebed.catalog.transaction.names import Name, first_names, parse_name, spelled
 from lakebed.catalog.transaction.objects import drop, find, free_place, name_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
@@ -37,7 +37,7 @@ def drop_empty(work: Work, namespace: str) -> None:
         raise Invalid(
             "the namespace is not empty",
             subject=spelled(name_of(work, namespace)),
-            found=", ".join(inside[:5]) + (f" and {len(inside) - 5} more" if len(inside) > 5 else ""),
+            found=first_names(inside),
             advice="Drop what it holds, or pass cascade=True.",
         )
     drop(work, namespace)

@@ -11,13 +11,13 @@ from lakebed.catalog.objects import undrop
 from lakebed.catalog.transaction import tombstones
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Context, Ref
-from lakebed.catalog.transaction.names import Name, parse_name, spelled
-from lakebed.catalog.transaction.objects import container, copied, exists, last_name
+from lakebed.catalog.transaction.names import Name, first_names, parse_name, spelled
+from lakebed.catalog.transaction.objects import Slot, bury, holder, last_name, slot_of
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.visibility import visible_states
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Expired, Invalid, NotFound, Unavailable
-from lakebed.metastore import AttributeRead, Line, ListingRead, Operation, Reader
+from lakebed.metastore import AttributeRead, Dropped, Line, ListingRead, Operation, Reader
 from lakebed.metastore.change import LifeRecord
 from lakebed.metastore.kinds import type_name
 from lakebed.records import records_pb2 as pb
@@ -43,12 +43,15 @@ def _find_purge(work: Work, kind: int, name: Name, object_id: str | None) -> Com
     """The commit that purged what is asked for, if nothing is left to purge under the name."""
     if object_id is not None:
         return tombstones.find_purge(work.context, work.ref, _find_dead(work, kind, name, object_id))
-    parts = parse_name(name)
-    rows = undrop.dropped_rows(work, kind, container(work, parts[:-1]), parts[-1])
-    if not rows or any(one.drop_type != pb.PURGED for one in rows) or exists(work, name, kind):
-        return None
-    found = [tombstones.find_purge(work.context, work.ref, one.id) for one in rows]
-    return max((one for one in found if one is not None), key=lambda one: one.version, default=None)
+    rows = purged_rows(work, slot_of(work, parse_name(name)), kind)
+    found = [tombstones.find_purge(work.context, work.ref, row.id) for row in rows]
+    return max((commit for commit in found if commit is not None), key=lambda commit: commit.version, default=None)
+
+
+def purged_rows(work: Work, slot: Slot, kind: int, object_id: str | None = None) -> list[Dropped]:
+    """What was purged out of a slot; nothing while something is in it, or is left to purge."""
+    rows = undrop.dropped_rows(work, slot, kind, object_id)
+    return [] if undrop.not_purged(rows) or _is_there(work, slot, kind, object_id) else rows
 
 
 # Marking
@@ -61,21 +64,38 @@ def _mark(work: Work, kind: int, name: Name, object_id: str | None) -> None:
     work.load((one, Attribute.STORAGE) for one in objects)
     for one in objects:
         work.note(Operation("purge", one, last_name(work, one), detail=_location(work, one)))
-        record = copied(work, one)
-        record.dropped, record.drop_type = True, pb.PURGED
-        work.put_life(one, record)
+        bury(work, one, pb.PURGED)
         work.put_body(*tombstones.key(one), work.ref.line.id.encode())
 
 
+def find_to_purge(work: Work, slot: Slot, kind: int, object_id: str | None = None) -> Dropped:
+    """What was dropped out of a slot and is not purged; `Invalid` if what is meant is still there."""
+    try:
+        return undrop.find_dropped(work, slot, kind, object_id)
+    except (Expired, NotFound):
+        if not _is_there(work, slot, kind, object_id):
+            raise
+    raise _not_dropped(kind, slot.text)
+
+
 def _find_dead(work: Work, kind: int, name: Name, object_id: str | None) -> str:
+    if object_id is None:
+        return find_to_purge(work, slot_of(work, parse_name(name)), kind).id
     try:
         return undrop.find_dead(work, kind, name, object_id)
-    except (AlreadyExists, Expired, NotFound):
-        if object_id is None and not exists(work, name, kind):
+    except (AlreadyExists, NotFound):
+        if not work.is_alive(undrop.check_id(object_id)):
             raise
-        if object_id is not None and not work.is_alive(undrop.check_id(object_id)):
-            raise
-    raise Invalid(f"the {type_name(kind)} was not dropped", subject=spelled(parse_name(name)), advice="Drop it first.")
+    raise _not_dropped(kind, spelled(parse_name(name)))
+
+
+def _is_there(work: Work, slot: Slot, kind: int, object_id: str | None) -> bool:
+    found = holder(work, slot, kind)
+    return found is not None and object_id in (None, found)
+
+
+def _not_dropped(kind: int, name: str) -> Invalid:
+    return Invalid(f"the {type_name(kind)} was not dropped", subject=name, advice="Drop it first.")
 
 
 def _inside(work: Work, object_id: str) -> Iterator[str]:
@@ -114,7 +134,7 @@ def _check_unseen(work: Work, name: str, objects: Sequence[str]) -> None:
         raise Invalid(
             "other refs can still see it",
             subject=name,
-            found=", ".join(viewers[:5]) + (f" and {len(viewers) - 5} more" if len(viewers) > 5 else ""),
+            found=first_names(viewers),
             advice="Drop it there too, or drop and purge what forked or was tagged when it was alive.",
         )
 

@@ -10,11 +10,20 @@ from uuid import UUID
 
 from lakebed.catalog.transaction.commits import datetime_of
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
-from lakebed.catalog.transaction.objects import check_free, container, copied, free_place, name_of
+from lakebed.catalog.transaction.objects import (
+    Slot,
+    check_free,
+    container_of,
+    free_place,
+    move,
+    name_of,
+    plural,
+    slot_of,
+    type_of,
+)
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Ambiguous, Candidate, Expired, Invalid, NotFound
 from lakebed.metastore import Dropped, Operation
-from lakebed.metastore.change import LifeRecord
 from lakebed.metastore.kinds import type_name
 from lakebed.records import records_pb2 as pb
 from lakebed.records.names import folded
@@ -29,15 +38,12 @@ def undrop(work: Work, kind: int, name: Name, object_id: str | None = None, as_n
     found = find_dead(work, kind, name, object_id)
     work.rely_on_no_purge(found)
     was = work.last_parts(found)
-    record = copied(work, found)
     if as_name is None:
-        parent = _alive_container(work, kind, record, was)
-        check_free(work, parent, was)
+        parent, own = _alive_container(work, kind, found, was), was[-1]
+        check_free(work, Slot(parent, own, spelled(was)))
     else:
-        record.container_id, record.name = free_place(work, parse_name(as_name))
-    record.dropped = False
-    record.ClearField("drop_type")
-    work.put_life(found, record)
+        parent, own = free_place(work, parse_name(as_name))
+    move(work, found, parent, own)
     now = name_of(work, found)
     work.note(Operation("undrop", found, spelled(was), detail="" if now == was else spelled(now)))
 
@@ -47,27 +53,42 @@ def find_dead(work: Work, kind: int, name: Name, object_id: str | None) -> str:
     parts = parse_name(name)
     if object_id is not None:
         return _find_by_id(work, kind, parts, check_id(object_id))
-    parent = container(work, parts[:-1])
-    rows = dropped_rows(work, kind, parent, parts[-1])
-    kept = [one for one in rows if one.drop_type != pb.PURGED]
+    return find_dropped(work, slot_of(work, parts), kind).id
+
+
+def find_dropped(work: Work, slot: Slot, kind: int, object_id: str | None = None) -> Dropped:
+    """What was dropped out of a slot and is not purged; `Ambiguous` for several, unless an id says which."""
+    rows = dropped_rows(work, slot, kind, object_id)
+    kept = not_purged(rows)
     if len(kept) == 1:
-        return kept[0].id
+        return kept[0]
     if kept:
         raise Ambiguous(
-            f"several dropped {type_name(kind)}s had this name",
-            subject=spelled(parts),
-            candidates=candidates(work, kept),
+            f"several dropped {plural(kind)} had this name",
+            subject=slot.text,
+            candidates=_candidates(work, kept),
             advice="Say which one by its id: id=….",
         )
     if rows:
-        raise Expired(f"the {type_name(kind)} was purged", subject=spelled(parts))
-    raise _not_dropped(work, kind, parts, parent)
+        raise Expired(f"the {type_name(kind)} was purged", subject=slot.text)
+    alive = work.resolve(slot.parent, slot.name)
+    raise NotFound(
+        f"no {type_name(kind)} of this name was dropped",
+        subject=slot.text,
+        expected=object_id,
+        found=None if alive is None else f"a {type_name(type_of(work, alive))} that is alive",
+    )
 
 
-def dropped_rows(work: Work, kind: int, parent: str, name: str) -> list[Dropped]:
-    """The objects of a kind that were dropped under a name, the purged ones too."""
-    work.resolve(parent, name)  # whoever drops another one of this name changes it
-    return [one for one in work.dropped(parent, name) if one.type == kind]
+def dropped_rows(work: Work, slot: Slot, kind: int, object_id: str | None = None) -> list[Dropped]:
+    """What was dropped out of a slot, all or that of one id, the purged ones too."""
+    work.resolve(slot.parent, slot.name)  # whoever drops another one of this name changes it
+    rows = work.dropped(slot.parent, slot.name)
+    return [row for row in rows if row.type == kind and object_id in (None, row.id)]
+
+
+def not_purged(rows: Sequence[Dropped]) -> list[Dropped]:
+    return [row for row in rows if row.drop_type != pb.PURGED]
 
 
 def check_id(given: str | UUID) -> str:
@@ -96,28 +117,19 @@ def _find_by_id(work: Work, kind: int, parts: tuple[str, ...], object_id: str) -
     return object_id
 
 
-def _alive_container(work: Work, kind: int, record: LifeRecord, was: tuple[str, ...]) -> str:
+def _alive_container(work: Work, kind: int, object_id: str, was: tuple[str, ...]) -> str:
     """What an object was in, which has to be alive if it is to go back there."""
-    if not work.is_alive(record.container_id):
+    parent = container_of(work, object_id)
+    if not work.is_alive(parent):
         raise NotFound(
             f"the namespace that the {type_name(kind)} was in was dropped",
             subject=spelled(was),
             advice="Undrop the namespace first, or say where it shall go: as_name=….",
         )
-    return record.container_id
+    return parent
 
 
-def _not_dropped(work: Work, kind: int, parts: tuple[str, ...], parent: str) -> NotFound:
-    alive = work.resolve(parent, parts[-1])
-    life = None if alive is None else work.life(alive)
-    return NotFound(
-        f"no {type_name(kind)} of this name was dropped",
-        subject=spelled(parts),
-        found=None if life is None else f"a {type_name(life.type)} that is alive",
-    )
-
-
-def candidates(work: Work, rows: Sequence[Dropped]) -> list[Candidate]:
+def _candidates(work: Work, rows: Sequence[Dropped]) -> list[Candidate]:
     """Dropped objects as an error lists them, to be told apart by their ids and times."""
     times = work.context.metastore.times([version for one in rows for version in (one.created, one.dropped)])
     moments = [datetime_of(time) for time in times]

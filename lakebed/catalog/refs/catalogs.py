@@ -6,6 +6,7 @@ from lakebed.catalog.refs import refs
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.lines import trunk
+from lakebed.catalog.transaction.names import first_names
 from lakebed.catalog.transaction.scopes import Live
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Invalid, NotFound
@@ -125,7 +126,7 @@ def _check_childless(context: Context, catalog: str, name: str) -> None:
         raise Invalid(
             "the catalog is not empty, or has branches or shares",
             subject=name,
-            found=refs.shown(children),
+            found=first_names(children),
             advice="Drop them first, or pass cascade=True.",
         )
 

@@ -1,5 +1,7 @@
 """Names as people write them: dotted text, or a tuple of parts when a part has a dot."""
 
+from collections.abc import Sequence
+
 from lakebed.errors import Invalid
 from lakebed.records.names import normal_name
 
@@ -27,3 +29,8 @@ def shown_name(parts: tuple[str, ...]) -> Name:
 def spelled(parts: tuple[str, ...]) -> str:
     """The name inside a sentence."""
     return ".".join(f"`{part}`" if "." in part else part for part in parts)
+
+
+def first_names(names: Sequence[str]) -> str:
+    """At most five names inside a sentence, and how many more there are."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
 from lakebed.catalog.transaction.work import Work
@@ -25,6 +26,20 @@ DEFINITION = (
 ATTRIBUTES = (Attribute.LIFE, *DEFINITION)
 
 
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A name in a container, taken or free; `text` is how messages and the log spell it."""
+
+    parent: str
+    name: str
+    text: str
+
+
+def slot_of(work: Work, parts: tuple[str, ...]) -> Slot:
+    """The slot of a name, or `NotFound` if its namespace is missing."""
+    return Slot(container(work, parts[:-1]), parts[-1], spelled(parts))
+
+
 def name_of(work: Work, object_id: str) -> tuple[str, ...]:
     """The parts of an object's name, outermost first; `NotFound` if it is not alive."""
     return tuple(one.name for one in work.path(object_id))
@@ -38,9 +53,31 @@ def last_name(work: Work, object_id: str) -> str:
 def find(work: Work, parts: tuple[str, ...], kind: int) -> str:
     """The id of the object of a kind with this name, or `NotFound`, which says if it was dropped."""
     found = _look_up(work, parts, kind)
-    if found is None:
-        raise _absence(work, parts, kind)
-    return found
+    if found is not None:
+        return found
+    parent = work.top
+    for depth, wanted in enumerate([*(pb.NAMESPACE for _ in parts[1:]), kind]):
+        parent = find_in(work, Slot(parent, parts[depth], spelled(parts[: depth + 1])), wanted)
+    raise AssertionError("a name that leads somewhere is not absent")
+
+
+def find_in(work: Work, slot: Slot, kind: int) -> str:
+    """The id of the object of a kind in a slot, or `NotFound`, which says what else is in it, or what became of it."""
+    found = work.resolve(slot.parent, slot.name)
+    if found is not None and type_of(work, found) == kind:
+        return found
+    problem = f"there is no {type_name(kind)} of this name"
+    if found is not None:
+        raise NotFound(problem, subject=slot.text, found=f"a {type_name(type_of(work, found))}")
+    gone, advice = what_became(work, slot.parent, slot.name, kind)
+    advice = advice or f"{plural(kind)}(…) lists those that are there."
+    raise NotFound(problem, subject=slot.text, found=gone, advice=advice)
+
+
+def holder(work: Work, slot: Slot, kind: int) -> str | None:
+    """The id of the object of a kind in a slot."""
+    found = work.resolve(slot.parent, slot.name)
+    return found if found is not None and type_of(work, found) == kind else None
 
 
 def find_any(work: Work, parts: tuple[str, ...]) -> str:
@@ -59,31 +96,7 @@ def _look_up(work: Work, parts: tuple[str, ...], kind: int) -> str | None:
     found: str | None = work.top
     for part in parts:
         found = None if found is None else work.resolve(found, part)
-    return found if found is not None and _is(work, found, kind) else None
-
-
-def _kinds(parts: tuple[str, ...], kind: int) -> list[int]:
-    return [*(pb.NAMESPACE for _ in parts[1:]), kind]
-
-
-def _absence(work: Work, parts: tuple[str, ...], kind: int) -> NotFound:
-    """What lacks of a name: its first part that leads nowhere, and what became of that."""
-    parent = work.top
-    for depth, wanted in enumerate(_kinds(parts, kind)):
-        found = work.resolve(parent, parts[depth])
-        if found is None or not _is(work, found, wanted):
-            return _no_such(work, parent, parts[: depth + 1], wanted, found)
-        parent = found
-    raise AssertionError("a name that leads somewhere is not absent")
-
-
-def _no_such(work: Work, parent: str, parts: tuple[str, ...], kind: int, other: str | None) -> NotFound:
-    problem, subject = f"there is no {type_name(kind)} of this name", spelled(parts)
-    if other is not None:
-        return NotFound(problem, subject=subject, found=f"a {type_name(_life(work, other).type)}")
-    found, advice = what_became(work, parent, parts[-1], kind)
-    advice = advice or f"{type_name(kind)}s(…) lists those that are there."
-    return NotFound(problem, subject=subject, found=found, advice=advice)
+    return found if found is not None and type_of(work, found) == kind else None
 
 
 def what_became(work: Work, parent: str, name: str, kind: int) -> tuple[str | None, str]:
@@ -109,21 +122,25 @@ def exists(work: Work, name: Name, kind: int) -> bool:
 
 def free_place(work: Work, parts: tuple[str, ...], but: str | None = None) -> tuple[str, str]:
     """The parent and the last part of a name that is free, or that `but` has; else `AlreadyExists`."""
-    parent = container(work, parts[:-1])
-    check_free(work, parent, parts, but)
-    return parent, parts[-1]
+    slot = slot_of(work, parts)
+    check_free(work, slot, but)
+    return slot.parent, slot.name
 
 
-def check_free(work: Work, parent: str, parts: tuple[str, ...], but: str | None = None) -> None:
-    """Refuse a name, by the parent that its last part is in, that another object than `but` has."""
-    taken = work.resolve(parent, parts[-1])
+def check_free(work: Work, slot: Slot, but: str | None = None) -> None:
+    """Refuse a slot that another object than `but` has."""
+    taken = work.resolve(slot.parent, slot.name)
     if taken is not None and taken != but:
-        raise AlreadyExists(
-            "the name is taken",
-            subject=spelled(parts),
-            found=f"a {type_name(_life(work, taken).type)}",
-            advice="Choose another name, or open, rename or drop what has it.",
-        )
+        kind = type_of(work, taken)
+        raise name_taken(slot, f"a {type_name(kind)}", _A_TAG_STAYS if kind == pb.TAG else ANOTHER_NAME)
+
+
+ANOTHER_NAME = "Choose another name, or open, rename or drop what has it."
+_A_TAG_STAYS = "A tag never moves: choose another name, or drop or rename the one that is there."
+
+
+def name_taken(slot: Slot, holder: str, advice: str = ANOTHER_NAME) -> AlreadyExists:
+    return AlreadyExists("the name is taken", subject=slot.text, found=holder, advice=advice)
 
 
 def children(work: Work, parent: str, kind: int, prefix: str = "") -> Iterator[Child]:
@@ -144,19 +161,37 @@ def rename(work: Work, object_id: str, new_name: Name) -> None:
     parent, own = free_place(work, new, but=object_id)
     if object_id in _containers(work, parent):
         raise Invalid("a namespace can't be in itself", subject=spelled(old), found=spelled(new))
-    record = copied(work, object_id)
-    record.container_id, record.name = parent, own
-    work.put_life(object_id, record)
+    move(work, object_id, parent, own)
     work.note(Operation("rename", object_id, spelled(old), detail=spelled(new)))
 
 
 def drop(work: Work, object_id: str) -> None:
     """Free an object's name at once, with all that is in it: one record, whatever that is. Its past stays."""
     name = name_of(work, object_id)
-    record = copied(work, object_id)
-    record.dropped, record.drop_type = True, pb.MARKED
-    work.put_life(object_id, record)
+    bury(work, object_id, pb.MARKED)
     work.note(Operation("drop", object_id, spelled(name)))
+
+
+def move(work: Work, object_id: str, parent: str, name: str) -> None:
+    """Put an object into a slot that is free, alive if it was dropped."""
+    record = copied(work, object_id)
+    record.container_id, record.name = parent, name
+    if record.dropped:
+        record.dropped = False
+        record.ClearField("drop_type")
+    work.put_life(object_id, record)
+
+
+def bury(work: Work, object_id: str, drop_type: pb.ObjectDropType) -> None:
+    """Mark an object as dropped or purged."""
+    record = copied(work, object_id)
+    record.dropped, record.drop_type = True, drop_type
+    work.put_life(object_id, record)
+
+
+def container_of(work: Work, object_id: str) -> str:
+    """The id of what an object is in, or was."""
+    return _life(work, object_id).container_id
 
 
 def copied(work: Work, object_id: str) -> LifeRecord:
@@ -167,12 +202,17 @@ def copied(work: Work, object_id: str) -> LifeRecord:
 def _containers(work: Work, namespace: str) -> list[str]:
     found = [namespace]
     while found[-1] != work.top:
-        found.append(_life(work, found[-1]).container_id)
+        found.append(container_of(work, found[-1]))
     return found
 
 
-def _is(work: Work, object_id: str, kind: int) -> bool:
-    return _life(work, object_id).type == kind
+def plural(kind: int) -> str:
+    """Several of a kind, as the listings are called too."""
+    return f"{type_name(kind)}es" if kind == pb.BRANCH else f"{type_name(kind)}s"
+
+
+def type_of(work: Work, object_id: str) -> int:
+    return _life(work, object_id).type
 
 
 def _life(work: Work, object_id: str) -> LifeRecord:

@@ -22,7 +22,7 @@ from lakebed.catalog.transaction.bodies import SCHEMA
 from lakebed.catalog.transaction.conflicts import MergeConflict
 from lakebed.catalog.transaction.lines import open_line
 from lakebed.catalog.transaction.objects import last_name
-from lakebed.catalog.transaction.tombstones import check_not_purged, purged
+from lakebed.catalog.transaction.tombstones import check_not_purged, purged_ids
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import AttributeRead, DataRead, Operation
 from lakebed.metastore import Commit as StoredCommit
@@ -93,7 +93,7 @@ def apply(work: Work, plan: Plan, operation: str) -> None:
 
 def _not_purged(theirs: Work, objects: Sequence[str]) -> list[str]:
     """What can still be merged. What was purged is dead on every line; `Expired` if theirs is from before."""
-    gone = purged(theirs.context, objects)
+    gone = purged_ids(theirs.context, objects)
     for one in gone:
         if theirs.is_alive(one):
             check_not_purged(theirs.context, theirs.ref, one)

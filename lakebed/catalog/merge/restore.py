@@ -59,7 +59,7 @@ def restore_table(scope: Scope, name: Name, version: Version, request: Request) 
             )
         _check_place(work, past, table)
         _take_back(work, past, [table], "restore")
-        if work.is_untold():  # it was like that already
+        if work.has_no_operations():  # it was like that already
             work.note(Operation("restore", table, last_name(work, table)))
 
     return scope.change(do, request)

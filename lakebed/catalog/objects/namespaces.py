@@ -15,7 +15,7 @@ from lakebed.records.layout import Attribute
 def create_namespace(
     work: Work, name: Name, properties: Mapping[str, str] | None = None, comment: str | None = None
 ) -> str:
-    """Make a namespace in one that is there, and answer its id."""
+    """Create a namespace in an existing one, and return its id."""
     given = with_comment(properties, comment)
     parent, own = free_place(work, parse_name(name))
     namespace = work.new_id(spelled(parse_name(name)))
@@ -31,7 +31,7 @@ def find_namespace(work: Work, name: Name) -> str:
 
 
 def drop_empty(work: Work, namespace: str) -> None:
-    """Drop a namespace that holds nothing; `Invalid` if it holds something."""
+    """Drop an empty namespace; `Invalid` if it holds something."""
     inside = [child.name for child in work.children(namespace)]
     if inside:
         raise Invalid(

@@ -1,8 +1,8 @@
-"""Bringing back what was dropped, by its name, or by its id where several had the name.
+"""Bringing back what was dropped, by its name, or by its id if several had the name.
 
-An object is dead if it was dropped itself or with what it is in. Each dead one can be brought back until it is purged:
-one that was dropped itself to where it was, any of them under another name. What was dropped on its own before its
-namespace was stays dropped when that comes back.
+An object is dead if it was dropped, itself or with its container. A dead object can be brought back until it is purged:
+under its old name if it was dropped itself, under another name in any case. An object that was dropped before its
+namespace stays dropped when the namespace comes back.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from lakebed.catalog.transaction.commits import datetime_of
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
 from lakebed.catalog.transaction.objects import (
     Slot,
+    bring_back,
     check_free,
     container_of,
     free_place,
-    move,
     name_of,
     plural,
     slot_of,
@@ -30,10 +30,10 @@ from lakebed.records.names import folded
 
 
 def undrop(work: Work, kind: int, name: Name, object_id: str | None = None, as_name: Name | None = None) -> None:
-    """Bring an object back under the name that it had, or another that is free; its id and all its past stay.
+    """Bring an object back under its old name, or another that is free; its id and all its past stay.
 
-    It relies on the object's life, on the name being free, and on the name that it had: any drop of another object of
-    that name changes that one. What a merge brings already dropped is no drop, and does not make it ambiguous.
+    It relies on the object's life, on the free name, and on the old name, which a drop of another object of that name
+    changes. An object that a merge brings already dropped was not dropped here, and does not make the name ambiguous.
     """
     found = find_dead(work, kind, name, object_id)
     work.rely_on_no_purge(found)
@@ -43,13 +43,13 @@ def undrop(work: Work, kind: int, name: Name, object_id: str | None = None, as_n
         check_free(work, Slot(parent, own, spelled(was)))
     else:
         parent, own = free_place(work, parse_name(as_name))
-    move(work, found, parent, own)
+    bring_back(work, found, parent, own)
     now = name_of(work, found)
     work.note(Operation("undrop", found, spelled(was), detail="" if now == was else spelled(now)))
 
 
 def find_dead(work: Work, kind: int, name: Name, object_id: str | None) -> str:
-    """The id of the dead object that a name, with an id or without, stands for: one that is not purged."""
+    """The id of the dead object with a name, and with an id if one is given, that is not purged."""
     parts = parse_name(name)
     if object_id is not None:
         return _find_by_id(work, kind, parts, check_id(object_id))
@@ -57,7 +57,7 @@ def find_dead(work: Work, kind: int, name: Name, object_id: str | None) -> str:
 
 
 def find_dropped(work: Work, slot: Slot, kind: int, object_id: str | None = None) -> Dropped:
-    """What was dropped out of a slot and is not purged; `Ambiguous` for several, unless an id says which."""
+    """What was dropped from a slot and is not purged; `Ambiguous` for several, unless an id says which."""
     rows = dropped_rows(work, slot, kind, object_id)
     kept = not_purged(rows)
     if len(kept) == 1:
@@ -67,7 +67,7 @@ def find_dropped(work: Work, slot: Slot, kind: int, object_id: str | None = None
             f"several dropped {plural(kind)} had this name",
             subject=slot.text,
             candidates=_candidates(work, kept),
-            advice="Say which one by its id: id=….",
+            advice="Name one by its id: id=….",
         )
     if rows:
         raise Expired(f"the {type_name(kind)} was purged", subject=slot.text)
@@ -81,8 +81,8 @@ def find_dropped(work: Work, slot: Slot, kind: int, object_id: str | None = None
 
 
 def dropped_rows(work: Work, slot: Slot, kind: int, object_id: str | None = None) -> list[Dropped]:
-    """What was dropped out of a slot, all or that of one id, the purged ones too."""
-    work.resolve(slot.parent, slot.name)  # whoever drops another one of this name changes it
+    """What was dropped from a slot, purged or not; all, or the object with an id."""
+    work.resolve(slot.parent, slot.name)  # read the name: a drop of another object of this name changes it
     rows = work.dropped(slot.parent, slot.name)
     return [row for row in rows if row.type == kind and object_id in (None, row.id)]
 
@@ -92,7 +92,7 @@ def not_purged(rows: Sequence[Dropped]) -> list[Dropped]:
 
 
 def check_id(given: str | UUID) -> str:
-    """An object's id as keys have it, however the UUID was written."""
+    """An object's id as it is stored, however the UUID is written."""
     try:
         return str(given if isinstance(given, UUID) else UUID(given))
     except (ValueError, AttributeError, TypeError):
@@ -105,7 +105,7 @@ def _find_by_id(work: Work, kind: int, parts: tuple[str, ...], object_id: str) -
         found = None if life is None else f"a {type_name(life.type)}"
         raise NotFound(f"there is no {type_name(kind)} of this id", subject=object_id, found=found)
     was, casing = work.last_parts(object_id), work.ref.line.casing
-    if [folded(one, casing) for one in was] != [folded(one, casing) for one in parts]:
+    if [folded(part, casing) for part in was] != [folded(part, casing) for part in parts]:
         raise NotFound(
             f"the {type_name(kind)} of this id has another name",
             subject=object_id,
@@ -118,22 +118,22 @@ def _find_by_id(work: Work, kind: int, parts: tuple[str, ...], object_id: str) -
 
 
 def _alive_container(work: Work, kind: int, object_id: str, was: tuple[str, ...]) -> str:
-    """What an object was in, which has to be alive if it is to go back there."""
+    """The container that an object was in, which has to be alive to take it back."""
     parent = container_of(work, object_id)
     if not work.is_alive(parent):
         raise NotFound(
             f"the namespace that the {type_name(kind)} was in was dropped",
             subject=spelled(was),
-            advice="Undrop the namespace first, or say where it shall go: as_name=….",
+            advice="Undrop the namespace first, or choose another place: as_name=….",
         )
     return parent
 
 
 def _candidates(work: Work, rows: Sequence[Dropped]) -> list[Candidate]:
-    """Dropped objects as an error lists them, to be told apart by their ids and times."""
-    times = work.context.metastore.times([version for one in rows for version in (one.created, one.dropped)])
+    """Dropped objects as an error lists them: their ids and times tell them apart."""
+    times = work.context.metastore.times([version for row in rows for version in (row.created, row.dropped)])
     moments = [datetime_of(time) for time in times]
     return [
-        Candidate(one.id, one.name, made, gone)
-        for one, made, gone in zip(rows, moments[::2], moments[1::2], strict=True)
+        Candidate(row.id, row.name, created, dropped)
+        for row, created, dropped in zip(rows, moments[::2], moments[1::2], strict=True)
     ]

@@ -12,7 +12,17 @@ from lakebed.catalog.objects.undrop import find_dropped
 from lakebed.catalog.transaction.commits import Commit, Request, commit_of
 from lakebed.catalog.transaction.context import TRUNK, Context, Ref
 from lakebed.catalog.transaction.names import first_names
-from lakebed.catalog.transaction.objects import Slot, bury, check_free, children, find_in, move, name_taken, type_of
+from lakebed.catalog.transaction.objects import (
+    Slot,
+    bring_back,
+    check_free,
+    children,
+    find_in,
+    mark_dropped,
+    move,
+    name_taken,
+    type_of,
+)
 from lakebed.catalog.transaction.scopes import Live
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid, NotFound
@@ -114,7 +124,7 @@ def drop(work: Work, kind: int, name: str) -> None:
     """Free a ref's name. What it stood for stays until it is purged, and so does all that was made of it."""
     _check_no_trunk(kind, name, "dropped")
     found = find(work, kind, name)
-    bury(work, found, pb.MARKED)
+    mark_dropped(work, found, pb.MARKED)
     work.note(Operation("drop", found, name_of(work, found)))
 
 
@@ -123,7 +133,7 @@ def undrop(work: Work, kind: int, name: str, ref_id: str | None, as_name: str | 
     _check_no_trunk(kind, name, "dropped or purged")
     found = find_dropped(work, _slot(work, kind, name), kind, ref_id)
     slot = _free_slot(work, kind, found.name if as_name is None else as_name)
-    move(work, found.id, slot.parent, slot.name)
+    bring_back(work, found.id, slot.parent, slot.name)
     work.note(Operation("undrop", found.id, found.name, detail="" if slot.name == found.name else slot.text))
 
 
@@ -137,7 +147,7 @@ def _mark_purged(work: Work, kind: int, name: str, ref_id: str | None) -> None:
     _check_no_trunk(kind, name, "dropped or purged")
     found = find_to_purge(work, _slot(work, kind, name), kind, ref_id)
     _check_no_children(work, found)
-    bury(work, found.id, pb.PURGED)
+    mark_dropped(work, found.id, pb.PURGED)
     work.note(Operation("purge", found.id, found.name))
 
 

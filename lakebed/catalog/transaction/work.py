@@ -1,4 +1,4 @@
-"""A line at a version with changes on top: what every read and every change of the catalog works in."""
+"""A line at a version with changes on top: every read and every change of the catalog goes through it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -40,10 +40,10 @@ from lakebed.table.manifest.inline import BUDGET_BYTES
 
 
 class Work:
-    """Reads see the changes made so far, and are remembered, so that the commit can tell whether they still hold.
+    """Reads see the changes made so far, and are remembered, so that the commit can check whether they still hold.
 
-    Nothing is written before the commit. One thread at a time. `known_ids` are those that objects got by name when
-    this very work was done before. `parents` are for the commits that decisions.md gives any: merges and resets.
+    Nothing is written before the commit. One thread at a time. `known_ids` are the ids that objects got, by name, when
+    the same work was done before. `parents` are for the commits that decisions.md gives any: merges and resets.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Work:
         self._written = WrittenFiles(context.files)
         self._lines: list[str] | None = None
         self.parents: tuple[LineAt, ...] = ()
-        self.made: dict[str, pb.TableHistory] = {}  # by table, what its commit made of the deltas
+        self.made: dict[str, pb.TableHistory] = {}  # by table, the records that the commit made of the deltas
 
     @property
     def top(self) -> str:
@@ -77,19 +77,19 @@ class Work:
         return self._staged.deltas
 
     def load(self, wanted: Iterable[tuple[str, Attribute]]) -> None:
-        """Read attributes that will be asked for, in one round trip."""
-        new = [one for one in dict.fromkeys(wanted) if one not in self._loaded]
+        """Read attributes that will be needed, in one round trip."""
+        new = [key for key in dict.fromkeys(wanted) if key not in self._loaded]
         if new:
-            for one, found in zip(new, self._reader.attributes(new), strict=True):
-                self._loaded[one] = None if found is None else found.record
+            for key, state in zip(new, self._reader.attributes(new), strict=True):
+                self._loaded[key] = None if state is None else state.record
 
     def load_with_path(self, object_id: str, *attributes: Attribute) -> None:
-        """Read an object's attributes and, as far as it can be guessed, the lives of what it is in, together."""
-        lives = ((one, Attribute.LIFE) for one in self.context.parents.guess(object_id, self.top))
+        """Read an object's attributes and the lives of its probable containers, in one round trip."""
+        lives = ((guess, Attribute.LIFE) for guess in self.context.parents.guess(object_id, self.top))
         self.load([*((object_id, attribute) for attribute in attributes), *lives])
 
     def life(self, object_id: str) -> LifeRecord | None:
-        """Where an object is, whether it was dropped; None if there never was such a one."""
+        """Where an object is, and whether it was dropped; None if there never was such an object."""
         if object_id in self._staged.lives:
             return self._staged.lives[object_id]
         if (object_id, Attribute.LIFE) not in self._loaded:
@@ -155,15 +155,15 @@ class Work:
         return self._loaded[object_id, attribute]
 
     def unread_attribute(self, object_id: str, attribute: Attribute) -> Message | None:
-        """An attribute's record, of which it does not matter to this work if somebody changes it."""
+        """An attribute's record, on which the commit does not rely: another commit may change it."""
         self.load([(object_id, attribute)])
         return self._staged.attributes.get((object_id, attribute)) or self._loaded[object_id, attribute]
 
     def table_of(self, partition: str) -> str | None:
-        """The table that has a partition, if this work has looked at it."""
+        """The table that has a partition, if this work has read its storage."""
         known = {**self._loaded, **self._staged.attributes}.items()
-        stored = ((one, record) for (one, attribute), record in known if attribute is Attribute.STORAGE)
-        return next((one for one, record in stored if getattr(record, "partition_id", None) == partition), None)
+        stored = ((table, record) for (table, attribute), record in known if attribute is Attribute.STORAGE)
+        return next((table for table, record in stored if getattr(record, "partition_id", None) == partition), None)
 
     def resolve(self, parent: str, name: str) -> str | None:
         """The id of what has a name in a parent, which becomes part of what this work has read."""
@@ -181,9 +181,9 @@ class Work:
         yield from self._staged.children(parent, prefix, stored)
 
     def dropped(self, parent: str, name: str | None = None) -> Iterator[Dropped]:
-        """What was dropped out of a parent, all or that of one name; what this work itself dropped, at its base.
+        """What was dropped from a parent, all or under one name. What this work dropped has its base as its version.
 
-        It is not remembered as read: whoever relies on there being no other of a name reads the name too, which every
+        The read set does not get it. A caller that relies on there being no other also resolves the name, which every
         drop changes.
         """
         stored = every(partial(self._reader.dropped, parent, name=name))
@@ -192,12 +192,12 @@ class Work:
             yield self._dropped_now(object_id, life)
 
     def _dropped_now(self, object_id: str, life: LifeRecord) -> Dropped:
-        created, dropped = (Version(one) if one else self.base for one in (life.create_version, life.drop_version))
+        created, dropped = (Version(at) if at else self.base for at in (life.create_version, life.drop_version))
         return Dropped(life.name, object_id, life.type, created, dropped, life.drop_type)
 
     @property
     def reads(self) -> tuple[Read, ...]:
-        """All that was read, which the commit will rely on."""
+        """All that was read, on which the commit will rely."""
         return self._reads.all()
 
     def read(self, what: Read) -> None:
@@ -205,15 +205,15 @@ class Work:
         self._reads.add(what)
 
     def read_rows(self, what: DataRead) -> None:
-        """Remember that rows were looked at."""
+        """Remember rows that were read."""
         self._reads.add_rows(what)
 
     def forget_rows(self) -> None:
-        """Let rows that were looked at be changed by others."""
+        """Let other commits change the rows that were read."""
         self._reads.forget_rows()
 
     def put_life(self, object_id: str, life: LifeRecord) -> None:
-        """Give an object a new life: create, rename, move, drop or undrop it; `Expired` for one that was purged."""
+        """Stage an object's new life: create, rename, move, drop or undrop it; `Expired` if it was purged."""
         before = self.life(object_id)
         if before is not None and before.dropped and not life.dropped:
             self.rely_on_no_purge(object_id)
@@ -221,10 +221,10 @@ class Work:
         self._staged.put_life(object_id, life, before, stored)
 
     def rely_on_no_purge(self, object_id: str) -> None:
-        """Refuse an object that was purged, and conflict with whoever purges it meanwhile, on whatever line."""
+        """Refuse an object that was purged, and conflict with a concurrent purge on any line."""
         check_not_purged(self.context, self.ref, object_id)
         refs = self.ref.refs
-        if self.ref.line.id in (ROOT.id, refs.id):  # what is there is purged there
+        if self.ref.line.id in (ROOT.id, refs.id):  # objects of these lines are purged on the line itself
             return
         self.read(ListingRead(self.top, refs.id))
         if self._lines is None:
@@ -233,16 +233,16 @@ class Work:
             self.read(AttributeRead(object_id, Attribute.LIFE, line))
 
     def new_id(self, name: str) -> str:
-        """The id for an object that this work makes: the one that it got when this was done before, or a fresh one."""
+        """The id of an object that this work creates: the id that it got in an earlier run, or a new one."""
         return self._staged.known_ids.pop(name, None) or new_id()
 
     def put_new_life(self, object_id: str, life: LifeRecord) -> None:
-        """The life of an object that this work makes: nobody can have stored one."""
+        """Stage the life of an object that this work creates: no life of it is stored."""
         self._loaded[object_id, Attribute.LIFE] = None
         self.put_life(object_id, life)
 
     def put_brought_life(self, object_id: str, life: LifeRecord) -> None:
-        """The life of an object that comes from another line with all that it is, perhaps dropped from the first."""
+        """Stage the life of an object that comes whole from another line, perhaps already dropped."""
         self._staged.brought.add(object_id)
         self.put_new_life(object_id, life)
 
@@ -253,7 +253,7 @@ class Work:
         self._staged.bodies[table, kind, body_id] = body
 
     def body(self, table: str, kind: str, body_id: int) -> bytes | None:
-        """A body that this work will write."""
+        """A body that this work will write; None if it will not."""
         return self._staged.bodies.get((table, kind, body_id))
 
     def bodies(self, table: str, kind: str) -> dict[int, bytes]:
@@ -265,15 +265,15 @@ class Work:
         return self._staged.inline_bytes()
 
     def note(self, operation: Operation) -> None:
-        """Add what was done to the commit's operations; of many inserts into one table it has one, with their sums."""
+        """Add an operation to the commit; several inserts into one table become one, with their counts summed."""
         self._staged.note(operation)
 
-    def is_untold(self) -> bool:
-        """Whether nothing that was done so far is among the commit's operations."""
+    def has_no_operations(self) -> bool:
+        """Whether nothing was noted so far."""
         return not self._staged.operations
 
     def change(self, request: Request, event_id: str) -> Change:
-        """All of it as one change. What was created and dropped again is not in it."""
+        """All of it as one change, without objects that were created and dropped again."""
         gone = self._gone()
         self._check_nothing_dead_was_changed(gone)
         self._staged.forget_unused_rows()
@@ -297,33 +297,34 @@ class Work:
         )
 
     def mark(self) -> Staged:
-        """What it has changed so far, for `back_to`."""
+        """The changes so far, for `back_to`."""
         return self._staged.copy()
 
     def back_to(self, mark: Staged) -> None:
-        """Forget what was changed since; what was read stays read, and files that were written go at the end."""
+        """Forget all later changes. What was read stays read; files that were written are deleted at the end."""
         self._staged = mark
 
     def wrote(self, paths: Iterable[str]) -> None:
-        """Remember files that were written for this work alone: it takes away those that no commit has."""
+        """Remember files that were written for this work alone: it deletes them unless a commit refers to them."""
         self._written.add(paths)
 
     def discard(self) -> None:
-        """Take away the files that were written for this work: nobody can see them, now or later."""
+        """Delete the files that were written for this work: no reader can see them, now or later."""
         self._written.delete(self.deltas.values())
 
     def discard_manifests(self) -> None:
-        """Take away the manifests that were written for a commit that failed. The data may be committed again."""
+        """Delete the manifests of a commit that failed, but not its data, which may be committed again."""
         self._written.delete_manifests()
 
     def discard_gone(self) -> None:
-        """Take away the files that this work wrote and its commit does not have: it dropped or replaced them again."""
-        entries = [one for delta in self.deltas.values() for one in (*delta.added, *delta.changed)]
-        kept = {path for one in entries for path in (one.path, one.dv_path)}
-        self._written.delete([self.deltas[table] for table in self._gone() if table in self.deltas], but=kept)
+        """Delete the files that this work wrote and its commit does not have: it dropped or replaced them again."""
+        files = [file for delta in self.deltas.values() for file in (*delta.added, *delta.changed)]
+        kept = {path for file in files for path in (file.path, file.dv_path)}
+        gone = [self.deltas[table] for table in self._gone() if table in self.deltas]
+        self._written.delete(gone, but=kept)
 
     def _data_changes(self, deltas: Iterable[Delta]) -> Iterator[DataChange]:
-        """The deltas; their manifests are in the commit while it has room."""
+        """The deltas, with their manifests in the commit as long as it has room."""
         room = BUDGET_BYTES - self.inline_bytes()
         for delta in deltas:
             place = self._written.write_manifest(delta, room)
@@ -331,12 +332,13 @@ class Work:
             yield data_change(delta, place, partial(self.made.__setitem__, delta.table))
 
     def _gone(self) -> set[str]:
-        made = self._staged.lives.keys() - self._staged.brought
-        return {one for one in made if self._is_new(one) and not self.is_alive(one)}
+        """The objects that this work created and dropped again."""
+        own = self._staged.lives.keys() - self._staged.brought
+        return {object_id for object_id in own if self._is_new(object_id) and not self.is_alive(object_id)}
 
     def _check_nothing_dead_was_changed(self, gone: set[str]) -> None:
-        moved = (one for one, life in self._staged.lives.items() if not life.dropped)
-        changed = {*self.deltas, *(one for one, _ in self._staged.attributes), *moved}
+        moved = (object_id for object_id, life in self._staged.lives.items() if not life.dropped)
+        changed = {*self.deltas, *(object_id for object_id, _ in self._staged.attributes), *moved}
         for object_id in changed - gone - self._staged.brought - {self.top}:
             if not self.is_alive(object_id):
                 raise Invalid(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Set
 
-from lakebed.catalog.transaction.pending_delta import Delta, Place, write_manifest
+from lakebed.catalog.transaction.pending_delta import Delta, ManifestPlace, write_manifest
 from lakebed.files import Files
 
 
@@ -17,7 +17,7 @@ class WrittenFiles:
     def add(self, paths: Iterable[str]) -> None:
         self._paths.update(paths)
 
-    def write_manifest(self, delta: Delta, room_bytes: int) -> Place:
+    def write_manifest(self, delta: Delta, room_bytes: int) -> ManifestPlace:
         """Put a delta's manifest where it has room, and remember the files that took."""
         place = write_manifest(self._files, delta, room_bytes)
         self._manifests += place.written

@@ -69,7 +69,7 @@ def set_properties(work: Work, object_id: str, properties: Mapping[str, str]) ->
 
 
 def unset_properties(work: Work, object_id: str, gone: Sequence[str]) -> None:
-    """Remove some properties; a name that has none is ignored."""
+    """Remove some properties; names that are not set are ignored."""
     left = {key: value for key, value in properties_of(work, object_id).items() if key not in gone}
     put_properties(work, object_id, left)
     work.note(Operation("unset_properties", object_id, _name(work, object_id), detail=", ".join(sorted(gone))))

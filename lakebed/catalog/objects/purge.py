@@ -117,7 +117,7 @@ def _location(work: Work, object_id: str) -> str:
 
 
 def _check_unseen(work: Work, name: str, objects: Sequence[str]) -> None:
-    """Refuse objects that another ref sees alive, and conflict with a commit that makes them visible before this one."""
+    """Refuse objects that another ref sees alive, and conflict with a concurrent commit that makes them visible."""
     own, purged = work.ref.line.id, set(objects)
     work.read(ListingRead(work.top, work.ref.refs.id))
     viewers: list[str] = []
@@ -142,9 +142,9 @@ def _check_unseen(work: Work, name: str, objects: Sequence[str]) -> None:
 
 
 def _can_come_back(object_id: str, path: Sequence[LifeRecord], purged: set[str]) -> bool:
-    """Whether an object went with a namespace that stays: an undrop of that would show a name with nothing behind it."""
+    """Whether an object was dropped with a namespace that stays: undropping it would show a name without an object."""
     ids = [*(life.container_id for life in path[1:]), object_id]
-    dropped = {one for one, life in zip(ids, path, strict=True) if life.dropped} if path else set()
+    dropped = {inner for inner, life in zip(ids, path, strict=True) if life.dropped} if path else set()
     return bool(dropped) and dropped.isdisjoint(purged)
 
 

@@ -1,7 +1,7 @@
-"""Refs by name, and catalogs, which have their names in the same way: find, make, rename, drop, undrop, purge.
+"""Refs by name, and catalogs, which are named the same way: find, create, rename, drop, undrop, purge.
 
-Branches, tags and shares are children of the catalog in its ref line, which is never forked, and share one name space.
-Catalogs are children of the project in the root line.
+Branches, tags and shares are children of the catalog in its ref line, which is never forked. No two of them have the
+same name. Catalogs are children of the project in the root line.
 """
 
 from collections.abc import Iterator, Sequence
@@ -49,38 +49,38 @@ def is_trunk(name: str) -> bool:
 
 
 def resolve(work: Work, kind: int, name: str) -> Child | None:
-    """What has the name that one of a kind might have, of whatever kind it is."""
+    """What holds a name that a ref of a kind could have, whatever its own kind is."""
     slot = _slot(work, kind, name)
     found = work.resolve(slot.parent, slot.name)
     return None if found is None else Child(name, found, type_of(work, found))
 
 
 def find(work: Work, kind: int, name: str) -> str:
-    """The id of the ref of a kind with this name, or `NotFound`, which says what has the name or if it was dropped."""
+    """The id of the ref of a kind with this name; `NotFound` says what else has the name, or that it was dropped."""
     if _is_reserved(kind, name):
         raise NotFound(f"there is no {type_name(kind)} of this name", subject=name, found=_TRUNK)
     return find_in(work, _slot(work, kind, name), kind)
 
 
 def listed(work: Work, kind: int, prefix: str = "") -> Iterator[Child]:
-    """Those of a kind, by name."""
+    """The refs of a kind, by name."""
     if not isinstance(prefix, str):
         raise Invalid("a prefix is text", expected="str", found=type(prefix).__name__)
     return children(work, _parent(work, kind), kind, prefix)
 
 
 def ref_name(context: Context, ref: Ref, ref_id: str) -> str:
-    """What a ref of a catalog is called now; of a dropped one, what it was called."""
+    """The name that a ref of a catalog has now, or had when it was dropped."""
     return name_of(all_refs(context, ref), ref_id)
 
 
 def all_refs(context: Context, ref: Ref) -> Work:
-    """The refs of a catalog as they are now, to be read though it be dropped: what is pinned can still be seen."""
+    """The refs of a catalog as they are now, even if it was dropped: handles at a version still show their names."""
     return Work(context, Ref(ref.catalog, ref.refs))
 
 
 def name_of(work: Work, ref_id: str) -> str:
-    """The name in an object's life, dropped or not."""
+    """A ref's own name, dropped or not."""
     record = work.life(ref_id)
     if record is None:
         raise NotFound("there is no such branch, tag or share", subject=ref_id)
@@ -88,21 +88,21 @@ def name_of(work: Work, ref_id: str) -> str:
 
 
 def record_of(work: Work, ref_id: str) -> pb.CatalogRecord:
-    """What a ref stands for: its line, version, ancestry, grants; to be read only."""
+    """What a ref stands for: its line, version, ancestry, grants. Not to be changed."""
     return records_of(work, [ref_id])[0]
 
 
 def records_of(work: Work, ids: Sequence[str]) -> list[pb.CatalogRecord]:
-    """What refs stand for, in one round trip."""
-    work.load((one, Attribute.REF) for one in ids)
-    found = [work.attribute(one, Attribute.REF) for one in ids]
+    """What several refs stand for, in one round trip."""
+    work.load((ref_id, Attribute.REF) for ref_id in ids)
+    found = [work.attribute(ref_id, Attribute.REF) for ref_id in ids]
     if None in found:
         raise NotFound("there is no such branch, tag or share", subject=ids[found.index(None)])
     return cast(list[pb.CatalogRecord], found)
 
 
 def create(work: Work, kind: int, name: str, record: pb.CatalogRecord) -> str:
-    """Make a ref under a name that is free, and answer its id."""
+    """Create a ref under a free name, and return its id."""
     slot = _free_slot(work, kind, name)
     made = work.new_id(slot.name)
     work.put_new_life(made, life(kind, slot.parent, slot.name))
@@ -112,7 +112,7 @@ def create(work: Work, kind: int, name: str, record: pb.CatalogRecord) -> str:
 
 
 def rename(work: Work, kind: int, name: str, new_name: str) -> None:
-    """Give a ref another name; handles and what forked from it don't notice."""
+    """Give a ref another name; its handles and its forks are not affected."""
     _check_no_trunk(kind, name, "renamed")
     found = find(work, kind, name)
     before, slot = name_of(work, found), _free_slot(work, kind, new_name, but=found)
@@ -121,7 +121,7 @@ def rename(work: Work, kind: int, name: str, new_name: str) -> None:
 
 
 def drop(work: Work, kind: int, name: str) -> None:
-    """Free a ref's name. What it stood for stays until it is purged, and so does all that was made of it."""
+    """Free a ref's name. What it stood for stays until it is purged, and so do the refs that were made from it."""
     _check_no_trunk(kind, name, "dropped")
     found = find(work, kind, name)
     mark_dropped(work, found, pb.MARKED)
@@ -129,7 +129,7 @@ def drop(work: Work, kind: int, name: str) -> None:
 
 
 def undrop(work: Work, kind: int, name: str, ref_id: str | None, as_name: str | None) -> None:
-    """Bring a dropped ref back, under its name or another that is free; `Ambiguous` if several were called so."""
+    """Bring a dropped ref back, under its name or another free one; `Ambiguous` if several had the name."""
     _check_no_trunk(kind, name, "dropped or purged")
     found = find_dropped(work, _slot(work, kind, name), kind, ref_id)
     slot = _free_slot(work, kind, found.name if as_name is None else as_name)
@@ -138,7 +138,7 @@ def undrop(work: Work, kind: int, name: str, ref_id: str | None, as_name: str | 
 
 
 def purge(scope: Live, kind: int, name: str, ref_id: str | None, request: Request) -> Commit:
-    """Mark a dropped ref as purged, or find the commit that did: what it stood for can go then."""
+    """Mark a dropped ref as purged, or find the commit that did: what it stood for can then be erased."""
     known = scope.replayed(request) or _purge_of(scope.read(), kind, name, ref_id)
     return known or scope.change(lambda work: _mark_purged(work, kind, name, ref_id), request)
 
@@ -152,7 +152,7 @@ def _mark_purged(work: Work, kind: int, name: str, ref_id: str | None) -> None:
 
 
 def _purge_of(work: Work, kind: int, name: str, ref_id: str | None) -> Commit | None:
-    """The commit that purged what had this name last, if nothing has it now or is left to purge under it."""
+    """The commit that purged the last ref of this name, if no ref has it now or is left to purge."""
     rows = purged_rows(work, _slot(work, kind, name), kind, ref_id)
     if not rows:
         return None
@@ -161,21 +161,21 @@ def _purge_of(work: Work, kind: int, name: str, ref_id: str | None) -> Commit | 
 
 
 def children_of(context: Context, ref: Ref, parent: str) -> list[str]:
-    """The names of the branches, tags and shares that were made of a line and are not purged, as of now."""
+    """The names of the branches, tags and shares that were made from a line and are not purged now."""
     made = context.metastore.forks(parent, project=context.project)
-    states = context.metastore.reader(ref.refs).attributes([(one, Attribute.LIFE) for one in made])
+    states = context.metastore.reader(ref.refs).attributes([(ref_id, Attribute.LIFE) for ref_id in made])
     lives = [cast(pb.CatalogRecord, state.record) for state in states if state is not None]
-    return sorted(f"{type_name(one.type)} {one.name}" for one in lives if one.drop_type != pb.PURGED)
+    return sorted(f"{type_name(record.type)} {record.name}" for record in lives if record.drop_type != pb.PURGED)
 
 
 def _check_no_children(work: Work, found: Dropped) -> None:
-    # Whoever makes one changes the listing, so that only one of the two commits.
+    # A concurrent creation changes the listing, so that only one of the two commits.
     work.read(ListingRead(_parent(work, found.type)))
     catalog = found.id if found.type == pb.CATALOG else work.top
     children = children_of(work.context, Ref(catalog, work.ref.line), found.id)
     if children:
         raise Invalid(
-            f"others hang on the {type_name(found.type)}",
+            f"other refs depend on the {type_name(found.type)}",
             subject=found.name,
             found=first_names(children),
             advice="Purge them first.",

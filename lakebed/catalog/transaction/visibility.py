@@ -40,7 +40,7 @@ def visible_states(context: Context, ref: Ref, version: Version) -> list[Visible
     refs = list(_kept_refs(reader, ref.catalog))
     names = {ref_id: name for ref_id, name, kind in refs if kind == pb.BRANCH}
     lines = open_lines(context, ref.catalog, [ref.catalog, *names])
-    heads = [VisibleState(pb.BRANCH, names.get(one.line.id, TRUNK), one.line, version) for one in lines]
+    heads = [VisibleState(pb.BRANCH, names.get(branch.line.id, TRUNK), branch.line, version) for branch in lines]
     forks = [replace(head, version=head.line.ancestry[0].version) for head in heads if head.line.ancestry]
     tags = {ref_id: name for ref_id, name, kind in refs if kind == pb.TAG}
     return [*heads, *forks, *_tagged_states(context, ref, reader, tags)]

@@ -342,7 +342,7 @@ class Work:
         for object_id in changed - gone - self._staged.brought - {self.top}:
             if not self.is_alive(object_id):
                 raise Invalid(
-                    "one transaction changes an object and drops it",
+                    "a transaction changes an object and drops it",
                     subject=object_id,
                     advice="Drop it without changing it first, or in a transaction of its own.",
                 )

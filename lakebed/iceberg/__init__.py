@@ -1,4 +1,4 @@
-"""Tables as Iceberg's: what other engines open. docs/iceberg.md says what is translated, and what is not yet."""
+"""Tables as Iceberg's: what other engines open. docs/guide/iceberg.md says what is translated, and what is not yet."""
 
 from lakebed.iceberg.export import export_table
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, cast
 
-from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.records import records_pb2 as pb
@@ -48,18 +47,36 @@ DISTRIBUTION: Final = "write.distribution"
 BLOOM_COLUMNS: Final = "write.bloom.columns"
 """The columns whose files get bloom filters, by name, with commas between them."""
 
+PREFIX: Final = "check."
+"""Before the name of a check, whose condition is the property's value."""
+
+CHECK_KEYS: Final = "write.check-keys"
+"""Whether an append checks that its primary keys are new."""
+
+_FLAGS: Final = {"true": True, "false": False}
+
 BLOOM_FPP: Final = "write.bloom.fpp"
 """How many of the values that are not there a bloom filter may let pass: 0.01 is one of a hundred."""
 
 
-def inline_bytes(work: Work, table: str) -> int:
-    """The limit of inline rows of a table; `Invalid` if the property is no such number."""
-    return number(work, table, INLINE_BYTES)
+Properties = Mapping[str, str]
+"""A table's properties as they are stored."""
 
 
-def number(work: Work, table: str, setting: Setting) -> int:
-    """What a table has a setting at; `Invalid` if the property is no such number."""
-    found = text(work, table, setting.name)
+def table_properties(work: Work, table: str) -> Properties:
+    """The properties of a table. A concurrent change of them is not a conflict."""
+    record = cast("pb.TableProperties | None", work.unread_attribute(table, Attribute.PROPERTIES))
+    return {} if record is None else record.properties
+
+
+def inline_bytes(properties: Properties) -> int:
+    """The limit of a table's inline rows; `Invalid` if the property is not a number in its range."""
+    return number(properties, INLINE_BYTES)
+
+
+def number(properties: Properties, setting: Setting) -> int:
+    """The value of a setting; `Invalid` if the property is not a number in its range."""
+    found = properties.get(setting.name)
     if found is None:
         return setting.default
     if found.isascii() and found.isdigit() and len(found) <= len(str(setting.most)):
@@ -73,17 +90,6 @@ def number(work: Work, table: str, setting: Setting) -> int:
         found=repr(found),
         advice=f'Mend it with set_properties({{"{setting.name}": "{setting.default}"}}), or unset it.',
     )
-
-
-def text(work: Work, table: str, name: str) -> str | None:
-    """A property of a table, None if it has none of this name."""
-    return texts(work, table).get(name)
-
-
-def texts(work: Work, table: str) -> Mapping[str, str]:
-    """The properties of a table."""
-    record = cast("pb.TableProperties | None", work.unread_attribute(table, Attribute.PROPERTIES))
-    return {} if record is None else record.properties
 
 
 _MOST_ROWS: Final = 1 << 30  # of a row group: a chunk's pages are counted in 32 bits
@@ -123,15 +129,15 @@ class WriteOptions:
 DEFAULTS: Final = WriteOptions()
 
 
-def write_options(work: Work, state: TableState) -> WriteOptions:
-    """How the table's properties say that its files are written; `Invalid` names a property that can't be."""
+def write_options(properties: Properties, schema: Schema) -> WriteOptions:
+    """How a table's files are written; `Invalid` names a property with an impossible value."""
     return WriteOptions(
-        file_bytes=number(work, state.id, TARGET_FILE_BYTES),
-        group_bytes=number(work, state.id, ROW_GROUP_BYTES),
-        group_rows=number(work, state.id, ROW_GROUP_ROWS if not state.schema.key else KEYED_GROUP_ROWS),
-        blooms=_bloom_ids(text(work, state.id, BLOOM_COLUMNS), state.schema),
-        bloom_fpp=_bloom_fpp(text(work, state.id, BLOOM_FPP)),
-        distribution=_distribution(text(work, state.id, DISTRIBUTION)),
+        file_bytes=number(properties, TARGET_FILE_BYTES),
+        group_bytes=number(properties, ROW_GROUP_BYTES),
+        group_rows=number(properties, KEYED_GROUP_ROWS if schema.key else ROW_GROUP_ROWS),
+        blooms=_bloom_ids(properties.get(BLOOM_COLUMNS), schema),
+        bloom_fpp=_bloom_fpp(properties.get(BLOOM_FPP)),
+        distribution=_distribution(properties.get(DISTRIBUTION)),
     )
 
 
@@ -170,11 +176,6 @@ def _distribution(found: str | None) -> Distribution:
         ) from error
 
 
-PREFIX: Final = "check."
-CHECK_KEYS: Final = "write.check-keys"
-_FLAGS: Final = {"true": True, "false": False}
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
     """A condition by its name. A row for which it is false breaks it; one for which it is null does not."""
@@ -208,15 +209,15 @@ class Check:
         )
 
 
-def checks_of(work: Work, table: str) -> tuple[Check, ...]:
-    """A table's checks, by name."""
-    found = texts(work, table)
-    return tuple(Check(key.removeprefix(PREFIX), found[key]) for key in sorted(found) if key.startswith(PREFIX))
+def checks_of(properties: Properties) -> tuple[Check, ...]:
+    """A table's checks, sorted by name."""
+    keys = [key for key in sorted(properties) if key.startswith(PREFIX)]
+    return tuple(Check(key.removeprefix(PREFIX), properties[key]) for key in keys)
 
 
-def looks_at_keys(work: Work, table: str) -> bool:
-    """Whether an append has to see that its keys are new; `Invalid` if the property says neither."""
-    found = text(work, table, CHECK_KEYS)
+def looks_at_keys(properties: Properties) -> bool:
+    """Whether an append checks that its keys are new; `Invalid` if the property is neither true nor false."""
+    found = properties.get(CHECK_KEYS)
     if found is None:
         return False
     if found.lower() not in _FLAGS:

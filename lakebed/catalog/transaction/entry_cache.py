@@ -37,7 +37,7 @@ class EntryCache:
         return columns
 
     def counts(self) -> Counts:
-        """Hits, misses and evictions of the cache."""
+        """The cache's loads, hits, evictions and size."""
         return self._cache.counts()
 
     def _open(self, directory: Location) -> FileColumns:

@@ -68,7 +68,7 @@ class Scope(Protocol):
         """The state to read."""
 
     def change(self, do: Do, request: Request, seen: Work | None = None) -> Commit | None:
-        """Make a change, first on the state that the caller has `seen`, if it has.
+        """Make a change, first on the state that the caller has `seen`, if any.
 
         None if it waits for the end of a transaction.
         """

@@ -18,7 +18,7 @@ class WrittenFiles:
         self._paths.update(paths)
 
     def write_manifest(self, delta: Delta, room_bytes: int) -> ManifestPlace:
-        """Put a delta's manifest where it has room, and remember the files that took."""
+        """Put a delta's manifest where it has room, and remember the files that this writes."""
         place = write_manifest(self._files, delta, room_bytes)
         self._manifests += place.written
         return place

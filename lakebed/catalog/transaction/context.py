@@ -107,7 +107,7 @@ class Ref:
 
     @property
     def holders(self) -> tuple[Holder, ...]:
-        """What has to be alive for the line to be read and written: its catalog and, unless it is the trunk, its branch."""
+        """What has to be alive to read and write the line: its catalog and, unless it is the trunk, its branch."""
         if self.line.id == ROOT.id:
             return ()
         return _holders(self.catalog, self.line.id)

@@ -70,7 +70,7 @@ def test_a_time_that_is_yet_to_come_is_refused(main, commits):
 
 def test_a_version_that_is_yet_to_come_is_refused(main, commits):
     for call in (main.at, main.table("t").at):
-        with pytest.raises(Invalid, match="not there yet"):
+        with pytest.raises(Invalid, match="does not exist yet"):
             call(int(main.version) + 1)
 
 

@@ -194,7 +194,7 @@ class Lake:
         author: str | None,
         event_id: str | UUID | None,
     ) -> Request:
-        """A call on the project's catalogs. The catalogs of all projects share a line: only the project's id keeps calls apart."""
+        """A call on the project's catalogs. Those of all projects share a line: the project's id keeps calls apart."""
         return Request(operation, (self._context.project, *arguments), message, author, event_id)
 
     def close(self) -> None:

@@ -121,8 +121,8 @@ class Tables:
     ) -> Commit | None:
         """Bring back a dropped table; its id, its past and its files are what they were.
 
-        If several tables of this name were dropped, `id` selects one: `Ambiguous` lists them. `as_name` gives it another
-        name, if its own is taken or its namespace was dropped.
+        If several of this name were dropped, `id` selects one: `Ambiguous` lists them. `as_name` gives it another name,
+        if its own is taken or its namespace was dropped.
         """
         return undrop_object(self._scope, pb.TABLE, name, id, as_name, message, author, event_id)
 

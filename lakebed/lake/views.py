@@ -37,7 +37,7 @@ class Views:
     ) -> View:
         """Make a view of a query: its text in Spark's dialect, or texts by dialect, kept as given.
 
-        Its namespace has to exist; the tables that the query names need not. `schema` declares the columns that it gives.
+        Its namespace has to exist; the tables that the query names need not. `schema` declares its columns.
         """
         texts, given, columns = views.check_sql(sql), check_properties(properties or {}), given_schema(schema)
         arguments = (parse_name(name), texts, given, comment, schema_text(columns))

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from lakebed.catalog.inspect.refs import refs_of
 from lakebed.catalog.inspect.system_table import Keep, Row, SystemTable, columns
-from lakebed.catalog.merge.merge import by_bounds, dry_run
+from lakebed.catalog.merge.merge import dry_run
 from lakebed.catalog.merge.merge_base import Head
+from lakebed.catalog.merge.objects import share_keys_by_bounds
 from lakebed.catalog.transaction.context import TRUNK
 from lakebed.catalog.transaction.lines import open_lines
 from lakebed.catalog.transaction.work import Work
@@ -19,7 +20,7 @@ def _conflict_rows(work: Work, keep: Keep) -> Iterator[Row]:
     wanted = [(name, line) for name, line in found if line != work.ref.line.id and keep({"source": name})]
     for (name, _), source in zip(wanted, open_lines(work.context, catalog, [line for _, line in wanted]), strict=True):
         ours = Work(work.context, work.ref, work.base)
-        for one in dry_run(ours, Head(source, work.base), Settle.FAIL, by_bounds).conflicts:
+        for one in dry_run(ours, Head(source, work.base), Settle.FAIL, share_keys_by_bounds).conflicts:
             yield name, one.object_id, one.name, one.type, one.what, one.base, one.ours, one.theirs
 
 

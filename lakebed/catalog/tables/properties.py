@@ -1,4 +1,4 @@
-"""A table's properties as typed values: settings, options of writes, checks."""
+"""A table's properties as typed values: numeric settings, write options, checks of rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,10 +17,12 @@ from lakebed.table.statistics.bloom_values import can_have_bloom
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import Field, leaves
 
+# The properties: numbers first, then texts.
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A property that is a whole number from `least` to `most`, and what it is unless the table has it."""
+    """A property that is a whole number from `least` to `most`, with the default for tables that don't set it."""
 
     name: str
     default: int
@@ -29,68 +31,43 @@ class Setting:
 
 
 INLINE_BYTES: Final = Setting("write.inline-bytes", DEFAULT_INLINE_BYTES, most=MOST_INLINE_BYTES)
-"""The most bytes that a write's rows have in the metastore; what is larger becomes files, with 0 everything."""
+"""Rows of a write stay in the metastore up to this many bytes, and become files above it; 0 always writes files."""
 
 TARGET_FILE_BYTES: Final = Setting("write.target-file-bytes", 128 << 20, least=1)
 ROW_GROUP_BYTES: Final = Setting("write.row-group-bytes", 64 << 20, least=1)
-"""In memory, before they are compressed."""
+"""In memory, before compression."""
 ROW_GROUP_ROWS: Final = Setting("write.row-group-rows", 1 << 20, least=1, most=1 << 30)
 KEYED_GROUP_ROWS: Final = replace(ROW_GROUP_ROWS, default=1 << 15)
-"""Of a table with a primary key: a row by its key is found by decoding one row group."""
+"""For a table with a primary key: reading a row by its key decodes one row group."""
 
 CHECKPOINT_DELTAS: Final = Setting("checkpoint.deltas", 128)
 CHECKPOINT_BYTES: Final = Setting("checkpoint.bytes", 4_000_000)
-"""How many deltas, and how many bytes of manifests, make a checkpoint due; 0 is never."""
+"""How many deltas, or bytes of manifests, make a checkpoint due; 0 means never."""
 
 DISTRIBUTION: Final = "write.distribution"
-"""What Spark does with rows before it writes them: `partition` brings those of a partition together, `none` nothing."""
+"""What Spark does with rows before it writes them: `partition` groups them by partition, `none` does nothing."""
 
 BLOOM_COLUMNS: Final = "write.bloom.columns"
-"""The columns whose files get bloom filters, by name, with commas between them."""
+"""The names of the columns that get bloom filters, separated by commas."""
 
 BLOOM_FPP: Final = "write.bloom.fpp"
-"""How many of the values that are not there a bloom filter may let pass: 0.01 is one of a hundred."""
+"""The false positive rate of a bloom filter: 0.01 lets one absent value of a hundred pass."""
+
+CHECK_KEYS: Final = "write.check-keys"
+"""`true` makes appends refuse keys that the table already has."""
+
+CHECK_PREFIX: Final = "check."
+"""`check.<name>` holds a condition that every row written has to meet."""
+
+_BOOLEANS: Final = {"true": True, "false": False}
+_MOST_GROUP_ROWS: Final = 1 << 30  # the pages of a column chunk are counted in 32 bits
 
 
-def inline_bytes(work: Work, table: str) -> int:
-    """The limit of inline rows of a table; `Invalid` if the property is no such number."""
-    return number(work, table, INLINE_BYTES)
-
-
-def number(work: Work, table: str, setting: Setting) -> int:
-    """What a table has a setting at; `Invalid` if the property is no such number."""
-    found = text(work, table, setting.name)
-    if found is None:
-        return setting.default
-    if found.isascii() and found.isdigit() and len(found) <= len(str(setting.most)):
-        value = int(found)
-        if setting.least <= value <= setting.most:
-            return value
-    raise Invalid(
-        "a property of the table is no number that it can be",
-        subject=setting.name,
-        expected=f"digits, {setting.least} to {setting.most}",
-        found=repr(found),
-        advice=f'Mend it with set_properties({{"{setting.name}": "{setting.default}"}}), or unset it.',
-    )
-
-
-def text(work: Work, table: str, name: str) -> str | None:
-    """A property of a table, None if it has none of this name."""
-    return texts(work, table).get(name)
-
-
-def texts(work: Work, table: str) -> Mapping[str, str]:
-    """The properties of a table."""
-    record = cast("pb.TableProperties | None", work.unread_attribute(table, Attribute.PROPERTIES))
-    return {} if record is None else record.properties
-
-
-_MOST_ROWS: Final = 1 << 30  # of a row group: a chunk's pages are counted in 32 bits
+# Values that writers are given.
 
 
 class Distribution(Enum):
-    """Whether a job with many tasks first brings the rows of each partition together."""
+    """Whether a job with many tasks first groups the rows by partition."""
 
     NONE = "none"
     PARTITION = "partition"
@@ -98,9 +75,9 @@ class Distribution(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Sizes at which a file or a row group is full, and the ids of the fields that have bloom filters.
+    """The sizes at which a file or a row group is full, and the ids of the fields that get bloom filters.
 
-    `group_bytes` are counted in memory, `file_bytes` as they are in the file. One process needs no distribution.
+    `group_bytes` are counted in memory, `file_bytes` in the file. `distribution` matters only to Spark.
     """
 
     file_bytes: int = 128 << 20
@@ -114,17 +91,88 @@ class WriteOptions:
         for name in ("file_bytes", "group_bytes", "group_rows"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
-                raise Invalid("a size to write is no number above 0", subject=name, found=repr(value))
-        if self.group_rows > _MOST_ROWS:
-            raise Invalid("a row group has too many rows", expected=f"at most {_MOST_ROWS}", found=self.group_rows)
-        unblocked_fpp(self.bloom_fpp)  # refuses what is no rate
+                raise Invalid("a write option is not a positive number", subject=name, found=repr(value))
+        if self.group_rows > _MOST_GROUP_ROWS:
+            expected = f"at most {_MOST_GROUP_ROWS}"
+            raise Invalid("a row group has too many rows", expected=expected, found=self.group_rows)
+        unblocked_fpp(self.bloom_fpp)  # refuses a number that is not a rate
 
 
 DEFAULTS: Final = WriteOptions()
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A named condition. A row violates it if it is false; null does not violate it."""
+
+    name: str
+    condition: str
+
+    @property
+    def key(self) -> str:
+        """The name of the property that defines it."""
+        return f"{CHECK_PREFIX}{self.name}"
+
+    def broken(self, rows: str, example: str) -> Invalid:
+        """The error for rows that violate it; `rows` says how many, `example` is one of them."""
+        return Invalid(
+            "rows violate a check of the table",
+            subject=self.key,
+            expected=self.condition,
+            found=f"{rows}, such as {example}",
+            advice="Nothing was written. Fix or leave out these rows, or unset the property.",
+        )
+
+    def unreadable(self, reason: object) -> Invalid:
+        """The error for a condition that can't be evaluated."""
+        return Invalid(
+            "a check of the table can't be evaluated",
+            subject=self.key,
+            expected="a condition over the table's columns",
+            found=f"{self.condition}: {reason}",
+            advice="Fix the property, or unset it.",
+        )
+
+
+# Readers of a table's properties.
+
+
+def texts(work: Work, table: str) -> Mapping[str, str]:
+    """The properties of a table."""
+    record = cast("pb.TableProperties | None", work.unread_attribute(table, Attribute.PROPERTIES))
+    return {} if record is None else record.properties
+
+
+def text(work: Work, table: str, name: str) -> str | None:
+    """One property of a table; None if it is not set."""
+    return texts(work, table).get(name)
+
+
+def number(work: Work, table: str, setting: Setting) -> int:
+    """The value of a setting; `Invalid` if the property is not a number in its range."""
+    found = text(work, table, setting.name)
+    if found is None:
+        return setting.default
+    if found.isascii() and found.isdigit() and len(found) <= len(str(setting.most)):
+        value = int(found)
+        if setting.least <= value <= setting.most:
+            return value
+    raise Invalid(
+        "a property of the table is not a number in its range",
+        subject=setting.name,
+        expected=f"digits, {setting.least} to {setting.most}",
+        found=repr(found),
+        advice=f'Fix it with set_properties({{"{setting.name}": "{setting.default}"}}), or unset it.',
+    )
+
+
+def inline_bytes(work: Work, table: str) -> int:
+    """The limit of a table's inline rows; `Invalid` if the property is not a number in its range."""
+    return number(work, table, INLINE_BYTES)
+
+
 def write_options(work: Work, state: TableState) -> WriteOptions:
-    """How the table's properties say that its files are written; `Invalid` names a property that can't be."""
+    """How to write the table's files, by its properties; `Invalid` names a property with a bad value."""
     return WriteOptions(
         file_bytes=number(work, state.id, TARGET_FILE_BYTES),
         group_bytes=number(work, state.id, ROW_GROUP_BYTES),
@@ -136,7 +184,7 @@ def write_options(work: Work, state: TableState) -> WriteOptions:
 
 
 def bloom_ways(options: WriteOptions, schema: Schema) -> list[tuple[Field, ...]]:
-    """The ways to the columns that get bloom filters; `Invalid` for one that can't. One that is gone has none."""
+    """The ways to the columns that get bloom filters, without dropped ones; `Invalid` for a column that can't."""
     paths = {way[-1].id: way for way in leaves(schema.fields) if can_have_bloom(way[-1].type)}
     for id in sorted(options.blooms):
         if id in schema.ways and id not in paths:
@@ -145,9 +193,31 @@ def bloom_ways(options: WriteOptions, schema: Schema) -> list[tuple[Field, ...]]
     return [paths[id] for id in sorted(options.blooms) if id in paths]
 
 
+def checks_of(work: Work, table: str) -> tuple[Check, ...]:
+    """A table's checks, by name."""
+    properties = texts(work, table)
+    keys = sorted(key for key in properties if key.startswith(CHECK_PREFIX))
+    return tuple(Check(key.removeprefix(CHECK_PREFIX), properties[key]) for key in keys)
+
+
+def looks_at_keys(work: Work, table: str) -> bool:
+    """Whether an append has to check that its keys are new; `Invalid` if the property is not a boolean."""
+    found = text(work, table, CHECK_KEYS)
+    if found is None:
+        return False
+    if found.lower() not in _BOOLEANS:
+        raise Invalid(
+            "a property of the table is neither true nor false",
+            subject=CHECK_KEYS,
+            expected="true or false",
+            found=repr(found),
+        )
+    return _BOOLEANS[found.lower()]
+
+
 def _bloom_ids(columns: str | None, schema: Schema) -> frozenset[int]:
-    # A column that was dropped or renamed since has none: no append should fail for it.
-    names = {folded_column(one.strip()) for one in (columns or "").split(",") if one.strip()}
+    # A column that was dropped or renamed since is ignored: no append should fail because of it.
+    names = {folded_column(name.strip()) for name in (columns or "").split(",") if name.strip()}
     return frozenset(id for id, way in schema.ways.items() if folded_column(schema.path_of(id)) in names and way)
 
 
@@ -156,7 +226,7 @@ def _bloom_fpp(found: str | None) -> float:
         return FPP if found is None else float(found)
     except ValueError as error:
         raise Invalid(
-            "a property of the table is no rate", subject=BLOOM_FPP, expected="such as 0.01", found=repr(found)
+            "a property of the table is not a rate", subject=BLOOM_FPP, expected="such as 0.01", found=repr(found)
         ) from error
 
 
@@ -164,66 +234,9 @@ def _distribution(found: str | None) -> Distribution:
     try:
         return Distribution.PARTITION if found is None else Distribution(found.strip().lower())
     except ValueError as error:
-        expected = " or ".join(one.value for one in Distribution)
         raise Invalid(
-            "a property of the table names no distribution", subject=DISTRIBUTION, expected=expected, found=repr(found)
-        ) from error
-
-
-PREFIX: Final = "check."
-CHECK_KEYS: Final = "write.check-keys"
-_FLAGS: Final = {"true": True, "false": False}
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A condition by its name. A row for which it is false breaks it; one for which it is null does not."""
-
-    name: str
-    condition: str
-
-    @property
-    def key(self) -> str:
-        """The property that it is."""
-        return f"{PREFIX}{self.name}"
-
-    def broken(self, rows: str, example: str) -> Invalid:
-        """The error for rows that break it; `rows` says how many, `example` is one of them."""
-        return Invalid(
-            "rows break a check of the table",
-            subject=self.key,
-            expected=self.condition,
-            found=f"{rows}, such as {example}",
-            advice="Mend or leave out these rows, or unset the property. Nothing was written.",
-        )
-
-    def unreadable(self, reason: object) -> Invalid:
-        """The error for a condition that no row could be looked at by."""
-        return Invalid(
-            "a check of the table can't be looked at",
-            subject=self.key,
-            expected="a condition over the table's columns",
-            found=f"{self.condition}: {reason}",
-            advice="Mend the property, or unset it.",
-        )
-
-
-def checks_of(work: Work, table: str) -> tuple[Check, ...]:
-    """A table's checks, by name."""
-    found = texts(work, table)
-    return tuple(Check(key.removeprefix(PREFIX), found[key]) for key in sorted(found) if key.startswith(PREFIX))
-
-
-def looks_at_keys(work: Work, table: str) -> bool:
-    """Whether an append has to see that its keys are new; `Invalid` if the property says neither."""
-    found = text(work, table, CHECK_KEYS)
-    if found is None:
-        return False
-    if found.lower() not in _FLAGS:
-        raise Invalid(
-            "a property of the table is neither true nor false",
-            subject=CHECK_KEYS,
-            expected="true or false",
+            "a property of the table is not a distribution",
+            subject=DISTRIBUTION,
+            expected=" or ".join(distribution.value for distribution in Distribution),
             found=repr(found),
-        )
-    return _FLAGS[found.lower()]
+        ) from error

@@ -1,4 +1,4 @@
-"""The system tables, by name."""
+"""The registry of the system tables, by name."""
 
 from lakebed.catalog.inspect.conflicts import CONFLICTS
 from lakebed.catalog.inspect.objects import COMMITS, DROPPED, NAMESPACES, VIEWS
@@ -9,8 +9,8 @@ from lakebed.catalog.inspect.tables import CHANGES, FILES, SCHEMAS, SNAPSHOTS, T
 from lakebed.errors import NotFound
 
 SYSTEM_TABLES = {
-    one.name: one
-    for one in (
+    table.name: table
+    for table in (
         TABLES,
         SNAPSHOTS,
         FILES,
@@ -32,9 +32,9 @@ SYSTEM_TABLES = {
 
 
 def find_system_table(name: str) -> SystemTable:
-    """The system table of this name, compared without case; `NotFound` has the names of all."""
+    """The system table with this name, regardless of case; `NotFound` lists all names."""
     found = SYSTEM_TABLES.get(name.casefold()) if isinstance(name, str) else None
     if found is None:
         expected = f"one of {', '.join(SYSTEM_TABLES)}"
-        raise NotFound("there is no system table of this name", subject=repr(name), expected=expected)
+        raise NotFound("there is no system table with this name", subject=repr(name), expected=expected)
     return found

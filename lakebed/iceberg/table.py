@@ -1,4 +1,4 @@
-"""A table with all that its Iceberg metadata are made of."""
+"""The table of an export: everything that its Iceberg metadata is made from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ from lakebed.table.types.types import Type
 
 @dataclass(frozen=True, slots=True)
 class ExportedTable:
-    """A table at a version: its newest snapshot, its live files, and every schema, spec and order that it ever had.
+    """A table at a version: its newest snapshot, its live files, and all schemas, specs and orders that it has had.
 
-    `types` are those of all fields of all schemas.
+    `types` has the types of all fields of all schemas.
     """
 
     past: TablePast
@@ -47,29 +47,29 @@ class ExportedTable:
 
     @property
     def format_version(self) -> int:
-        """The lowest that has words for all that is in the table."""
-        return 3 if self.vectors.places or any(needs_v3(one) for one in self.schemas) else 2
+        """The lowest version of the format that can express everything in the table."""
+        return 3 if self.vectors.places or any(needs_v3(schema) for schema in self.schemas) else 2
 
     @property
     def last_sequence_number(self) -> int:
-        """Of the snapshot, or of a file that came with a higher one from another line."""
-        return max([self.snapshot.record.sequence_number, *(one.file.seq_max for one in self.files)])
+        """That of the snapshot, or a higher one that a file brought from another line."""
+        return max([self.snapshot.record.sequence_number, *(live.file.seq_max for live in self.files)])
 
     def location(self, file: DataFileRef) -> str:
         return location_of(self.past.context.files, file)
 
 
-def exported(work: Work, state: TableState) -> ExportedTable:
-    """The table as it was committed; `Invalid` if it has what Iceberg's readers can't reach."""
+def exported_table(work: Work, state: TableState) -> ExportedTable:
+    """The table as it is committed; `Invalid` if it has rows that Iceberg's readers can't reach."""
     work.read(DataRead(state.partition))
     [past] = newest_of(work, [state.id])
     if state.id in work.deltas or not past.steps:
         advice = "Commit the transaction first."
-        raise Invalid("a table with changes that are not committed can't be exported", subject=state.id, advice=advice)
+        raise Invalid("a table with uncommitted changes can't be exported", subject=state.id, advice=advice)
     files = tuple(table_files(work, state).all(work.context).values())
     schemas = _schemas(work, state, past.steps[-1])
-    for one in files:
-        _check(one.file, state.schema)
+    for live in files:
+        _check_readable(live.file, state.schema)
     return ExportedTable(
         past,
         past.steps[-1],
@@ -78,39 +78,39 @@ def exported(work: Work, state: TableState) -> ExportedTable:
         _orders(work, state),
         files,
         known_types(schemas),
-        find_vectors(work.context.files, [one.file for one in files]),
+        find_vectors(work.context.files, [live.file for live in files]),
     )
 
 
-def _check(file: DataFileRef, schema: Schema) -> None:
-    """Refuse files that only Lakebed can read, or reads otherwise than Iceberg's readers would."""
+def _check_readable(file: DataFileRef, schema: Schema) -> None:
+    """Refuse a file that only Lakebed can read, or that Iceberg's readers would read differently."""
     advice = "compact() writes the rows to files of the table."
     if is_inline(file):
         raise Invalid("a table with inline rows can't be exported", subject=file.path, advice=advice)
     held = held_ids(file)
     if held is not None and not held.issuperset(schema.ways):
         raise Invalid(
-            "a file that was added in place may have columns that other readers take for the table's",
+            "a file that was added in place may have columns that other readers mistake for the table's",
             subject=file.path,
-            expected="a file with all columns of the table, or with none besides",
+            expected="a file with all columns of the table, or with no other columns",
             advice=advice,
         )
 
 
 def _schemas(work: Work, state: TableState, newest: Step) -> tuple[Schema, ...]:
-    """All that the line had, and the newest snapshot's, in the order of their coming; the table's own is the last."""
-    past = [cast(pb.TableSchema, one.record).schema_id for one in states(work, state.id, Attribute.SCHEMA)]
+    """The newest snapshot's schema, then all that the line has had, oldest first; the table's own is the last."""
+    past = [cast(pb.TableSchema, old.record).schema_id for old in states(work, state.id, Attribute.SCHEMA)]
     ids = dict.fromkeys([newest.record.schema_id, *past])
-    return (*(schema_of(work, state.id, one) for one in ids if one != state.schema.id), state.schema)
+    return (*(schema_of(work, state.id, id) for id in ids if id != state.schema.id), state.schema)
 
 
 def _specs(work: Work, past: TablePast, files: tuple[LiveFile, ...]) -> tuple[PartitionSpec, ...]:
-    """Those of the line, and those that files of other lines came with."""
-    ids = dict.fromkeys([*(one.id for one in past.specs), *(one.file.spec_id for one in files)])
-    return tuple(spec_of(work, past.state.id, one) for one in ids)
+    """The specs of the line, and those of files that came from other lines."""
+    ids = dict.fromkeys([*(spec.id for spec in past.specs), *(live.file.spec_id for live in files)])
+    return tuple(spec_of(work, past.state.id, id) for id in ids)
 
 
 def _orders(work: Work, state: TableState) -> tuple[SortOrder, ...]:
-    past = [cast(pb.TableSortOrder, one.record).sort_order_id for one in states(work, state.id, Attribute.SORT)]
-    ids = (one for one in dict.fromkeys([0, *past]) if one != state.sort_order.id)
-    return (*(work.context.bodies.sort_order(state.id, one) for one in ids), state.sort_order)
+    past = [cast(pb.TableSortOrder, old.record).sort_order_id for old in states(work, state.id, Attribute.SORT)]
+    ids = (id for id in dict.fromkeys([0, *past]) if id != state.sort_order.id)
+    return (*(work.context.bodies.sort_order(state.id, id) for id in ids), state.sort_order)

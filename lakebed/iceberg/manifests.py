@@ -170,7 +170,7 @@ def _partition_row(partitions: tuple[Partition, ...], values: tuple[Value | None
 
 
 def _data_file_fields(partitions: tuple[Partition, ...]) -> list[AvroField]:
-    fields = [optional(one.id, one.name, avro_type(one.type, f"t{one.id}")) for one in partitions]
+    fields = [optional(part.id, part.name, avro_type(part.type, f"t{part.id}")) for part in partitions]
     return [
         required(134, "content", "int"),
         required(100, "file_path", "string"),

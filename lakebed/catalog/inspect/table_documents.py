@@ -29,8 +29,8 @@ def metadata(past: TablePast) -> dict[str, Json]:
         "last-sequence-number": newest.record.sequence_number if newest else 0,
         "last-updated-ms": updated_ms(past),
         "current-snapshot-id": newest.id if newest else None,
-        "snapshots": [_snapshot_entry(past, one) for one in past.steps],
-        "partition-specs": [_example_spec(one) for one in past.specs],
+        "snapshots": [_snapshot_entry(past, step) for step in past.steps],
+        "partition-specs": [_example_spec(spec) for spec in past.specs],
         "schema": _example_schema(past.state.schema),
     }
 

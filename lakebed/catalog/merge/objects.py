@@ -249,7 +249,9 @@ class ThreeWay:
         if ours.schema == theirs.schema:
             return ours.schema
         merged = merge_schemas(base.schema, ours.schema, theirs.schema, self.settle)
-        self.conflicts += [self.row(outcome, one.what, one.base, one.ours, one.theirs) for one in merged.conflicts]
+        self.conflicts += [
+            self.row(outcome, found.what, found.base, found.ours, found.theirs) for found in merged.conflicts
+        ]
         if merged.schema.id != ours.schema.id:
             outcome.schema = merged.schema
         if merged.conflicts and self.settle is Settle.FAIL:
@@ -317,7 +319,9 @@ class ThreeWay:
             falls_in=falls_in,
             may_share_keys=share_keys if has_key else None,
         )
-        self.conflicts += [self.row(outcome, one.what, one.base, one.ours, one.theirs) for one in merged.conflicts]
+        self.conflicts += [
+            self.row(outcome, found.what, found.base, found.ours, found.theirs) for found in merged.conflicts
+        ]
         if merged.added or merged.removed or merged.changed or merged.rewrites:
             outcome.files = merged
             outcome.overwritten = _overwritten_condition(files.theirs.deltas)

@@ -47,7 +47,7 @@ class ViewParts:
 class ObjectState:
     """An object with its life, attributes, and newest delta. `life` is None for the catalog itself.
 
-    `delta` is the line and version of a table's newest delta: two states with the same one have the same files.
+    `delta` is the line and version of a table's newest delta: states with the same `delta` have the same files.
     """
 
     id: str

@@ -123,7 +123,7 @@ def _put(work: Work, before: TableState, after: TableState, ids: TableIds) -> No
 def add_column(
     path: Path, type: Type | str, *, required: bool, default: Any, comment: str, position: Position | None
 ) -> Step:
-    """Add a column; the struct around it must not have been moved or renamed."""
+    """Add a column; the struct around it must not have been renamed or dropped."""
 
     def take(state: TableState, ids: TableIds) -> TableState:
         count = evolution.column_id_count(type)
@@ -151,7 +151,7 @@ def add_column(
 
 
 def drop_column(path: Path) -> Step:
-    """Drop a column; the fields inside it must not have changed."""
+    """Drop a column; neither it nor the fields inside it may have changed."""
 
     def take(state: TableState, _: TableIds) -> TableState:
         in_use = state.spec.source_ids | state.sort_order.source_ids

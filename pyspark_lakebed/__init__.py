@@ -1,4 +1,4 @@
-"""Makes the format `lakebed` known to Spark, which looks for packages of such a name: docs/spark.md."""
+"""Makes the format `lakebed` known to Spark, which looks for packages of such a name: docs/guide/spark.md."""
 
 from typing import ClassVar
 

@@ -1,6 +1,6 @@
 """What all tests share."""
 
-import re
+import ast
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -15,8 +15,8 @@ from xdist.scheduler import LoadScopeScheduling
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The shipped suites assert as tests do, and deserve the same messages when they fail. Before anything imports them.
-pytest.register_assert_rewrite("lakebed.testing")
+# Suites and support assert as tests do, and deserve the same messages when they fail. Before anything imports them.
+pytest.register_assert_rewrite("lakebed.testing", "tests.support")
 
 # Machines are shared, and no test may fail because one is slow.
 settings.register_profile("lakebed", deadline=None)
@@ -36,20 +36,52 @@ SPARK = {
 
 
 class SparkTogether(LoadScopeScheduling):
-    """Every test is sent to a worker on its own, but files that use Spark all go to one: it has the one session.
+    """Every test is sent to a worker on its own, but those that use Spark all go to one: it has the one session.
 
+    They are the largest scope, so they start first; their worker helps with the rest when it is done.
     xdist's own groups do nothing since pytest 9.2 (github.com/pytest-dev/pytest-xdist/issues/1386).
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.partition("::")[0]
-        return "spark" if uses_spark(self.config.rootpath / path) else nodeid
+        path, _, name = nodeid.partition("[")[0].partition("::")
+        users = spark_users(self.config.rootpath / path, self.config.rootpath)
+        return "spark" if users & {name.rpartition("::")[2], ALL_TESTS} else nodeid
+
+
+ALL_TESTS = "*"
 
 
 @cache
-def uses_spark(path: Path) -> bool:
-    """Whether a file names the fixture below; one that only looks so loses nothing but a worker."""
-    return re.search(r"""[(,]\s*"?spark"?\s*[:,)]""", path.read_text(encoding="utf-8")) is not None
+def spark_users(path: Path, root: Path) -> frozenset[str]:
+    """The functions of a file, and of the conftests above it, that get the fixture below, by whichever fixtures.
+
+    Only names are compared. A test that is missed starts a session of its own; one too many loses nothing but a worker.
+    """
+    folders = [folder for folder in reversed(path.parents) if folder.is_relative_to(root)]
+    users = {"spark"}
+    for file in (*(folder / "conftest.py" for folder in folders), path):
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        asked = fixtures_of_functions(text) if any(name in text for name in users) else {}
+        while more := {name for name, fixtures in asked.items() if fixtures & users} - users:
+            users |= more
+    return frozenset(users)
+
+
+@cache
+def fixtures_of_functions(source: str) -> dict[str, set[str]]:
+    """Each function of a file with the fixtures that it names; those with `autouse` are named by all tests."""
+    found: dict[str, set[str]] = {ALL_TESTS: set()}
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef):
+            named = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
+            calls = [call for call in ast.walk(function) if isinstance(call, ast.Call)]
+            for call in calls:
+                if ast.unparse(call.func).endswith(("getfixturevalue", "usefixtures")):
+                    named |= {str(argument.value) for argument in call.args if isinstance(argument, ast.Constant)}
+            found[function.name] = named
+            if any(keyword.arg == "autouse" for call in calls for keyword in call.keywords):
+                found[ALL_TESTS].add(function.name)
+    return found
 
 
 @pytest.hookimpl(optionalhook=True)  # for a run without xdist

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,7 @@ def machines(module: ast.Module) -> set[str]:
     }
 
 
+@cache
 def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
@@ -81,6 +83,7 @@ def classes(module: ast.Module) -> dict[str, ast.ClassDef]:
     return {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
 
 
+@cache
 def suites(root: Path) -> dict[str, ast.ClassDef]:
     """The classes of `lakebed/testing`, which the tests of each backend inherit from."""
     found: dict[str, ast.ClassDef] = {}

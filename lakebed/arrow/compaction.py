@@ -10,12 +10,8 @@ import pyarrow.compute
 from lakebed.arrow.read.scan import Scan
 from lakebed.arrow.sorted_rows import HELD_BYTES, SortedRows
 from lakebed.arrow.write.write import write, write_groups
-from lakebed.catalog.data import compaction
-from lakebed.catalog.data.compaction import Done, Form, Where
-from lakebed.catalog.data.row_sources import sources
-from lakebed.catalog.tables.properties import write_options
-from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.work import Work
+from lakebed.catalog.data.compaction import Done, Form, Writer
+from lakebed.catalog.data.target import Target
 from lakebed.table.filter.filter import Filter
 from lakebed.table.keys.compaction import OLDER_SPEC, Group
 from lakebed.table.keys.levels import COMPACTED_LEVEL
@@ -64,41 +60,22 @@ class LastChanges:
         self._seen = [min(every), max(every)] if every else []
 
 
-class Compaction(compaction.Compaction):
-    """A compaction in this process. Sorted rows of a group are in order over its files up to `held_bytes` of them."""
-
-    def __init__(
-        self,
-        where: Where,
-        target_bytes: int | None = None,
-        held_bytes: int = HELD_BYTES,
-        *,
-        most_bytes: int | None = None,
-        sort_by: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(where, target_bytes, most_bytes=most_bytes, sort_by=sort_by)
-        self._held_bytes = held_bytes
-
-    def _writer(self, work: Work, form: Form) -> "_Writer":
-        return _Writer(work, form, self._held_bytes)
-
-
-def rewritten(work: Work, state: TableState, files: Sequence[DataFileRef]) -> list[DataFileRef]:
+def rewrite(target: Target, files: Sequence[DataFileRef]) -> list[DataFileRef]:
     """New files with exactly the rows of these that are not deleted, each row with its lineage.
 
     They are cut by the table's newest spec and sorted by its order, whatever those were; for a commit on level 0. After
     an error nothing is left behind.
     """
-    return _Writer(work, Form(state, write_options(work, state)), HELD_BYTES).streamed(files) if files else []
+    return GroupWriter(target, Form(target.state, target.write_options)).streamed(files) if files else []
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer(compaction.Writer):
-    """Writes the rows of groups for a table."""
+class GroupWriter(Writer):
+    """Writes the rows of groups. Sorted rows of a group are in order over all its files, up to `held_bytes` of rows."""
 
-    work: Work
+    target: Target
     form: Form
-    held_bytes: int
+    held_bytes: int = HELD_BYTES
 
     def write(self, groups: Sequence[Group], done: Done) -> None:
         for one in groups:
@@ -114,7 +91,7 @@ class _Writer(compaction.Writer):
         state, reader = self.form.written, self._read(files)
         rows = pyarrow.RecordBatchReader.from_batches(reader.schema, changes.noted(reader))
         order, options = self.form.order, self.form.options
-        made = write(self.work.context.files, state.data_folder, state.schema, rows, state.spec, order, options)
+        made = write(self.target.files, state.data_folder, state.schema, rows, state.spec, order, options)
         for one in made:
             changes.tell(one)
         return made
@@ -131,7 +108,7 @@ class _Writer(compaction.Writer):
                 noted[-1].changes.note(one.rows.column(LAST_UPDATED.physical_name))
                 yield one.rows
 
-        made = write_groups(self.work.context.files, state.data_folder, state.schema, tables(), options)
+        made = write_groups(self.target.files, state.data_folder, state.schema, tables(), options)
         left = iter(noted)
         for file in made:
             self._complete(file, group.files[0], list(islice(left, max(1, len(file.blocks)))))
@@ -156,7 +133,7 @@ class _Writer(compaction.Writer):
         planned = tuple(map(PlannedFile, files))
         names = self.form.written.schema.names if columns is None else columns
         plan, state = Plan(planned, len(planned)), self.form.state
-        scan = Scan(sources(self.work, state.id), state.schema, planned, filter, names, plan=plan)
+        scan = Scan(self.target.sources, state.schema, planned, filter, names, plan=plan)
         return scan.to_batches()
 
 

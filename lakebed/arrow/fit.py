@@ -14,7 +14,7 @@ from lakebed.table.schema.schema import Schema
 BATCH_ROWS = 1 << 17
 
 
-def reader_of(data: Any) -> pyarrow.RecordBatchReader:
+def reader_of(data: object) -> pyarrow.RecordBatchReader:
     """The rows of an Arrow table, batch or reader, of a pandas DataFrame without its index, or of an Arrow stream."""
     if isinstance(data, pyarrow.RecordBatchReader):
         return data
@@ -27,19 +27,19 @@ def reader_of(data: Any) -> pyarrow.RecordBatchReader:
     if hasattr(data, "__arrow_c_stream__"):
         return pyarrow.RecordBatchReader.from_stream(data)
     raise Invalid(
-        "these are no rows",
+        "these are not rows",
         expected="an Arrow table or reader, a pandas DataFrame, or anything with __arrow_c_stream__",
         found=type(data).__name__,
         advice="For a list of dicts: pyarrow.Table.from_pylist(rows).",
     )
 
 
-def held(data: Any) -> pyarrow.Table:
+def materialized(data: object) -> pyarrow.Table:
     """Rows that somebody gives, all in memory, so that they can be looked at more than once."""
     return reader_of(data).read_all()
 
 
-def fit(data: Any, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
+def fit(data: object, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
     """The rows as batches of `file_schema(schema)`: columns are found by name, in any order and case.
 
     Types that lose nothing are cast. Columns that lack have their default, or are null if that is allowed. What can't
@@ -61,7 +61,7 @@ def _fitted(reader: pyarrow.RecordBatchReader, schema: Schema) -> Iterator[pyarr
             yield pyarrow.RecordBatch.from_arrays(columns, schema=form)
 
 
-def _is_pandas(data: Any) -> bool:
+def _is_pandas(data: object) -> bool:
     # Who never imported pandas has no DataFrame of it, and importing it would take a second.
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(data, pandas.DataFrame)

@@ -13,12 +13,10 @@ from lakebed.arrow.read.scan import Scan
 from lakebed.arrow.write.checks import checked
 from lakebed.arrow.write.write import write
 from lakebed.catalog.data.row_sources import Sources
+from lakebed.catalog.data.target import Target
 from lakebed.catalog.objects.naming import about_table
-from lakebed.catalog.tables.properties import Check, WriteOptions, checks_of, write_options
+from lakebed.catalog.tables.properties import Check, WriteOptions
 from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.names import spelled
-from lakebed.catalog.transaction.objects import name_of
-from lakebed.catalog.transaction.work import Work
 from lakebed.files import Files
 from lakebed.table.filter.filter import Filter
 from lakebed.table.manifest.inline import inline_id, is_inline
@@ -86,7 +84,6 @@ class WriteTask:
             return write(self.files, state.data_folder, state.schema, data, state.spec, state.sort_order, self.options)
 
 
-def write_task(work: Work, state: TableState) -> WriteTask:
+def write_task(target: Target) -> WriteTask:
     """How rows are written for a table, as its properties say."""
-    name = spelled(name_of(work, state.id))
-    return WriteTask(work.context.files, state, name, checks_of(work, state.id), write_options(work, state))
+    return WriteTask(target.files, target.state, target.name, target.checks, target.write_options)

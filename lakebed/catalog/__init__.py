@@ -1,1 +1,1 @@
-"""What people call the catalog: names, branches, transactions, history, over any metastore. docs/catalog.md."""
+"""Names, branches, transactions and history over any metastore. docs/internals/catalog.md has its promises."""

@@ -1,4 +1,4 @@
-"""Objects with put-if-absent, on a local folder; docs/files.md says what is promised."""
+"""Objects with put-if-absent, on a local folder; docs/internals/files.md says what is promised."""
 
 from lakebed.files.files import BytesLike, Data, DeleteFailure, FileInfo, Files
 from lakebed.files.local import LocalFiles

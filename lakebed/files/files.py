@@ -1,4 +1,4 @@
-"""The interface of every place that files can be in; docs/files.md says what it promises."""
+"""The interface of every place that files can be in; docs/internals/files.md says what it promises."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,1 +1,1 @@
-"""The handles that people hold: Lake, Catalog, Namespace, Table, Transaction. docs/lake.md."""
+"""The handles that people hold: Lake, Catalog, Namespace, Table, Transaction. docs/guide/lake.md."""

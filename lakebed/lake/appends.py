@@ -1,94 +1,118 @@
-"""Appending rows to a table."""
+"""Adding rows to a table: appends, and files that are there already."""
 
-from typing import Any
-from uuid import UUID
+from collections.abc import Iterable
+from os import PathLike, fspath
 
 from lakebed.catalog.data import changes
+from lakebed.catalog.data.add_files import add_files as put_files
+from lakebed.catalog.data.engine import can_be_read_again
 from lakebed.catalog.data.row_changes import RowChange
-from lakebed.catalog.tables.properties import looks_at_keys
+from lakebed.catalog.data.target import target_of
+from lakebed.catalog.tables.properties import looks_at_keys, table_properties
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.retry import once, retried
+from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import Conflict, LakebedError, OutcomeUnknown
-from lakebed.lake.engines import can_be_read_again, check_new_keys, write_rows
-from lakebed.lake.growing import WRITES, Evolution, asked_evolution
-from lakebed.lake.retry import WrittenOnce
-from lakebed.lake.writes import Rows
+from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
+from lakebed.lake.engines import arrow_engine, engine_for
+from lakebed.lake.writes import change_rows
+from lakebed.lake.written_rows import WrittenOnce, write_rows
 from lakebed.table.manifest.inline import file_paths
 
+ATTEMPTS = 5
+"""How often rows or files are written or read again before changes of their table's schema are too many."""
 
-class Appending(Rows):
-    """The calls that change a table's rows, and the one that adds some."""
-
-    __slots__ = ()
-
-    def append(
-        self,
-        data: Any,
-        *,
-        evolve: Evolution = None,
-        message: str | None = None,
-        author: str | None = None,
-        event_id: str | UUID | None = None,
-    ) -> Commit | None:
-        """Add rows: a Spark DataFrame, an Arrow table, batch or reader, a pandas DataFrame.
-
-        Columns are matched by name, without case; those that lack get their default, and those that the table lacks
-        are `Invalid`, or added to it in the same commit with `evolve="add"`. Files are written first, then one commit
-        shows them all; rows of few bytes (property `write.inline-bytes`) are in the commit itself. If anything fails,
-        nothing of it can be seen. If somebody changes the table's schema or partition spec meanwhile, rows that are in
-        memory are written again; for others it is a `Conflict`. A row that breaks a check of the table is `Invalid`.
-        """
-        asked = asked_evolution(evolve)
-        request = Request("append", (self.id, *asked), message, author, event_id)
-        if self._scope.replayed(request) is not None:
-            return self._scope.change(_nothing, request)
-        return self._grown(data, request, type(self)._appended) if asked else self._appended(data, request)
-
-    def _appended(self, data: Any, request: Request) -> Commit | None:
-        work = self._scope.read()
-        if table_state(work, self.id).schema.identifier_ids and looks_at_keys(work, self.id):
-            return self._appended_with_new_keys(data, request)
-        for _ in range(WRITES - 1):
-            seen = self._scope.read()
-            written = table_state(seen, self.id)
-            try:
-                return self._append(data, request, seen, written)
-            except Conflict:
-                if not can_be_read_again(data) or changes.fits(self._state, written):
-                    raise
-        seen = self._scope.read()
-        return self._append(data, request, seen, table_state(seen, self.id))
-
-    def _append(self, data: Any, request: Request, seen: Work, state: TableState) -> Commit | None:
-        rows = write_rows(seen, state, data)
-        try:
-            return self._scope.change(lambda work: changes.append(work, state, rows.files, rows.bodies), request, seen)
-        except OutcomeUnknown:
-            raise
-        except LakebedError:
-            # Nobody can see them; what can't be deleted now is left for garbage collection.
-            self._scope.context.files.delete_many(file_paths(rows.files))
-            raise
-
-    def _appended_with_new_keys(self, data: Any, request: Request) -> Commit | None:
-        """Write the rows once, and look for their keys as often as others change the table."""
-        rows = WrittenOnce(data)
-
-        def make(work: Work, state: TableState) -> RowChange:
-            written = rows.written_for(work, state)
-            with rows.used(work.context.files):
-                check_new_keys(work, state, data, written)
-            return RowChange(written=written)
-
-        try:
-            return self._changed("insert", make, request, "", RowChange.discard_vectors)
-        except OutcomeUnknown:
-            raise
-        except LakebedError:  # nothing else: after Ctrl-C the commit may have taken effect
-            rows.discard(self._scope.context.files)
-            raise
+Address = str | PathLike[str]
 
 
-def _nothing(_: Work) -> None:
-    """A change that was made before."""
+def append(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
+    """Add rows: files are written first, then one commit shows them all."""
+    return once(scope, request, lambda: _append(scope, table, data, request))
+
+
+def add_files(scope: Scope, table: str, addresses: tuple[str, ...], request: Request) -> Commit | None:
+    """Add Parquet files where they are."""
+    return once(scope, request, lambda: _add_files(scope, table, addresses, request))
+
+
+def given_addresses(paths: Iterable[Address]) -> tuple[str, ...]:
+    """The paths of files as text; `Invalid` for anything but a list of them."""
+    if isinstance(paths, str | bytes | PathLike) or not isinstance(paths, Iterable):
+        raise Invalid("files are given as a list", subject=repr(paths), expected=f"[{paths!r}]")
+    return tuple(_address(path) for path in paths)
+
+
+def _append(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
+    seen, state = _read(scope, table)
+    if state.schema.identifier_ids and looks_at_keys(table_properties(seen, table)):
+        return _append_new_keys(scope, table, data, request)
+
+    def is_worth(_: Conflict) -> bool:
+        nonlocal seen, state
+        before = state
+        seen, state = _read(scope, table)
+        return can_be_read_again(data) and not changes.fits(state, before)
+
+    return retried(ATTEMPTS, lambda: _write_and_commit(scope, seen, state, data, request), is_worth)
+
+
+def _write_and_commit(scope: Scope, seen: Work, state: TableState, data: object, request: Request) -> Commit | None:
+    rows = write_rows(seen, state, data)
+    try:
+        return scope.change(lambda work: changes.append(work, state, rows.files, rows.bodies), request, seen)
+    except OutcomeUnknown:
+        raise
+    except LakebedError:
+        # Nobody can see them; what can't be deleted now is left for garbage collection.
+        scope.context.files.delete_many(file_paths(rows.files))
+        raise
+
+
+def _append_new_keys(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
+    """Write the rows once, and look for their keys as often as others change the table."""
+    rows, engine = WrittenOnce(data), engine_for(data)
+
+    def make(work: Work, state: TableState) -> RowChange:
+        written = rows.written_for(work, state)
+        with rows.in_use(work.context.files):
+            engine.check_new_keys(target_of(work, state), written)
+        return RowChange(written=written)
+
+    try:
+        return change_rows(scope, table, "insert", make, request, "", discard=RowChange.discard_vectors)
+    except OutcomeUnknown:
+        raise
+    except LakebedError:  # nothing else: after Ctrl-C the commit may have taken effect
+        rows.discard(scope.context.files)
+        raise
+
+
+def _add_files(scope: Scope, table: str, addresses: tuple[str, ...], request: Request) -> Commit | None:
+    seen, state = _read(scope, table)
+
+    def attempt() -> Commit | None:
+        files, written = scope.context.files, state
+        entries = arrow_engine().add_files(files, written.schema, written.spec, addresses)
+        files.sync(entry.path for entry in entries)
+        return scope.change(lambda work: put_files(work, written, entries), request, seen)
+
+    def is_worth(_: Conflict) -> bool:
+        nonlocal seen, state
+        before = state
+        seen, state = _read(scope, table)
+        return not changes.fits(state, before)
+
+    return retried(ATTEMPTS, attempt, is_worth)
+
+
+def _read(scope: Scope, table: str) -> tuple[Work, TableState]:
+    seen = scope.read()
+    return seen, table_state(seen, table)
+
+
+def _address(path: Address) -> str:
+    found = fspath(path) if isinstance(path, PathLike) else path
+    if not isinstance(found, str):
+        raise Invalid("a file is named by text or a path", expected="str or pathlib.Path", found=type(path).__name__)
+    return found

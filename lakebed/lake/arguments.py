@@ -1,17 +1,32 @@
-"""What a table is partitioned or sorted by, as people write it and read it."""
+"""Arguments as people give them: flags, moments, schemas, partition terms and paths of columns."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from lakebed.catalog.objects.properties import is_text
+from lakebed.catalog.refs.shares import Shared, forbidden
+from lakebed.catalog.refs.tags import find_tag
 from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.context import Context
+from lakebed.catalog.transaction.scopes import Pinned, Scope
+from lakebed.catalog.transaction.versions import Moment, find_version
 from lakebed.errors import Invalid
+from lakebed.lake.engines import arrow_engine, is_of_spark, spark_schema
+from lakebed.store import Version
 from lakebed.table.partition.sort_order import SortField, order_texts
 from lakebed.table.partition.spec import PartitionField, spec_texts
-from lakebed.table.schema.schema import Path
+from lakebed.table.schema.schema import Path, Schema
+from lakebed.table.types.types import Field
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 Part = TypeVar("Part", PartitionField, SortField)
+
+SchemaLike = Schema | Mapping[str, str] | Iterable[Field] | Any
+"""What people give for a schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +80,9 @@ def as_path(given: Path) -> Path:
     """The path of a column as somebody gives it."""
     names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else ()
     if not names or not all(map(is_text, names)):
-        raise Invalid("this is no path of a column", expected="dotted text, or a tuple of names", found=repr(given))
+        raise Invalid(
+            "this is not the path of a column", expected="dotted text, or a tuple of names", found=repr(given)
+        )
     return given if isinstance(given, str) else names
 
 
@@ -74,3 +91,56 @@ def _listed(given: Any, what: str) -> list[Any]:
         expected = f"[{given!r}]" if isinstance(given, str) else "a list"
         raise Invalid(f"{what} is given as a list", expected=expected, found=repr(given))
     return list(given)
+
+
+def check_flag(name: str, value: bool) -> bool:
+    """The value; `Invalid` for anything that may only pass for True: a text such as "no", a column's name."""
+    if not isinstance(value, bool):
+        raise Invalid(f"{name} is True or False", found=repr(value))
+    return value
+
+
+def fixed_moment(
+    context: Context, pinned: Version | None, at: Moment | None
+) -> tuple[Version | None, str | int | None]:
+    """The version that is meant, None for the newest, and how it was asked for, which is the same in a call again."""
+    version = pinned if at is None else find_version(context.metastore, at)
+    asked = at.isoformat() if isinstance(at, datetime) else None if version is None else int(version)
+    return version, asked
+
+
+def at_tag(scope: Scope, tag: str) -> Scope:
+    """What a tag of the scope's catalog stands for; a share has no tags."""
+    if isinstance(scope, Shared):
+        raise forbidden("tag")
+    return Pinned(scope.context, *find_tag(scope.context, scope.ref, tag))
+
+
+def schema_of(given: SchemaLike) -> Schema:
+    """A schema from a `Schema`, fields, a mapping of names to type names, a pyarrow schema or a Spark `StructType`."""
+    if isinstance(given, Schema):
+        return given
+    if isinstance(given, Mapping) or _is_fields(given):
+        return Schema(given)
+    if not _is_schema_of_an_engine(given):
+        raise Invalid(
+            "this is not a schema",
+            expected="a lakebed.Schema, a mapping of names to type names, a pyarrow schema or a Spark StructType",
+            found=type(given).__name__,
+            advice="Of rows, give their schema: rows.schema.",
+        )
+    if is_of_spark(given):
+        return spark_schema(cast("StructType", given))
+    return arrow_engine().schema_of(given)
+
+
+def _is_schema_of_an_engine(given: object) -> bool:
+    # By name, since neither engine need be loaded, and neither has to be there.
+    return (type(given).__module__.partition(".")[0], type(given).__name__) in _SCHEMAS
+
+
+_SCHEMAS = {("pyarrow", "Schema"), ("pyspark", "StructType")}
+
+
+def _is_fields(given: object) -> bool:
+    return isinstance(given, list | tuple) and all(isinstance(one, Field) for one in given)

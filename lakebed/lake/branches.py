@@ -1,22 +1,32 @@
 """The calls on a catalog's branches."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
 from lakebed.catalog.objects.undrop import check_id
 from lakebed.catalog.refs import branches, refs
 from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.context import Ref
 from lakebed.catalog.transaction.versions import Moment
-from lakebed.lake.line_handle import LineHandle
-from lakebed.lake.moments import fixed_moment
+from lakebed.lake.arguments import fixed_moment
+from lakebed.lake.lines import OpenLine
 from lakebed.records import records_pb2 as pb
 from lakebed.records.names import normal_ref_name
+from lakebed.store import Version
 
 
-class Branches(LineHandle):
+class Branches:
     """Branches by name; the trunk is called main."""
 
     __slots__ = ()
+
+    _line: OpenLine
+
+    if TYPE_CHECKING:
+
+        def _opened(
+            self, ref: Ref, version: Version | None = None, *, tag: str | None = None, share: str | None = None
+        ) -> Self: ...
 
     def create_branch(
         self,
@@ -31,23 +41,26 @@ class Branches(LineHandle):
 
         Of a handle at a version, or of a tag, the branch begins there.
         """
-        self._check_unshared("create_branch")
-        version, asked = fixed_moment(self._home, self._version, at)
-        request = Request("create_branch", (self._ref.line.id, normal_ref_name(name), asked), message, author, event_id)
-        return self._opened(branches.create_branch(self._home, self._ref, name, version, request))
+        self._line.check_unshared("create_branch")
+        version, asked = fixed_moment(self._line.context, self._line.version, at)
+        request = Request(
+            "create_branch", (self._line.ref.line.id, normal_ref_name(name), asked), message, author, event_id
+        )
+        return self._opened(branches.create_branch(self._line.context, self._line.ref, name, version, request))
 
     def branch(self, name: str) -> Self:
         """The branch of this name, or `NotFound`; `main` is the trunk."""
-        self._check_unshared("branch")
-        return self._opened(branches.find_branch(self._home, self._ref, name))
+        self._line.check_unshared("branch")
+        return self._opened(branches.find_branch(self._line.context, self._line.ref, name))
 
     def branches(self, *, prefix: str | None = None) -> list[Self]:
         """The catalog's branches, the trunk first."""
-        self._check_unshared("branches")
-        return [self._opened(ref) for ref in branches.branches(self._home, self._ref, prefix or "")]
+        self._line.check_unshared("branches")
+        found = branches.branches(self._line.context, self._line.ref, prefix or "")
+        return [self._opened(ref) for ref in found]
 
     def branch_exists(self, name: str) -> bool:
-        found = refs.resolve(self._refs("branch_exists").read(), pb.BRANCH, name)
+        found = refs.resolve(self._line.refs("branch_exists").read(), pb.BRANCH, name)
         return refs.is_trunk(name) or (found is not None and found.type == pb.BRANCH)
 
     def rename_branch(
@@ -63,7 +76,7 @@ class Branches(LineHandle):
         request = Request(
             "rename_branch", (normal_ref_name(name), normal_ref_name(new_name)), message, author, event_id
         )
-        return self._change_refs(lambda work: refs.rename(work, pb.BRANCH, name, new_name), request)
+        return self._line.change_refs(lambda work: refs.rename(work, pb.BRANCH, name, new_name), request)
 
     def drop_branch(
         self,
@@ -75,7 +88,7 @@ class Branches(LineHandle):
     ) -> Commit:
         """Drop a branch: it can't be read or written any more. Its tags, and branches that forked from it, can."""
         request = Request("drop_branch", (normal_ref_name(name),), message, author, event_id)
-        return self._change_refs(lambda work: refs.drop(work, pb.BRANCH, name), request)
+        return self._line.change_refs(lambda work: refs.drop(work, pb.BRANCH, name), request)
 
     def undrop_branch(
         self,
@@ -91,7 +104,7 @@ class Branches(LineHandle):
         which = None if id is None else check_id(id)
         new_name = None if as_name is None else normal_ref_name(as_name)
         request = Request("undrop_branch", (normal_ref_name(name), which, new_name), message, author, event_id)
-        return self._change_refs(lambda work: refs.undrop(work, pb.BRANCH, name, which, new_name), request)
+        return self._line.change_refs(lambda work: refs.undrop(work, pb.BRANCH, name, which, new_name), request)
 
     def purge_branch(
         self,
@@ -108,5 +121,5 @@ class Branches(LineHandle):
         """
         which = None if id is None else check_id(id)
         request = Request("purge_branch", (normal_ref_name(name), which), message, author, event_id)
-        self._check_live(request.operation)
-        return branches.purge_branch(self._home, self._ref, name, which, request)
+        self._line.check_live(request.operation)
+        return branches.purge_branch(self._line.context, self._line.ref, name, which, request)

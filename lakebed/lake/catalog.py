@@ -1,87 +1,88 @@
 """The handle of a catalog: its trunk, a branch, a share, or one of them at a version."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
+from lakebed.catalog.inspect.describe import catalog_text
 from lakebed.catalog.objects.listings import check_page
 from lakebed.catalog.objects.log import Asked, log, log_page, newest_commit
-from lakebed.catalog.refs import branches
+from lakebed.catalog.refs import branches, refs
 from lakebed.catalog.refs.catalogs import catalog_life, find_catalog, first_version
 from lakebed.catalog.refs.refs import ref_name
-from lakebed.catalog.refs.shares import Shared
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.objects import find_any
-from lakebed.catalog.transaction.scopes import Live, Open, Pinned, Scope, parse_isolation
+from lakebed.catalog.transaction.scopes import Live, Open, parse_isolation
 from lakebed.catalog.transaction.versions import Moment, find_version
 from lakebed.errors import Invalid
-from lakebed.lake.held import Listing
-from lakebed.lake.inspect import Inspecting
-from lakebed.lake.merges import Merging
+from lakebed.lake.branches import Branches
+from lakebed.lake.inspect import inspect
+from lakebed.lake.lines import OpenLine
+from lakebed.lake.merges import Merges
 from lakebed.lake.namespace import Namespace
-from lakebed.lake.refs import Refs
-from lakebed.lake.sql.names import Line, Places
-from lakebed.lake.sql.run import Told, run_statement
+from lakebed.lake.namespaces import Namespaces
+from lakebed.lake.objects import Listing
+from lakebed.lake.properties import Propertied
+from lakebed.lake.shares import Shares
+from lakebed.lake.sql.names import Attribution, Places
+from lakebed.lake.sql.statement import run_statement
 from lakebed.lake.table import Table
+from lakebed.lake.tables import Tables
+from lakebed.lake.tags import Tags
 from lakebed.lake.transaction import Transaction
 from lakebed.lake.view import View
+from lakebed.lake.views import Views
+from lakebed.records import records_pb2 as pb
 from lakebed.store import Version
+from lakebed.table.filter.condition import Condition
 
 if TYPE_CHECKING:
+    import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
 
-class Catalog(Refs, Merging, Inspecting, Line):
+class Catalog(Namespaces, Tables, Views, Branches, Tags, Shares, Merges, Propertied):
     """One line of a catalog, or a share of it. Every call is a transaction of its own; `transaction` makes one of many.
 
-    A handle of a tag is its line at its version.
+    Names are dotted text, or tuples of parts when a part has a dot. A handle of a tag is its line at its version.
     """
 
-    __slots__ = ("_home", "_ref", "_share", "_tag", "_version")
+    __slots__ = ("_line", "_scope")
 
-    def __init__(
-        self,
-        context: Context,
-        ref: Ref,
-        version: Version | None = None,
-        *,
-        tag: str | None = None,
-        share: str | None = None,
-    ) -> None:
-        super().__init__(_scope(context, ref, version, share))
-        self._home = context
-        self._ref = ref
-        self._version = version
-        self._tag = tag
-        self._share = share
+    def __init__(self, line: OpenLine) -> None:
+        self._line = line
+        self._scope = line.scope()
 
     def _opened(
         self, ref: Ref, version: Version | None = None, *, tag: str | None = None, share: str | None = None
     ) -> Self:
-        return type(self)(self._home, ref, version, tag=tag, share=share)
+        return type(self)(OpenLine(self._line.context, ref, version, tag, share))
 
     @property
     def name(self) -> str:
         """The catalog's name; of a catalog at a version, the one that it had then."""
-        return catalog_life(self._home, self._ref.catalog, self._version).name
+        return catalog_life(self._line.context, self._line.ref.catalog, self._line.version).name
 
     @property
     def ref(self) -> str:
         """The name of the branch, tag or share; the trunk's is main."""
-        named = self._tag or self._share
+        named = self._line.tag or self._line.share
         if named is not None:
-            return ref_name(self._home, self._ref, named)
-        return branches.branch_name(self._home, self._ref)
+            return ref_name(self._line.context, self._line.ref, named)
+        return branches.branch_name(self._line.context, self._line.ref)
 
     @property
     def version(self) -> Version:
         """The newest commit of the line; of a catalog at a version, that version."""
-        if self._version is not None:
-            return self._version
+        if self._line.version is not None:
+            return self._line.version
         self._scope.read()
-        return newest_commit(Live(self._home, self._ref).read()) or first_version(self._home, self._ref.catalog)
+        return newest_commit(Live(self._line.context, self._line.ref).read()) or first_version(
+            self._line.context, self._line.ref.catalog
+        )
 
     def at(
         self,
@@ -96,9 +97,9 @@ class Catalog(Refs, Merging, Inspecting, Line):
             if (moment, version, time) != (None, None, None):
                 raise Invalid("name one moment", expected="a version, a time or a tag")
             return self.tag(tag)
-        found = find_version(self._home.metastore, moment, version=version, time=time)
-        branches.check_readable(self._home, self._ref, found, self._home.metastore.newest())
-        return self._opened(self._ref, found, share=self._share)
+        found = find_version(self._line.context.metastore, moment, version=version, time=time)
+        branches.check_readable(self._line.context, self._line.ref, found, self._line.context.metastore.newest())
+        return self._opened(self._line.ref, found, share=self._line.share)
 
     def log(
         self,
@@ -136,9 +137,9 @@ class Catalog(Refs, Merging, Inspecting, Line):
 
         With the isolation `snapshot`, rows that it read may have changed since, and it commits all the same.
         """
-        self._check_live("transaction")
+        self._line.check_live("transaction")
         request = Request("transaction", (), message, author, event_id)
-        return Transaction(Open(self._home, self._ref, request, parse_isolation(isolation)), self)
+        return Transaction(Open(self._line.context, self._line.ref, request, parse_isolation(isolation)), self)
 
     def sql(
         self,
@@ -149,20 +150,41 @@ class Catalog(Refs, Merging, Inspecting, Line):
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> "DataFrame | Commit | Table | None":
-        """Do a statement of Spark's SQL with this catalog's names; docs/sql.md has the grammar.
+        """Do a statement of Spark's SQL with this catalog's names; docs/guide/sql.md has the grammar.
 
         A query answers its DataFrame, all of whose tables are read at one version; a change answers its commit, CREATE
         TABLE the handle. Errors point at the word.
         """
-        places = Places(self, self._home.metastore.newest())
-        return run_statement(spark, text, places, Told(message, author, event_id))
+        places = Places(self, self._line.context.metastore.newest())
+        return run_statement(spark, text, places, Attribution(message, author, event_id))
+
+    def inspect(
+        self, name: str, where: str | Condition | None = None, columns: Sequence[str] | None = None
+    ) -> "pyarrow.Table":
+        """The rows of a system table, such as `__tables`; `where` is an SQL condition, as in `scan`."""
+        return inspect(self._scope, name, where, columns)
+
+    def describe(self) -> str:
+        """What it is, for people to read."""
+        return catalog_text(self._scope.read(), f"{self.name}@{self.ref}")
+
+    @property
+    def _owner(self) -> str:
+        """Properties of the catalog itself belong to its line, and branches inherit them."""
+        return self._scope.ref.line.top
+
+    def _open_ref(self, name: str) -> "Catalog":
+        """The branch, tag or share of a name."""
+        found = None if refs.is_trunk(name) else refs.resolve(self._line.refs("open").read(), pb.BRANCH, name)
+        kind = pb.BRANCH if found is None else found.type
+        return self.tag(name) if kind == pb.TAG else self.share(name) if kind == pb.SHARE else self.branch(name)
 
     def _beside(self, place: str) -> "Catalog":
-        self._check_unshared("sql")
-        return open_catalog(self._home, f"{self.name}{place}" if place.startswith("@") else place)
+        self._line.check_unshared("sql")
+        return open_catalog(self._line.context, f"{self.name}{place}" if place.startswith("@") else place)
 
     def _pinned(self, version: Version) -> "Catalog":
-        return self if self._version is not None else self.at(version=version)
+        return self if self._line.version is not None else self.at(version=version)
 
     def _then(self, version: str | None, time: datetime | str | None) -> "Catalog":
         if version is None:
@@ -176,8 +198,8 @@ class Catalog(Refs, Merging, Inspecting, Line):
         return hash(self._scope)
 
     def __repr__(self) -> str:
-        pin = "" if self._version is None else f"#{self._version}"
-        return f"Catalog({self._ref.catalog}@{self._share or self._ref.line.id}{pin})"
+        pin = "" if self._line.version is None else f"#{self._line.version}"
+        return f"Catalog({self._line.ref.catalog}@{self._line.share or self._line.ref.line.id}{pin})"
 
 
 def open_catalog(context: Context, name: str) -> Catalog:
@@ -186,17 +208,11 @@ def open_catalog(context: Context, name: str) -> Catalog:
         raise Invalid("a catalog's name is text", expected="name, name@ref or name#version", found=repr(name))
     rest, pinned, pin = name.partition("#")
     own, has_ref, ref = rest.partition("@")
-    opened = Catalog(context, find_catalog(context, own))
+    opened = Catalog(OpenLine(context, find_catalog(context, own)))
     if has_ref:
         opened = opened._open_ref(ref)
     if not pinned:
         return opened
-    if opened._version is not None:
+    if opened._line.version is not None:
         raise Invalid("a tag has a version", subject=name, advice="Leave out what follows #.")
     return opened.at(version=pin) if pin.isdigit() else opened.at(time=pin)
-
-
-def _scope(context: Context, ref: Ref, version: Version | None, share: str | None) -> Scope:
-    if share is not None:
-        return Shared(context, ref, share, version)
-    return Live(context, ref) if version is None else Pinned(context, ref, version)

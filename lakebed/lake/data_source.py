@@ -6,30 +6,29 @@ other machines, the commit. What goes from one to the next is pickled.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import uuid4
 
+import pyarrow
+
+from lakebed.arrow.tasks import ReadTask, WriteTask, read_tasks, write_task
 from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_sources import sources
+from lakebed.catalog.data.target import target_of
 from lakebed.catalog.refs.catalogs import DEFAULT
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import check_event_id
 from lakebed.errors import Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.catalog import Catalog
-from lakebed.lake.engines import load_engine
 from lakebed.lake.lake import Lake, connect
-from lakebed.lake.prepared import Prepared
 from lakebed.lake.table import Table
+from lakebed.lake.written_rows import Prepared
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.condition import Condition, all_conditions
 from lakebed.table.filter.parse import parse_condition
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.splits import TARGET_BYTES
 from lakebed.table.schema.schema import Schema
-
-if TYPE_CHECKING:
-    import pyarrow
-
-    from lakebed.arrow.tasks import ReadTask, WriteTask
 
 _PLACE = frozenset({"path", "lake", "catalog", "ref"})
 _MOMENT = frozenset({"version", "time", "tag"})
@@ -64,7 +63,7 @@ class TableSource:
                 bind(where, table.schema)
             return Reading(place, version, schema, table.schema, where, _bytes(options.get("split_bytes")))
 
-    def writing(self, options: Mapping[str, str], form: "pyarrow.Schema", *, overwrite: bool) -> "Writing":
+    def writing(self, options: Mapping[str, str], form: pyarrow.Schema, *, overwrite: bool) -> "Writing":
         """A write of rows of this form into a table; `Invalid` for a form that it can't hold."""
         place = self._place(options, _WRITE)
         how = _how(options, overwrite)
@@ -72,7 +71,7 @@ class TableSource:
         with connect(place.url) as lake:
             table = place.open(lake).table(place.name)
             work = table._scope.read()
-            task = cast("WriteTask", load_engine("arrow").write_task(work, table_state(work, table.id)))
+            task = write_task(target_of(work, table_state(work, table.id)))
         task.check(form)
         return Writing(place, task, how, options.get("where"), event, options.get("message"), options.get("author"))
 
@@ -123,7 +122,7 @@ class Reading:
             return False
         return True
 
-    def tasks(self, conditions: Iterable[Condition]) -> "list[ReadTask]":
+    def tasks(self, conditions: Iterable[Condition]) -> list[ReadTask]:
         """The read as tasks, of the rows for which these conditions are true as well."""
         given = [] if self.where is None else [parse_condition(self.where)]
         wanted = [*given, *conditions]
@@ -133,11 +132,8 @@ class Reading:
             state = table_state(work, table.id)
             filter = bind(all_conditions(wanted), state.schema) if wanted else None
             planned = plan(work, state, filter)
-            size = {} if self.split_bytes is None else {"target_bytes": self.split_bytes}
-            made = load_engine("arrow").read_tasks(
-                sources(work, table.id), state.schema, planned.files, filter, self.schema.names, **size
-            )
-            return cast("list[ReadTask]", made)
+            size = TARGET_BYTES if self.split_bytes is None else self.split_bytes
+            return read_tasks(sources(work, table.id), state.schema, planned.files, filter, self.schema.names, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +141,14 @@ class Writing:
     """A write on its way. The event id says, whoever asks, whether its commit took effect."""
 
     place: Place
-    task: "WriteTask"
+    task: WriteTask
     how: str
     where: str | None
     event: str
     message: str | None
     author: str | None
 
-    def write(self, rows: "pyarrow.RecordBatchReader") -> Message:
+    def write(self, rows: pyarrow.RecordBatchReader) -> Message:
         """What one task does. Rows of a task that failed, or that was done twice, are in files that nobody names."""
         return tuple(one.SerializeToString() for one in self.task.write(rows))
 
@@ -198,7 +194,7 @@ class Writing:
             table.overwrite(rows, self.where, **told)
 
     def _is_committed(self, lake: Lake) -> bool:
-        return lake._home.metastore.find(self.event) is not None
+        return lake._context.metastore.find(self.event) is not None
 
     def _delete(self, written: Sequence[DataFileRef]) -> None:
         # What can't be deleted now is unreferenced, and left for garbage collection.

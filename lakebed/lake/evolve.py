@@ -13,8 +13,7 @@ from lakebed.catalog.transaction.commits import Commit, Request, check_event_id
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
-from lakebed.lake.arguments import as_path, as_paths, as_texts
-from lakebed.lake.flags import check_flag
+from lakebed.lake.arguments import as_path, as_paths, as_texts, check_flag
 from lakebed.table.schema.evolution import FIRST, Position, after, before
 from lakebed.table.schema.schema import Path
 from lakebed.table.types.types import Type

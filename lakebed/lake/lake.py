@@ -15,8 +15,9 @@ from lakebed.catalog.transaction.commits import Argument, Commit, Request
 from lakebed.catalog.transaction.context import Context
 from lakebed.errors import Invalid, NotFound
 from lakebed.files import LocalFiles
+from lakebed.lake.arguments import check_flag
 from lakebed.lake.catalog import Catalog, open_catalog
-from lakebed.lake.flags import check_flag
+from lakebed.lake.lines import OpenLine
 from lakebed.lake.table import Table
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.names import Casing, normal_name
@@ -50,27 +51,27 @@ def connect(url: str | os.PathLike[str], *, project: str = catalogs.DEFAULT, aut
 class Lake:
     """A metastore and the storage under it; the root of all handles. Close it, or use it in a `with`."""
 
-    __slots__ = ("_checkpointing", "_home")
+    __slots__ = ("_checkpointing", "_context")
 
     def __init__(self, context: Context) -> None:
-        self._home = context
+        self._context = context
         self._checkpointing = Checkpointing()
         context.watchers.append(self._checkpointing.consider)
 
     @property
     def url(self) -> str:
         """The lake's address, as `connect` takes it."""
-        return self._home.files.url
+        return self._context.files.url
 
     @property
     def format_version(self) -> int:
         """The version of the format that the lake is kept in."""
-        return self._home.metastore.format_version
+        return self._context.metastore.format_version
 
     @property
     def project(self) -> str:
         """The name of the project whose catalogs these are."""
-        return catalogs.project_name(self._home)
+        return catalogs.project_name(self._context)
 
     def create_catalog(
         self,
@@ -84,7 +85,7 @@ class Lake:
         """Make a catalog with nothing in it; a case-sensitive one tells `Orders` from `orders`, on all its branches."""
         casing = Casing.EXACT if check_flag("case_sensitive", case_sensitive) else Casing.FOLDED
         request = self._request("create_catalog", (name, casing), message, author, event_id)
-        return Catalog(self._home, catalogs.create_catalog(self._home, name, casing, request))
+        return Catalog(OpenLine(self._context, catalogs.create_catalog(self._context, name, casing, request)))
 
     def catalog(self, name: str = catalogs.DEFAULT) -> Catalog:
         """The catalog with this name, or `NotFound`.
@@ -92,7 +93,7 @@ class Lake:
         `name@ref` is a branch of it, a tag or a share; `name#17` or `name@branch#17` is that at a version. What follows
         `#` is a version's number or a time in ISO 8601.
         """
-        return open_catalog(self._home, name)
+        return open_catalog(self._context, name)
 
     def sql(
         self,
@@ -108,13 +109,13 @@ class Lake:
 
         Names without a ref are the default catalog's, on its trunk, or where `ref` says: a branch or tag of it, or what
         `catalog` takes, such as `other@dev`. A query answers its DataFrame, all of whose tables are read at one
-        version; a change answers its commit, CREATE TABLE the handle. docs/sql.md has the grammar.
+        version; a change answers its commit, CREATE TABLE the handle. docs/guide/sql.md has the grammar.
         """
         return self.catalog(_place(ref)).sql(spark, text, message=message, author=author, event_id=event_id)
 
     def catalogs(self) -> list[Catalog]:
         """The trunks of all catalogs of the project."""
-        return [Catalog(self._home, ref) for ref in catalogs.catalogs(self._home)]
+        return [Catalog(OpenLine(self._context, ref)) for ref in catalogs.catalogs(self._context)]
 
     def catalog_exists(self, name: str) -> bool:
         """Whether `catalog` would open this."""
@@ -135,7 +136,7 @@ class Lake:
     ) -> Commit:
         """Give a catalog another name; handles of it stay good."""
         request = self._request("rename_catalog", (normal_name(name), normal_name(new_name)), message, author, event_id)
-        return catalogs.rename_catalog(self._home, name, new_name, request)
+        return catalogs.rename_catalog(self._context, name, new_name, request)
 
     def drop_catalog(
         self,
@@ -150,7 +151,7 @@ class Lake:
         asked = (normal_name(name), check_flag("cascade", cascade))
         request = self._request("drop_catalog", asked, message, author, event_id)
         drop = catalogs.drop_catalog_with_all if cascade else catalogs.drop_catalog
-        return drop(self._home, name, request)
+        return drop(self._context, name, request)
 
     def undrop_catalog(
         self,
@@ -166,7 +167,7 @@ class Lake:
         which = None if id is None else check_id(id)
         new_name = None if as_name is None else normal_name(as_name)
         request = self._request("undrop_catalog", (normal_name(name), which, new_name), message, author, event_id)
-        return catalogs.undrop_catalog(self._home, name, which, new_name, request)
+        return catalogs.undrop_catalog(self._context, name, which, new_name, request)
 
     def purge_catalog(
         self,
@@ -183,7 +184,7 @@ class Lake:
         """
         which = None if id is None else check_id(id)
         request = self._request("purge_catalog", (normal_name(name), which), message, author, event_id)
-        return catalogs.purge_catalog(self._home, name, which, request)
+        return catalogs.purge_catalog(self._context, name, which, request)
 
     def _request(
         self,
@@ -194,12 +195,12 @@ class Lake:
         event_id: str | UUID | None,
     ) -> Request:
         """A call on the project's catalogs. Those of all projects are on one line: only this tells them apart."""
-        return Request(operation, (self._home.project, *arguments), message, author, event_id)
+        return Request(operation, (self._context.project, *arguments), message, author, event_id)
 
     def close(self) -> None:
         """Let go of the lake's files, after the checkpoints in the making. Handles of a closed lake are of no use."""
         self._checkpointing.wait()
-        self._home.metastore.close()
+        self._context.metastore.close()
 
     def __enter__(self) -> Self:
         return self

@@ -9,35 +9,38 @@ from lakebed.catalog.merge import diff, merge, restore
 from lakebed.catalog.merge.diff import Difference
 from lakebed.catalog.merge.merge import MergeResult, parse_strategy
 from lakebed.catalog.merge.merge_base import Head
+from lakebed.catalog.merge.objects import SharedKeys
 from lakebed.catalog.refs.branches import branch_name, check_readable
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment, find_version
 from lakebed.errors import Invalid
-from lakebed.lake.engines import load_engine
-from lakebed.lake.flags import check_flag
-from lakebed.lake.line_handle import LineHandle
+from lakebed.lake.arguments import check_flag
+from lakebed.lake.engines import arrow_engine
+from lakebed.lake.lines import OpenLine
 from lakebed.store import Version
 from lakebed.table.keys.ranges import may_share_keys
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 
-class Merging(LineHandle):
+class Merges:
     """Two lines of one catalog, compared and brought together."""
 
     __slots__ = ()
 
+    _line: OpenLine
     _scope: Scope
 
-    def diff(self, other: LineHandle) -> list[Difference]:
+    def diff(self, other: "Merges") -> list[Difference]:
         """What would turn this state into the other one, object by object. Its cost follows the changes."""
-        return diff.diff(self._home, self._head(), _line(other)._head())
+        return diff.diff(self._line.context, self._head(), _line(other)._head())
 
     def merge(
         self,
-        source: LineHandle,
+        source: "Merges",
         *,
         strategy: str = "fail",
         dry_run: bool = False,
@@ -50,17 +53,17 @@ class Merging(LineHandle):
         With the strategy `fail` a conflict is a `Conflict`, whose `conflicts` are rows; `ours` and `theirs` settle each
         of them. A dry run changes nothing and answers the conflicts. Merging again adds nothing: `commit` is None then.
         """
-        self._check_unshared("merge")
+        self._line.check_unshared("merge")
         settle, theirs = parse_strategy(strategy), _line(source)
         if check_flag("dry_run", dry_run):
-            return merge.dry_run(self._scope.read(), theirs._head(), settle, self._share_keys)
-        pin = None if theirs._version is None else int(theirs._version)
-        request = Request("merge", (theirs._ref.line.id, pin, strategy), message, author, event_id)
+            return merge.dry_run(self._scope.read(), theirs._head(), settle, shared_keys(self._line.context))
+        pin = None if theirs._line.version is None else int(theirs._line.version)
+        request = Request("merge", (theirs._line.ref.line.id, pin, strategy), message, author, event_id)
         known = self._scope.replayed(request)
         if known is not None:  # whatever became of the source since
             return MergeResult(known)
-        head, name = theirs._head(), branch_name(theirs._home, theirs._ref)
-        return merge.merge(self._scope, head, settle, request, self._share_keys, name)
+        head, name = theirs._head(), branch_name(theirs._line.context, theirs._line.ref)
+        return merge.merge(self._scope, head, settle, request, shared_keys(self._line.context), name)
 
     def cherry_pick(
         self,
@@ -71,10 +74,10 @@ class Merging(LineHandle):
         event_id: str | UUID | None = None,
     ) -> Commit | None:
         """Do here what a commit of another branch did there, to all tables that it changed."""
-        self._check_live("cherry_pick")
-        picked = merge.find_commit(self._home, commit)
+        self._line.check_live("cherry_pick")
+        picked = merge.find_commit(self._line.context, commit)
         request = Request("cherry_pick", (picked.id,), message, author, event_id)
-        return merge.cherry_pick(self._scope, picked, request, self._share_keys)
+        return merge.cherry_pick(self._scope, picked, request, shared_keys(self._line.context))
 
     def revert(
         self,
@@ -85,10 +88,10 @@ class Merging(LineHandle):
         event_id: str | UUID | None = None,
     ) -> Commit | None:
         """Undo what a commit did, to all tables that it changed; what came later stays, or is a `Conflict`."""
-        self._check_live("revert")
-        undone = merge.find_commit(self._home, commit)
+        self._line.check_live("revert")
+        undone = merge.find_commit(self._line.context, commit)
         request = Request("revert", (undone.id,), message, author, event_id)
-        return merge.revert(self._scope, undone, request, self._share_keys)
+        return merge.revert(self._scope, undone, request, shared_keys(self._line.context))
 
     def reset(
         self,
@@ -99,7 +102,7 @@ class Merging(LineHandle):
         event_id: str | UUID | None = None,
     ) -> Commit | None:
         """Make the line what it was at a version, by a new commit: what it undoes can be merged, undropped, read."""
-        self._check_live("reset")
+        self._line.check_live("reset")
         found = self._moment(version)
         request = Request("reset", (_asked(version, found),), message, author, event_id)
         return restore.reset(self._scope, found, request)
@@ -114,33 +117,38 @@ class Merging(LineHandle):
         event_id: str | UUID | None = None,
     ) -> Commit | None:
         """Make a table what it was at a version, its name included, by a new commit; later history stays."""
-        self._check_live("restore_table")
+        self._line.check_live("restore_table")
         found = self._moment(version)
         request = Request("restore_table", (parse_name(name), _asked(version, found)), message, author, event_id)
         return restore.restore_table(self._scope, name, found, request)
 
     def _head(self) -> Head:
-        self._check_unshared("comparing and merging")
-        return Head(self._ref, self._scope.read().base)
+        self._line.check_unshared("comparing and merging")
+        return Head(self._line.ref, self._scope.read().base)
 
     def _moment(self, given: Moment | str) -> Version:
-        metastore = self._home.metastore
+        metastore = self._line.context.metastore
         found = find_version(metastore, version=given) if isinstance(given, str) else find_version(metastore, given)
-        check_readable(self._home, self._ref, found, metastore.newest())
+        check_readable(self._line.context, self._line.ref, found, metastore.newest())
         return found
 
-    def _share_keys(self, table: TableState, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
-        """Whether files of two sides have a primary key in common; those whose bounds can't tell are read."""
+
+def shared_keys(context: Context) -> SharedKeys:
+    """What tells a merge whether files of two sides share a primary key; files are read where bounds can't tell."""
+
+    def ask(table: TableState, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
         if not may_share_keys(table.schema, ours, theirs):
             return False
-        sources = Sources(self._home.files, table.id, self._home.metastore)
-        return bool(load_engine("arrow").share_keys(sources, table.schema, ours, theirs))
+        sources = Sources(context.files, table.id, context.metastore)
+        return arrow_engine().share_keys(sources, table.schema, ours, theirs)
+
+    return ask
 
 
-def _line(given: object) -> Merging:
-    if not isinstance(given, Merging):
+def _line(given: object) -> Merges:
+    if not isinstance(given, Merges):
         raise Invalid(
-            "this is no branch, tag or version of a catalog",
+            "this is not a branch, tag or version of a catalog",
             expected="what catalog.branch(…), tag(…) or at(…) answer",
             found=type(given).__name__,
         )

@@ -9,7 +9,7 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, shown_name
 from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
-from lakebed.lake.propertied import Propertied
+from lakebed.lake.properties import Propertied
 from lakebed.store import Version
 
 

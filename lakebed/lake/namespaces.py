@@ -8,16 +8,19 @@ from lakebed.catalog.objects.properties import check_properties
 from lakebed.catalog.transaction import objects
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
-from lakebed.lake.flags import check_flag
-from lakebed.lake.held import Held, Listing
+from lakebed.catalog.transaction.scopes import Scope
+from lakebed.lake.arguments import check_flag
 from lakebed.lake.namespace import Namespace
+from lakebed.lake.objects import Listing, create, listed, purge_object, undrop_object
 from lakebed.records import records_pb2 as pb
 
 
-class Namespaces(Held):
+class Namespaces:
     """Namespaces by name: dotted text, or tuples of parts when a part has a dot."""
 
     __slots__ = ()
+
+    _scope: Scope
 
     def create_namespace(
         self,
@@ -33,7 +36,7 @@ class Namespaces(Held):
         given = check_properties(properties or {})
         arguments = (parse_name(name), given) if comment is None else (parse_name(name), given, comment)
         request = Request("create_namespace", arguments, message, author, event_id)
-        made = self._create(lambda work: namespaces.create_namespace(work, name, given, comment), request)
+        made = create(self._scope, lambda work: namespaces.create_namespace(work, name, given, comment), request)
         return Namespace(made, self._scope)
 
     def namespace(self, name: Name) -> Namespace:
@@ -54,7 +57,7 @@ class Namespaces(Held):
         With `limit` it is one page, and its `token` asks for the next: each item comes once, as of the first page,
         whatever is committed meanwhile.
         """
-        found = self._listed(pb.NAMESPACE, namespace, prefix, recursive, limit, token)
+        found = listed(self._scope, pb.NAMESPACE, namespace, prefix, recursive, limit, token)
         return found.of(lambda one: Namespace(one, self._scope))
 
     def namespace_exists(self, name: Name) -> bool:
@@ -105,7 +108,7 @@ class Namespaces(Held):
         Where several of a name were dropped, `id` says which one: `Ambiguous` lists them. `as_name` gives it another
         name, if its own was taken meanwhile or what it was in was dropped.
         """
-        return self._undrop(pb.NAMESPACE, name, id, as_name, message, author, event_id)
+        return undrop_object(self._scope, pb.NAMESPACE, name, id, as_name, message, author, event_id)
 
     def purge_namespace(
         self,
@@ -120,4 +123,4 @@ class Namespaces(Held):
 
         Not while another ref can see any of it. Killed half-way, the same call goes on.
         """
-        return self._purge(pb.NAMESPACE, name, id, message, author, event_id)
+        return purge_object(self._scope, pb.NAMESPACE, name, id, message, author, event_id)

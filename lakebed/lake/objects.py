@@ -1,21 +1,96 @@
-"""What catalogs and transactions have in common: the objects that they hold, by name."""
+"""What the calls on namespaces, tables and views share: creating, listing, undropping and purging objects by name."""
 
+from collections.abc import Callable
+from typing import TypeVar
+from uuid import UUID
+
+from lakebed.catalog.objects import listings, namespaces, purge, undrop
+from lakebed.catalog.transaction import objects
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
-from lakebed.lake.namespaces import Namespaces
-from lakebed.lake.propertied import Propertied
-from lakebed.lake.tables import Tables
-from lakebed.lake.views import Views
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Invalid
+from lakebed.lake.arguments import check_flag
+from lakebed.metastore.kinds import type_name
+
+T = TypeVar("T")
+Made = TypeVar("Made")
 
 
-class Objects(Namespaces, Tables, Views, Propertied):
-    """Namespaces, tables and views of one line. Names are dotted text, or tuples of parts when a part has a dot."""
+class Listing(list[T]):
+    """A list, and the token with which the next page is asked for: None if this was the last, or all."""
 
-    __slots__ = ("_scope",)
+    __slots__ = ("token",)
 
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
+    token: str | None
 
-    @property
-    def _owner(self) -> str:
-        """Properties of the catalog itself belong to its line, and branches inherit them."""
-        return self._scope.ref.line.top
+    def __init__(self, items: list[T], token: str | None = None) -> None:
+        super().__init__(items)
+        self.token = token
+
+    def of(self, make: Callable[[T], Made]) -> "Listing[Made]":
+        """The same page of what is made of each item."""
+        return Listing([make(one) for one in self], self.token)
+
+
+def create(scope: Scope, make: Callable[[Work], str], request: Request) -> str:
+    """The id of what was made now, or when this very call was made before."""
+    made: list[str] = []
+    commit = scope.change(lambda work: made.append(make(work)), request)
+    return made[-1] if commit is None else commit.operations[0].object_id
+
+
+def listed(
+    scope: Scope,
+    kind: int,
+    namespace: Name | None,
+    prefix: str | None,
+    recursive: bool,
+    limit: int | None = None,
+    token: str | None = None,
+) -> Listing[str]:
+    """The ids of a kind in a namespace: all, or with `limit` one page."""
+    if prefix is not None and not isinstance(prefix, str):
+        raise Invalid("a prefix is text", expected="str", found=type(prefix).__name__)
+    check_flag("recursive", recursive)
+    if limit is not None or token is not None:
+        wanted = listings.Wanted(kind, namespace, prefix or "", listings.check_page(limit, token, recursive))
+        page = listings.page(scope, wanted, token)
+        return Listing([child.id for child in page.items], page.token)
+    work = scope.read()
+    parent = work.top if namespace is None else namespaces.find_namespace(work, namespace)
+    found = (objects.descendants if recursive else objects.children)(work, parent, kind, prefix or "")
+    return Listing([child.id for child in found])
+
+
+def undrop_object(
+    scope: Scope,
+    kind: int,
+    name: Name,
+    id: str | UUID | None,
+    as_name: Name | None,
+    message: str | None,
+    author: str | None,
+    event_id: str | UUID | None,
+) -> Commit | None:
+    """Bring back an object of a kind."""
+    given = None if id is None else undrop.check_id(id)
+    target = None if as_name is None else parse_name(as_name)
+    request = Request(f"undrop_{type_name(kind)}", (parse_name(name), given, target), message, author, event_id)
+    return scope.change(lambda work: undrop.undrop(work, kind, name, given, as_name), request)
+
+
+def purge_object(
+    scope: Scope,
+    kind: int,
+    name: Name,
+    id: str | UUID | None,
+    message: str | None,
+    author: str | None,
+    event_id: str | UUID | None,
+) -> Commit:
+    """Purge a dropped object of a kind."""
+    given = None if id is None else undrop.check_id(id)
+    request = Request(f"purge_{type_name(kind)}", (parse_name(name), given), message, author, event_id)
+    return purge.purge(scope, kind, name, given, request)

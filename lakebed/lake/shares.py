@@ -1,26 +1,28 @@
 """The calls on a catalog's shares."""
 
 from collections.abc import Iterable
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
 from lakebed.catalog.objects.undrop import check_id
 from lakebed.catalog.refs import refs, shares
 from lakebed.catalog.refs.shares import ObjectId, Shareable
 from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.context import Ref
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.errors import Invalid
-from lakebed.lake.line_handle import LineHandle
+from lakebed.lake.lines import OpenLine
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.table import Table
 from lakebed.lake.view import View
 from lakebed.records import records_pb2 as pb
 from lakebed.records.names import normal_ref_name
+from lakebed.store import Version
 
 Granted = Name | Namespace | Table | View
 
 
-class Shares(LineHandle):
+class Shares:
     """Shares by name: they show a line as it goes on, and of it only what was granted, and are never written.
 
     What is granted is given as names or handles of namespaces, tables and views; one alone need not be in a list. A
@@ -28,6 +30,14 @@ class Shares(LineHandle):
     """
 
     __slots__ = ()
+
+    _line: OpenLine
+
+    if TYPE_CHECKING:
+
+        def _opened(
+            self, ref: Ref, version: Version | None = None, *, tag: str | None = None, share: str | None = None
+        ) -> Self: ...
 
     def create_share(
         self,
@@ -39,29 +49,29 @@ class Shares(LineHandle):
         event_id: str | UUID | None = None,
     ) -> Self:
         """Share some of this line's objects, and answer what the share shows."""
-        self._check_unshared("create_share")
-        if self._version is not None:
+        self._line.check_unshared("create_share")
+        if self._line.version is not None:
             raise Invalid(
                 "a share shows a line as it goes on",
-                subject=f"a handle at version {self._version}",
+                subject=f"a handle at version {self._line.version}",
                 advice="Create a tag for one version, or a branch at it and share that.",
             )
         wanted = _given(objects)
-        arguments = (self._ref.line.id, normal_ref_name(name), _asked(wanted))
+        arguments = (self._line.ref.line.id, normal_ref_name(name), _asked(wanted))
         request = Request("create_share", arguments, message, author, event_id)
-        made = shares.create_share(self._home, self._ref, name, wanted, request)
-        return self._opened(self._ref, share=made)
+        made = shares.create_share(self._line.context, self._line.ref, name, wanted, request)
+        return self._opened(self._line.ref, share=made)
 
     def share(self, name: str) -> Self:
         """What the share of this name shows, or `NotFound`."""
-        self._check_unshared("share")
-        found = shares.find_share(self._home, self._ref, name)
+        self._line.check_unshared("share")
+        found = shares.find_share(self._line.context, self._line.ref, name)
         return self._opened(found.ref, share=found.share)
 
     def shares(self, *, prefix: str | None = None) -> list[Self]:
         """The catalog's shares, by their names."""
-        self._check_unshared("shares")
-        found = shares.shares(self._home, self._ref, prefix or "")
+        self._line.check_unshared("shares")
+        found = shares.shares(self._line.context, self._line.ref, prefix or "")
         return [self._opened(one.ref, share=one.share) for one in found]
 
     def grant_share(
@@ -76,8 +86,8 @@ class Shares(LineHandle):
         """Show more objects through a share."""
         wanted = _given(objects)
         request = Request("grant_share", (normal_ref_name(name), _asked(wanted)), message, author, event_id)
-        self._check_live(request.operation)
-        return shares.grant(self._home, self._ref, name, wanted, request)
+        self._line.check_live(request.operation)
+        return shares.grant(self._line.context, self._line.ref, name, wanted, request)
 
     def revoke_share(
         self,
@@ -91,11 +101,11 @@ class Shares(LineHandle):
         """Show some objects no more through a share, at once and through handles that are there already."""
         wanted = _given(objects)
         request = Request("revoke_share", (normal_ref_name(name), _asked(wanted)), message, author, event_id)
-        self._check_live(request.operation)
-        return shares.revoke(self._home, self._ref, name, wanted, request)
+        self._line.check_live(request.operation)
+        return shares.revoke(self._line.context, self._line.ref, name, wanted, request)
 
     def share_exists(self, name: str) -> bool:
-        found = refs.resolve(self._refs("share_exists").read(), pb.SHARE, name)
+        found = refs.resolve(self._line.refs("share_exists").read(), pb.SHARE, name)
         return found is not None and found.type == pb.SHARE
 
     def rename_share(
@@ -109,7 +119,7 @@ class Shares(LineHandle):
     ) -> Commit:
         """Give a share another name; handles of it stay good."""
         request = Request("rename_share", (normal_ref_name(name), normal_ref_name(new_name)), message, author, event_id)
-        return self._change_refs(lambda work: refs.rename(work, pb.SHARE, name, new_name), request)
+        return self._line.change_refs(lambda work: refs.rename(work, pb.SHARE, name, new_name), request)
 
     def drop_share(
         self,
@@ -121,7 +131,7 @@ class Shares(LineHandle):
     ) -> Commit:
         """Drop a share: nothing can be read through it any more, through handles that are there already either."""
         request = Request("drop_share", (normal_ref_name(name),), message, author, event_id)
-        return self._change_refs(lambda work: refs.drop(work, pb.SHARE, name), request)
+        return self._line.change_refs(lambda work: refs.drop(work, pb.SHARE, name), request)
 
     def undrop_share(
         self,
@@ -137,7 +147,7 @@ class Shares(LineHandle):
         which = None if id is None else check_id(id)
         new_name = None if as_name is None else normal_ref_name(as_name)
         request = Request("undrop_share", (normal_ref_name(name), which, new_name), message, author, event_id)
-        return self._change_refs(lambda work: refs.undrop(work, pb.SHARE, name, which, new_name), request)
+        return self._line.change_refs(lambda work: refs.undrop(work, pb.SHARE, name, which, new_name), request)
 
     def purge_share(
         self,
@@ -151,8 +161,8 @@ class Shares(LineHandle):
         """Forget a dropped share, which nobody can bring back then."""
         which = None if id is None else check_id(id)
         request = Request("purge_share", (normal_ref_name(name), which), message, author, event_id)
-        self._check_live(request.operation)
-        return refs.purge(self._refs("purge_share"), pb.SHARE, name, which, request)
+        self._line.check_live(request.operation)
+        return refs.purge(self._line.refs("purge_share"), pb.SHARE, name, which, request)
 
 
 def _given(objects: Granted | Iterable[Granted]) -> list[Shareable]:

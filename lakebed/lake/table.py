@@ -1,59 +1,56 @@
-"""The handle of a table."""
+"""The handle of a table: every call on it, on one page. The work is done by the modules beside this one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from lakebed.catalog.data import checkpoint_schedule, snapshots
-from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_sources import Sources, sources
-from lakebed.catalog.data.snapshots import SnapshotInfo
+from lakebed.catalog.data import checkpoint_schedule
+from lakebed.catalog.data.snapshots import SnapshotInfo, snapshots
+from lakebed.catalog.data.target import target_of
 from lakebed.catalog.inspect.history import table_past
 from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
-from lakebed.catalog.objects.naming import about
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, shown_name
 from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
-from lakebed.catalog.transaction.versions import Moment, find_version
+from lakebed.catalog.transaction.versions import Moment
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import Invalid
-from lakebed.lake.adding import Adding
-from lakebed.lake.appends import Appending
+from lakebed.lake import appends, compact, properties, reads, writes
+from lakebed.lake.appends import Address, given_addresses
 from lakebed.lake.arguments import Terms, order_terms, spec_terms
-from lakebed.lake.compact import Compacting
 from lakebed.lake.description import Description
-from lakebed.lake.engines import load_engine, read_with_spark
+from lakebed.lake.engines import arrow_engine, engine_for
 from lakebed.lake.evolve import Evolve
-from lakebed.lake.moments import at_tag
-from lakebed.lake.propertied import Propertied
+from lakebed.lake.grow import Evolution, asked_evolution, grow
 from lakebed.store import Version
-from lakebed.table.filter.bind import bind
+from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.filter.condition import Condition
-from lakebed.table.filter.filter import Filter
 from lakebed.table.partition.sort_order import SortField
 from lakebed.table.partition.spec import PartitionField
-from lakebed.table.plan.plan import Plan
 from lakebed.table.schema.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from lakebed.arrow import Scan
+    from lakebed.arrow.read.scan import Scan
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Appending, Adding, Compacting, Propertied):
+class Table:
     """A table by its id: the handle stays good when it is renamed. Every call is one transaction.
 
-    Of a transaction, it works inside that; of a catalog at a version, it shows the table as it was then.
+    A handle of a transaction works inside it; a handle of a catalog at a version shows the table as it was then.
+    `message`, `author` and `event_id` are for the commit: the same call with the same event id commits once. Inside a
+    transaction they are refused, and the answer is None: the transaction has them.
     """
 
     id: str
     _scope: Scope = field(repr=False)
+
+    # What it is.
 
     @property
     def name(self) -> Name:
@@ -62,26 +59,27 @@ class Table(Appending, Adding, Compacting, Propertied):
 
     @property
     def schema(self) -> Schema:
+        """Its columns."""
         return self._state.schema
 
     @property
     def spec(self) -> Terms[PartitionField]:
-        """What the files that come are set apart by; printed: `day(ordered_at), bucket(16, id)`."""
+        """How new files are partitioned; printed: `day(ordered_at), bucket(16, id)`."""
         return spec_terms(self._state)
 
     @property
     def sort_order(self) -> Terms[SortField]:
-        """How the rows of the files that come are sorted."""
+        """How the rows of new files are sorted."""
         return order_terms(self._state)
 
     @property
     def primary_key(self) -> tuple[str, ...]:
-        """The columns that tell its rows apart, none if it has no key."""
+        """The columns that identify a row, none if the table has no key."""
         return self._state.schema.key
 
     @property
     def location(self) -> str:
-        """The folder that its files are in, those of all branches and versions together.
+        """The folder of its files, those of all branches and versions together.
 
         Give another engine the paths of `scan().files()`, never the folder.
         """
@@ -93,34 +91,20 @@ class Table(Appending, Adding, Compacting, Propertied):
         return newest_commit(self._read_all(), self.id)
 
     @property
-    def _owner(self) -> str:
-        return self.id
+    def properties(self) -> dict[str, str]:
+        """Its properties, by name."""
+        return properties.properties_of(self._scope, self.id)
 
     @property
-    def _state(self) -> TableState:
-        return table_state(self._scope.read(), self.id)
+    def comment(self) -> str | None:
+        """Its description; the property `comment`."""
+        return properties.comment_of(self._scope, self.id)
 
-    def scan(
-        self, where: str | Condition | None = None, columns: Sequence[str] | None = None, limit: int | None = None
-    ) -> "Scan":
-        """Rows by the local engine: `.to_arrow()`, `.to_batches()`, `.to_pandas()`, `.count()`, `.files()`.
+    def describe(self) -> Description:
+        """What the table is now: printed, as text; by its methods, as the documents of source document 001."""
+        return Description(table_past(self._scope.read(), self.id))
 
-        `where` is an SQL condition, or one that is built from `lakebed.col`. The scan shows the table as it is at this
-        call, whatever is committed before its rows are read.
-        """
-        sources, state, plan, filter = self._planned(where)
-        scan = load_engine("arrow").Scan(
-            sources, state.schema, plan.files, filter=filter, columns=columns, limit=limit, plan=plan
-        )
-        return cast("Scan", scan)
-
-    def read(
-        self, spark: "SparkSession", where: str | Condition | None = None, columns: Sequence[str] | None = None
-    ) -> "DataFrame":
-        """Rows as a Spark DataFrame, read by Spark's own Parquet reader; `where` is the same as in `scan`."""
-        with about(self._scope.read(), self.id):
-            sources, state, plan, filter = self._planned(where)
-            return read_with_spark(spark, sources, state.schema, [one.file for one in plan.files], filter, columns)
+    # Its past.
 
     def at(
         self,
@@ -132,32 +116,10 @@ class Table(Appending, Adding, Compacting, Propertied):
         tag: str | None = None,
     ) -> "Table":
         """The table as it was at a version, a time, one of its snapshots or a tag; `NotFound` if it was not there."""
-        if sum(one is not None for one in (moment, version, time, snapshot, tag)) != 1:
-            raise Invalid("name one moment", expected="a version, a time, a snapshot or a tag")
-        if tag is not None:
-            scope = at_tag(self._scope, tag)
-        elif snapshot is not None:
-            scope = self._scope.at(self._snapshot_version(snapshot))
-        else:
-            scope = self._scope.at(find_version(self._scope.context.metastore, moment, version=version, time=time))
-        past = Table(self.id, scope)
-        name_of(past._scope.read(), self.id)
-        return past
-
-    def _snapshot_version(self, snapshot: int) -> Version:
-        if not isinstance(snapshot, int) or isinstance(snapshot, bool):
-            raise Invalid("a snapshot is named by its number", expected="int", found=repr(snapshot))
-        work = self._scope.read()
-        return snapshots.find_snapshot(work, table_state(work, self.id), snapshot)
-
-    def evolve(
-        self, *, message: str | None = None, author: str | None = None, event_id: str | UUID | None = None
-    ) -> Evolve:
-        """Change its columns, partition spec, sort order or key: `with table.evolve() as change: change.add_column(…)`.
-
-        One commit at the end of the `with`, none after an exception; in a transaction it is part of that.
-        """
-        return Evolve(self.id, self._scope, message, author, event_id)
+        return Table(
+            self.id,
+            reads.table_at(self._scope, self.id, moment, version=version, time=time, snapshot=snapshot, tag=tag),
+        )
 
     def history(self) -> list[Commit]:
         """The commits that changed the table, newest first."""
@@ -166,20 +128,195 @@ class Table(Appending, Adding, Compacting, Propertied):
     def snapshots(self) -> list[SnapshotInfo]:
         """The table's snapshots, newest first."""
         work = self._scope.read()
-        return snapshots.snapshots(work, table_state(work, self.id))
+        return snapshots(work, table_state(work, self.id))
 
-    def checkpoint(self) -> Version | None:
-        """Write down all live files of the table, so that opening it costs the deltas since; None if there is none.
+    # Reading rows.
 
-        It changes no read, and is no commit. Commits have it done by themselves when enough of them have come.
+    def scan(
+        self, where: str | Condition | None = None, columns: Sequence[str] | None = None, limit: int | None = None
+    ) -> "Scan":
+        """Rows by the local engine: `.to_arrow()`, `.to_batches()`, `.to_pandas()`, `.count()`, `.files()`.
+
+        `where` is an SQL condition, or one built with `lakebed.col`. The scan shows the table as it is at this call,
+        whatever is committed before its rows are read.
         """
-        work = self._scope.read()
-        written = checkpoint_schedule.checkpoint(work, self.id)
-        return None if written is None else written.version
+        return reads.scan(self._scope, self.id, where, columns, limit)
 
-    def describe(self) -> Description:
-        """What the table is now: printed, as text; by its methods, as the documents of source document 001."""
-        return Description(table_past(self._scope.read(), self.id))
+    def read(
+        self, spark: "SparkSession", where: str | Condition | None = None, columns: Sequence[str] | None = None
+    ) -> "DataFrame":
+        """Rows as a Spark DataFrame, read by Spark's own Parquet reader; `where` is the same as in `scan`."""
+        return reads.read(self._scope, self.id, spark, where, columns)
+
+    def get(self, *key: Any) -> dict[str, Any] | None:
+        """The row with a primary key, None if there is none: `orders.get(17)`."""
+        work = self._scope.read()
+        return arrow_engine().get(target_of(work, table_state(work, self.id)), key)
+
+    # Adding rows.
+
+    def append(
+        self,
+        data: Any,
+        *,
+        evolve: Evolution = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Add rows: a Spark DataFrame, an Arrow table, batch or reader, a pandas DataFrame.
+
+        Columns are matched by name, without case. Missing ones get their default. Columns that the table does not have
+        are `Invalid`, or with `evolve="add"` are added to it in the same commit. Files are written first, then one
+        commit shows them all; a few small rows (property `write.inline-bytes`) are kept in the commit itself. After an
+        error nothing of it can be seen. If the table's schema or partition spec changes meanwhile, rows that are in
+        memory are written again; for others it is a `Conflict`. A row that breaks a check of the table is `Invalid`.
+        """
+        asked = asked_evolution(evolve)
+        request = Request("append", (self.id, *asked), message, author, event_id)
+        if asked:
+            return grow(self._scope, self.id, data, request, appends.append)
+        return appends.append(self._scope, self.id, data, request)
+
+    def add_files(
+        self,
+        paths: Iterable[Address],
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Add Parquet files where they are: none is copied or changed, and Lakebed never deletes them.
+
+        Paths are absolute, relative to the working folder, or `file:///…`. Columns are found by the names that they
+        have in the table's files. Missing ones are null or have their default; others are not shown, now or later.
+        Each file has rows of one partition. `Invalid` lists every reason why files don't fit, `AlreadyExists` the
+        files that the table has.
+        """
+        given = given_addresses(paths)
+        request = Request("add_files", (self.id, *given), message, author, event_id)
+        return appends.add_files(self._scope, self.id, given, request)
+
+    # Changing rows. The local engine does it in this process, or Spark if it is given a session or a DataFrame.
+
+    def delete(
+        self,
+        where: str | Condition,
+        spark: "SparkSession | None" = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Delete the rows that pass. Files are removed unread if all their rows go; others get deletion vectors.
+
+        With a session Spark looks for the rows, and `where` may be any condition of its SQL.
+        """
+        request = Request("delete", (self.id, str(where)), message, author, event_id)
+        return writes.delete(self._scope, self.id, where, engine_for(spark=spark), request)
+
+    def truncate(
+        self, *, message: str | None = None, author: str | None = None, event_id: str | UUID | None = None
+    ) -> Commit | None:
+        """Delete all rows. No file is read."""
+        return writes.truncate(self._scope, self.id, Request("truncate", (self.id,), message, author, event_id))
+
+    def update(
+        self,
+        values: Mapping[str, Any],
+        where: str | Condition | None = None,
+        spark: "SparkSession | None" = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Set columns of the rows that pass, of all without `where`. The rows keep their ids.
+
+        `values` are SQL expressions over the table's columns, as text, or values as `lakebed.lit(…)`: each sees the row
+        as it was before. With a session Spark changes the rows, and both may be any SQL that it knows.
+        """
+        given = writes.given_values(values)
+        request = Request("update", writes.update_arguments(self.id, given, where), message, author, event_id)
+        return writes.update(self._scope, self.id, given, where, engine_for(spark=spark), request)
+
+    def upsert(
+        self,
+        data: Any,
+        on: str | Sequence[str] | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Replace the rows with the same key (the primary key, or the columns `on`), and insert the rest.
+
+        Rows are whole: missing columns get their default. A key that comes twice in the data is `Invalid`. Arrow and
+        pandas are held in memory, a DataFrame by its executors.
+        """
+        names = writes.given_names(on)
+        request = Request("upsert", (self.id, *names), message, author, event_id)
+        return writes.upsert(self._scope, self.id, data, names, request)
+
+    def merge(
+        self,
+        source: Any,
+        on: str | Sequence[str],
+        *clauses: Clause,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """SQL's MERGE: `orders.merge(changes, "order_id", when_matched_update(), when_not_matched_insert())`.
+
+        `on` is a column, several, or `target.a = source.b AND …`. Of the clauses for a row, the first whose condition
+        is true decides. A row that several rows of the source match is `Invalid`, unless it is deleted anyway; so is a
+        primary key that comes twice among the inserted rows. Arrow and pandas are held in memory. With a DataFrame
+        Spark merges, and `on`, conditions and values may be any SQL that it knows.
+        """
+        asked = writes.given_names(on), tuple(writes.clause_text(clause) for clause in clauses)
+        request = Request("merge", (self.id, *asked), message, author, event_id)
+        return writes.merge(self._scope, self.id, source, on, clauses, request)
+
+    def overwrite(
+        self,
+        data: Any,
+        where: str | Condition | None = None,
+        *,
+        evolve: Evolution = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Replace the rows that pass, or all, in one commit.
+
+        Readers see the old rows or the new ones. The new rows need not pass `where`. With `evolve="add"`, columns that
+        the table does not have are added to it in the same commit.
+        """
+        asked = asked_evolution(evolve)
+        condition = "" if where is None else str(where)
+        request = Request("overwrite", (self.id, condition, *asked), message, author, event_id)
+        overwrite = writes.overwriting(where)
+        if asked:
+            return grow(self._scope, self.id, data, request, overwrite)
+        return overwrite(self._scope, self.id, data, request)
+
+    def overwrite_partitions(
+        self,
+        data: Any,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Replace all rows of the partitions that the new rows are in; other partitions stay.
+
+        `Invalid` for a table without partitions, and while it has files of an older spec.
+        """
+        request = Request("overwrite_partitions", (self.id,), message, author, event_id)
+        return writes.overwrite_partitions(self._scope, self.id, data, request)
+
+    # Changing the table.
 
     def rename(
         self,
@@ -193,13 +330,81 @@ class Table(Appending, Adding, Compacting, Propertied):
         request = Request("rename_table", (self.id, parse_name(new_name)), message, author, event_id)
         return self._scope.change(lambda work: rename(work, self.id, new_name), request)
 
+    def evolve(
+        self, *, message: str | None = None, author: str | None = None, event_id: str | UUID | None = None
+    ) -> Evolve:
+        """Change its columns, partition spec, sort order or key: `with table.evolve() as change: change.add_column(…)`.
+
+        One commit at the end of the `with`, none after an exception; in a transaction it is part of that.
+        """
+        return Evolve(self.id, self._scope, message, author, event_id)
+
+    def set_properties(
+        self,
+        values: Mapping[str, str],
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Set some properties; the others stay."""
+        return properties.set_properties(self._scope, self.id, values, message, author, event_id)
+
+    def unset_properties(
+        self,
+        keys: Iterable[str],
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Remove some properties; those that are not there are fine."""
+        return properties.unset_properties(self._scope, self.id, keys, message, author, event_id)
+
+    # Maintenance. It changes no read.
+
+    def compact(
+        self,
+        spark: "SparkSession | None" = None,
+        *,
+        where: str | Condition | None = None,
+        target_bytes: int | None = None,
+        most_bytes: int | None = None,
+        strategy: str | None = None,
+        sort_by: Sequence[str] | None = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Rewrite badly laid-out files: small ones, inline rows, deleted rows, partitions of an older spec.
+
+        No result changes: rows keep their ids, and earlier versions their files. `where` limits it to files that may
+        have rows that pass. `most_bytes` limits what is rewritten (at least one group is); the groups that gain most go
+        first. New files have about `target_bytes`, or what the property `write.target-file-bytes` says. The strategy
+        is "bin-pack", or "sort": files whose values overlap are sorted together, by `sort_by` or the table's own order.
+        Appends meanwhile are not a conflict. Files that change meanwhile are read again, and left alone if that goes
+        on. With nothing to do the answer is None; else the operation's `detail` shows the files before and after. With
+        a session it runs on Spark.
+        """
+        condition, order = "" if where is None else str(where), compact.asked_order(strategy, sort_by)
+        asked = (self.id, condition, str(target_bytes or ""), *compact.later_options(most_bytes, order))
+        request = Request("compact", asked, message, author, event_id)
+        sizes = compact.Sizes(target_bytes, most_bytes)
+        return compact.compact(self._scope, self.id, where, sizes, order, engine_for(spark=spark), request)
+
+    def checkpoint(self) -> Version | None:
+        """Write down all live files of the table, so that opening it costs only the deltas since; None if it has none.
+
+        It is not a commit. Commits start it by themselves when enough of them have come.
+        """
+        written = checkpoint_schedule.checkpoint(self._scope.read(), self.id)
+        return None if written is None else written.version
+
+    @property
+    def _state(self) -> TableState:
+        return table_state(self._scope.read(), self.id)
+
     def _read_all(self) -> Work:
         work = self._scope.read()
         read_all(work, self.id, table_state(work, self.id).partition)
         return work
-
-    def _planned(self, where: str | Condition | None) -> tuple[Sources, TableState, Plan, Filter | None]:
-        work = self._scope.read()
-        state = table_state(work, self.id)
-        filter = None if where is None else bind(where, state.schema)
-        return sources(work, self.id), state, plan(work, state, filter), filter

@@ -9,19 +9,21 @@ from lakebed.catalog.tables.tables import Layout
 from lakebed.catalog.transaction import objects
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
-from lakebed.lake.arguments import as_paths, as_texts
-from lakebed.lake.held import Held, Listing
-from lakebed.lake.schemas import SchemaLike, schema_of
+from lakebed.catalog.transaction.scopes import Scope
+from lakebed.lake.arguments import SchemaLike, as_paths, as_texts, schema_of
+from lakebed.lake.objects import Listing, create, listed, purge_object, undrop_object
 from lakebed.lake.table import Table
 from lakebed.records import records_pb2 as pb
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Path
 
 
-class Tables(Held):
+class Tables:
     """Tables by name: dotted text, or tuples of parts when a part has a dot."""
 
     __slots__ = ()
+
+    _scope: Scope
 
     def create_table(
         self,
@@ -53,7 +55,9 @@ class Tables(Held):
         )
         arguments = (parse_name(name), schema_to_json(columns).decode(), given, comment, *layout.arguments)
         request = Request("create_table", arguments, message, author, event_id)
-        made = self._create(lambda work: tables.create_table(work, name, columns, given, comment, layout), request)
+        made = create(
+            self._scope, lambda work: tables.create_table(work, name, columns, given, comment, layout), request
+        )
         return Table(made, self._scope)
 
     def table(self, name: Name) -> Table:
@@ -74,7 +78,7 @@ class Tables(Held):
         With `limit` it is one page, and its `token` asks for the next: each item comes once, as of the first page,
         whatever is committed meanwhile.
         """
-        found = self._listed(pb.TABLE, namespace, prefix, recursive, limit, token)
+        found = listed(self._scope, pb.TABLE, namespace, prefix, recursive, limit, token)
         return found.of(lambda one: Table(one, self._scope))
 
     def table_exists(self, name: Name) -> bool:
@@ -120,7 +124,7 @@ class Tables(Held):
         Where several of a name were dropped, `id` says which one: `Ambiguous` lists them. `as_name` gives it another
         name, if its own was taken meanwhile or what it was in was dropped.
         """
-        return self._undrop(pb.TABLE, name, id, as_name, message, author, event_id)
+        return undrop_object(self._scope, pb.TABLE, name, id, as_name, message, author, event_id)
 
     def purge_table(
         self,
@@ -135,4 +139,4 @@ class Tables(Held):
 
         Not while another ref can see it. Killed half-way, the same call goes on.
         """
-        return self._purge(pb.TABLE, name, id, message, author, event_id)
+        return purge_object(self._scope, pb.TABLE, name, id, message, author, event_id)

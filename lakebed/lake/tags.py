@@ -1,22 +1,32 @@
 """The calls on a catalog's tags."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
 from lakebed.catalog.objects.undrop import check_id
 from lakebed.catalog.refs import refs, tags
 from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.context import Ref
 from lakebed.catalog.transaction.versions import Moment
-from lakebed.lake.line_handle import LineHandle
-from lakebed.lake.moments import fixed_moment
+from lakebed.lake.arguments import fixed_moment
+from lakebed.lake.lines import OpenLine
 from lakebed.records import records_pb2 as pb
 from lakebed.records.names import normal_ref_name
+from lakebed.store import Version
 
 
-class Tags(LineHandle):
+class Tags:
     """Tags by name: a line at a version. A tag never moves."""
 
     __slots__ = ()
+
+    _line: OpenLine
+
+    if TYPE_CHECKING:
+
+        def _opened(
+            self, ref: Ref, version: Version | None = None, *, tag: str | None = None, share: str | None = None
+        ) -> Self: ...
 
     def create_tag(
         self,
@@ -28,25 +38,27 @@ class Tags(LineHandle):
         event_id: str | UUID | None = None,
     ) -> Self:
         """Name this line's state, the newest or that at a version, and answer the catalog as it is there."""
-        self._check_unshared("create_tag")
-        version, asked = fixed_moment(self._home, self._version, at)
-        request = Request("create_tag", (self._ref.line.id, normal_ref_name(name), asked), message, author, event_id)
-        made = tags.create_tag(self._home, self._ref, name, version, request)
-        return self._opened(*tags.open_tag(self._home, self._ref, made), tag=made)
+        self._line.check_unshared("create_tag")
+        version, asked = fixed_moment(self._line.context, self._line.version, at)
+        request = Request(
+            "create_tag", (self._line.ref.line.id, normal_ref_name(name), asked), message, author, event_id
+        )
+        made = tags.create_tag(self._line.context, self._line.ref, name, version, request)
+        return self._opened(*tags.open_tag(self._line.context, self._line.ref, made), tag=made)
 
     def tag(self, name: str) -> Self:
         """The catalog as the tag of this name has it, on whatever line, or `NotFound`."""
-        made = refs.find(self._refs("tag").read(), pb.TAG, name)
-        return self._opened(*tags.open_tag(self._home, self._ref, made), tag=made)
+        made = refs.find(self._line.refs("tag").read(), pb.TAG, name)
+        return self._opened(*tags.open_tag(self._line.context, self._line.ref, made), tag=made)
 
     def tags(self, *, prefix: str | None = None) -> list[Self]:
         """The catalog at each of its tags, by their names."""
-        self._check_unshared("tags")
-        found = tags.tags(self._home, self._ref, prefix or "")
+        self._line.check_unshared("tags")
+        found = tags.tags(self._line.context, self._line.ref, prefix or "")
         return [self._opened(ref, version, tag=tag) for tag, ref, version in found]
 
     def tag_exists(self, name: str) -> bool:
-        found = refs.resolve(self._refs("tag_exists").read(), pb.TAG, name)
+        found = refs.resolve(self._line.refs("tag_exists").read(), pb.TAG, name)
         return found is not None and found.type == pb.TAG
 
     def rename_tag(
@@ -60,7 +72,7 @@ class Tags(LineHandle):
     ) -> Commit:
         """Give a tag another name; what it stands for stays."""
         request = Request("rename_tag", (normal_ref_name(name), normal_ref_name(new_name)), message, author, event_id)
-        return self._change_refs(lambda work: refs.rename(work, pb.TAG, name, new_name), request)
+        return self._line.change_refs(lambda work: refs.rename(work, pb.TAG, name, new_name), request)
 
     def drop_tag(
         self,
@@ -72,7 +84,7 @@ class Tags(LineHandle):
     ) -> Commit:
         """Drop a tag; handles of what it named stay good."""
         request = Request("drop_tag", (normal_ref_name(name),), message, author, event_id)
-        return self._change_refs(lambda work: refs.drop(work, pb.TAG, name), request)
+        return self._line.change_refs(lambda work: refs.drop(work, pb.TAG, name), request)
 
     def undrop_tag(
         self,
@@ -88,7 +100,7 @@ class Tags(LineHandle):
         which = None if id is None else check_id(id)
         new_name = None if as_name is None else normal_ref_name(as_name)
         request = Request("undrop_tag", (normal_ref_name(name), which, new_name), message, author, event_id)
-        return self._change_refs(lambda work: refs.undrop(work, pb.TAG, name, which, new_name), request)
+        return self._line.change_refs(lambda work: refs.undrop(work, pb.TAG, name, which, new_name), request)
 
     def purge_tag(
         self,
@@ -102,5 +114,5 @@ class Tags(LineHandle):
         """Forget a dropped tag, which nobody can bring back then."""
         which = None if id is None else check_id(id)
         request = Request("purge_tag", (normal_ref_name(name), which), message, author, event_id)
-        self._check_live(request.operation)
-        return refs.purge(self._refs("purge_tag"), pb.TAG, name, which, request)
+        self._line.check_live(request.operation)
+        return refs.purge(self._line.refs("purge_tag"), pb.TAG, name, which, request)

@@ -4,28 +4,31 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from lakebed.catalog.transaction.commits import Commit
-from lakebed.catalog.transaction.scopes import Open
+from lakebed.catalog.transaction.scopes import Open, Scope
 from lakebed.errors import Invalid
-from lakebed.lake.objects import Objects
-from lakebed.lake.sql.names import Line, Places
-from lakebed.lake.sql.run import Told, run_statement
+from lakebed.lake.namespaces import Namespaces
+from lakebed.lake.properties import Propertied
+from lakebed.lake.sql.names import Attribution, Line, Places
+from lakebed.lake.sql.statement import run_statement
 from lakebed.lake.table import Table
+from lakebed.lake.tables import Tables
+from lakebed.lake.views import Views
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class Transaction(Objects):
+class Transaction(Namespaces, Tables, Views, Propertied):
     """Changes to any number of tables that commit together at the end of the `with`, or not at all.
 
     Reads see what the transaction did. An exception ends it without a trace. A `Conflict` at its end says what it had
     read and somebody else has changed.
     """
 
-    __slots__ = ("_committed", "_line", "_open")
+    __slots__ = ("_committed", "_line", "_open", "_scope")
 
     def __init__(self, scope: Open, line: Line) -> None:
-        super().__init__(scope)
+        self._scope: Scope = scope
         self._open = scope
         self._line = line
         self._committed: Commit | None = None
@@ -38,11 +41,16 @@ class Transaction(Objects):
     def sql(self, spark: "SparkSession", text: str) -> "DataFrame | Commit | Table | None":
         """Do a statement of Spark's SQL in the transaction: names without a ref are read and changed as it has them."""
         places = Places(self._line, self._scope.context.metastore.newest(), self)
-        return run_statement(spark, text, places, Told())
+        return run_statement(spark, text, places, Attribution())
 
     def transaction(self, *arguments: object, **named: object) -> NoReturn:
         """Refused: a transaction has no parts that could commit by themselves."""
         raise Invalid("a transaction can't be in another one", advice="Make the changes in this one, or end it first.")
+
+    @property
+    def _owner(self) -> str:
+        """Properties of the catalog itself belong to its line, and branches inherit them."""
+        return self._scope.ref.line.top
 
     def __repr__(self) -> str:
         return f"Transaction({self._open.message!r})"

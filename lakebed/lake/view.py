@@ -15,9 +15,8 @@ from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment, find_version
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid, NotFound
-from lakebed.lake.moments import at_tag
-from lakebed.lake.propertied import Propertied
-from lakebed.lake.schemas import SchemaLike, schema_of
+from lakebed.lake.arguments import SchemaLike, at_tag, schema_of
+from lakebed.lake.properties import Propertied
 from lakebed.store import Version
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Schema

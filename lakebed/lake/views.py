@@ -9,16 +9,19 @@ from lakebed.catalog.tables.views import Sql
 from lakebed.catalog.transaction import objects
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
-from lakebed.lake.held import Held, Listing
-from lakebed.lake.schemas import SchemaLike
+from lakebed.catalog.transaction.scopes import Scope
+from lakebed.lake.arguments import SchemaLike
+from lakebed.lake.objects import Listing, create, listed, purge_object, undrop_object
 from lakebed.lake.view import View, given_schema, schema_text
 from lakebed.records import records_pb2 as pb
 
 
-class Views(Held):
+class Views:
     """Views by name: dotted text, or tuples of parts when a part has a dot."""
 
     __slots__ = ()
+
+    _scope: Scope
 
     def create_view(
         self,
@@ -39,7 +42,7 @@ class Views(Held):
         texts, given, columns = views.check_sql(sql), check_properties(properties or {}), given_schema(schema)
         arguments = (parse_name(name), texts, given, comment, schema_text(columns))
         request = Request("create_view", arguments, message, author, event_id)
-        made = self._create(lambda work: views.create_view(work, name, texts, given, comment, columns), request)
+        made = create(self._scope, lambda work: views.create_view(work, name, texts, given, comment, columns), request)
         return View(made, self._scope)
 
     def view(self, name: Name) -> View:
@@ -59,7 +62,7 @@ class Views(Held):
 
         With `limit` it is one page, whose `token` asks for the next.
         """
-        found = self._listed(pb.VIEW, namespace, prefix, recursive, limit, token)
+        found = listed(self._scope, pb.VIEW, namespace, prefix, recursive, limit, token)
         return found.of(lambda one: View(one, self._scope))
 
     def view_exists(self, name: Name) -> bool:
@@ -101,7 +104,7 @@ class Views(Held):
         event_id: str | UUID | None = None,
     ) -> Commit | None:
         """Bring a dropped view back, under its name or another; `Ambiguous` lists those of one name by their ids."""
-        return self._undrop(pb.VIEW, name, id, as_name, message, author, event_id)
+        return undrop_object(self._scope, pb.VIEW, name, id, as_name, message, author, event_id)
 
     def purge_view(
         self,
@@ -113,4 +116,4 @@ class Views(Held):
         event_id: str | UUID | None = None,
     ) -> Commit:
         """Take a dropped view away for good, with all its past; refused while another ref can see it."""
-        return self._purge(pb.VIEW, name, id, message, author, event_id)
+        return purge_object(self._scope, pb.VIEW, name, id, message, author, event_id)

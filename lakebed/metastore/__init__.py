@@ -1,4 +1,4 @@
-"""The versioned object tree. docs/metastore.md says what it promises."""
+"""The versioned object tree. docs/internals/metastore.md says what it promises."""
 
 from lakebed.metastore.change import (
     AttributeRead,

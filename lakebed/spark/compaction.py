@@ -1,6 +1,6 @@
 """Spark's part of a compaction: the rows of groups, read and written by its own Parquet reader and writer."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -16,10 +16,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from lakebed.catalog.data import compaction
-from lakebed.catalog.data.compaction import Done, Form, Made, Where
-from lakebed.catalog.tables.properties import write_options
-from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.work import Work
+from lakebed.catalog.data.compaction import Done, Form, Made
+from lakebed.catalog.data.target import Target
 from lakebed.files import FileInfo, Files
 from lakebed.spark.fit import fit, quoted
 from lakebed.spark.jobs.run import aim
@@ -184,40 +182,21 @@ AT_ONCE: Final = 4
 """So many batches are written at a time: each has a few tasks, and a cluster has room for more of them."""
 
 
-class Compaction(compaction.Compaction):
-    """A compaction by a Spark session, which rows are read from as `source_of` says for a work."""
-
-    def __init__(
-        self,
-        source_of: Callable[[Work], Source],
-        where: Where,
-        target_bytes: int | None = None,
-        *,
-        most_bytes: int | None = None,
-        sort_by: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(where, target_bytes, most_bytes=most_bytes, sort_by=sort_by)
-        self._source_of = source_of
-
-    def _writer(self, work: Work, form: Form) -> "_Writer":
-        return _Writer(self._source_of(work), work, form)
-
-
-def rewritten(source: Source, work: Work, state: TableState, files: Sequence[DataFileRef]) -> list[DataFileRef]:
+def rewrite(target: Target, source: Source, files: Sequence[DataFileRef]) -> list[DataFileRef]:
     """New files with exactly the rows of these that are not deleted, each row with its lineage.
 
     They are cut by the table's newest spec and sorted by its order, whatever those were; for a commit on level 0. After
     an error nothing is left behind.
     """
-    return _Writer(source, work, Form(state, write_options(work, state))).spread(files) if files else []
+    return GroupWriter(target, source, Form(target.state, target.write_options)).spread(files) if files else []
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer(compaction.Writer):
-    """Writes the rows of groups for a table."""
+class GroupWriter(compaction.Writer):
+    """Writes the rows of groups."""
 
+    target: Target
     source: Source
-    work: Work
     form: Form
 
     def write(self, groups: Sequence[Group], done: Done) -> None:
@@ -261,7 +240,7 @@ class _Writer(compaction.Writer):
         layout = GroupLayout(free_prefix(state.schema), numbers, [*map(self._completing, groups)], order)
         rows = self._rows([file for group in groups for file in group.files], *layout.places)
         folder, most = f"{state.data_folder}/{uuid4()}", max(_rows_of(one.files) for one in groups)
-        files, row_bytes = self.work.context.files, self._row_bytes(most)
+        files, row_bytes = self.target.files, self._row_bytes(most)
         made = write_laid_out(files, folder, state.schema, rows, layout, options, row_bytes=row_bytes)
         by_group: list[Made] = [[] for _ in groups]
         for one in made:
@@ -319,24 +298,24 @@ class _Writer(compaction.Writer):
             self._tell(file)
             if self.form.keys is not None:
                 file.level = COMPACTED_LEVEL
-                set_exact_keys(self.work.context.files, file, state.schema)
+                set_exact_keys(self.target.files, file, state.schema)
 
         return complete
 
     def _tell(self, file: DataFileRef) -> None:
-        tell_last_changes(self.work.context.files, file)
+        tell_last_changes(self.target.files, file)
 
     def _rows(self, files: Sequence[DataFileRef], *others: str) -> DataFrame:
         """The rows that are not deleted, in the columns that are written, and some that are not."""
         source, schema = self.source, self.form.state.schema
         names = [*self.form.written.schema.names, *others]
-        return read(source.spark, source.files, schema, files, columns=names, held=source.held)
+        return read(source.spark, source.files, schema, files, columns=names, inline_rows=source.inline_rows)
 
     def _write(
         self, rows: DataFrame, order: SortOrder, complete: Complete, most: int, spec: PartitionSpec = UNPARTITIONED
     ) -> Made:
         """Write the rows, of which a file has so many at most, and complete the entries of its files."""
-        state, files, options = self.form.written, self.work.context.files, self.form.options
+        state, files, options = self.form.written, self.target.files, self.form.options
         folder, row_bytes = f"{state.data_folder}/{uuid4()}", self._row_bytes(most)
         made = write(files, folder, state.schema, rows, spec, order, options, row_bytes=row_bytes)
         try:

@@ -40,6 +40,8 @@ def _splits(session: SparkSession) -> bool:
 
 
 ANSI = "spark.sql.ansi.enabled"
+ZONE = "spark.sql.session.timeZone"
+UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 UNFIT = "Lakebed found a value that does not fit a column: "
 """What Spark's error says, with the column, its type and the value behind it, when a job meets such a value."""
 
@@ -51,6 +53,16 @@ for _name in _LOGGERS:
     PySparkLogger.getLogger(_name).addFilter(lambda _: not _is_quiet.get())
 
 _DATA_ERROR = "22"  # the class of SQL's states for values that an expression can't calculate with
+
+
+def is_utc(session: SparkSession) -> bool:
+    """Whether the session's time zone is UTC."""
+    return session.conf.get(ZONE) in UTC
+
+
+def is_ansi(session: SparkSession) -> bool:
+    """Whether the session is in ANSI mode."""
+    return str(session.conf.get(ANSI, "true")).lower() == "true"
 
 
 def typed(frame: DataFrame, text: str, told: str, table: str) -> tuple[Column, spark.DataType]:
@@ -84,7 +96,7 @@ def predicate(frame: DataFrame, text: str, told: str, table: str) -> Column:
 
 def check_session(session: SparkSession) -> None:
     """Refuse a session in which an overflow or a division by zero is a null instead of an error."""
-    if str(session.conf.get(ANSI, "true")).lower() != "true":
+    if not is_ansi(session):
         raise Invalid(
             "this session has nulls for what can't be calculated, and they would be stored",
             subject=ANSI,

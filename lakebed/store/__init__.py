@@ -1,4 +1,4 @@
-"""Ordered, transactional key-values. docs/store.md says what they promise."""
+"""Ordered, transactional key-values. docs/internals/store.md says what they promise."""
 
 from lakebed.store.memory import MemoryStore
 from lakebed.store.opening import open_store

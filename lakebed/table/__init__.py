@@ -1,1 +1,1 @@
-"""Schemas, manifests, snapshots and statistics as pure values. docs/table.md says what they promise."""
+"""Schemas, manifests, snapshots and statistics as pure values. docs/internals/table.md says what they promise."""

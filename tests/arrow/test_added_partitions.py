@@ -13,7 +13,7 @@ from lakebed.files import LocalFiles
 from lakebed.table.partition.spec import make_spec
 from lakebed.table.partition.values import partition_values
 from lakebed.table.schema.evolution import add_column
-from lakebed.testing.added_entries import SCHEMA, TABLE, entry, numbered, refusal
+from tests.support.added_entries import SCHEMA, TABLE, entry, numbered, refusal
 
 
 @pytest.fixture

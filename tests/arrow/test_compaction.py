@@ -7,7 +7,9 @@ import pyarrow.parquet
 import pytest
 
 import lakebed
-from lakebed.arrow import Compaction
+from lakebed.arrow.compaction import GroupWriter
+from lakebed.arrow.sorted_rows import HELD_BYTES
+from lakebed.catalog.data.compaction import Compaction
 from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Corrupt
 
@@ -39,9 +41,11 @@ def place(table, path):
     return Path(table._scope.context.files.location(path))
 
 
-def made(table, **options):
+def made(table, held_bytes=HELD_BYTES, **options):
     work = table._scope.read()
-    return Compaction(lambda _: None, **options).make(work, table_state(work, table.id))
+    return Compaction(lambda target, form: GroupWriter(target, form, held_bytes), lambda _: None, **options).make(
+        work, table_state(work, table.id)
+    )
 
 
 def test_a_change_has_the_groups_as_rewrites(main):

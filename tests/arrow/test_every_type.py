@@ -12,7 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow import Inlined, Scan, arrow_schema, inline, write
+from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.write.inline import Inlined, inline
+from lakebed.arrow.write.write import write
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles
@@ -26,8 +29,8 @@ from lakebed.table.plan.plan import PlannedFile
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import NAMES, Decimal, Field, Fixed, List, Map, Struct, Type
 from lakebed.table.types.values import decode_bound, scaled
-from lakebed.testing import filters
-from lakebed.testing.sources import sources_of
+from tests.support import filters
+from tests.support.sources import sources_of
 
 DAY = 86_400_000_000
 INT, LONG = (-(2**31), 2**31 - 1), (-(2**63), 2**63 - 1)
@@ -216,7 +219,7 @@ SEEDS = range(60)
 
 @pytest.fixture(scope="module")
 def filtered(tmp_path_factory: pytest.TempPathFactory) -> tuple[LocalFiles, list[dict[str, Any]], list[DataFileRef]]:
-    """Files of rows with the nasty values of `lakebed.testing.filters`, in row groups that can be skipped."""
+    """Files of rows with the nasty values of `tests.support.filters`, in row groups that can be skipped."""
     store, rows = LocalFiles(tmp_path_factory.mktemp("filtered")), filters.rows(Random(3), 60)
     written = [
         file

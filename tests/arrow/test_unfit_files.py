@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow.parquet import encryption
 
-from lakebed.arrow import added_files, write
+from lakebed.arrow.add_files import added_files
+from lakebed.arrow.write.write import write
 from lakebed.errors import Forbidden, Invalid, NotFound
 from lakebed.files import LocalFiles
 from lakebed.table.partition.spec import UNPARTITIONED

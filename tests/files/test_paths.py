@@ -13,7 +13,7 @@ NEAR_PATHS = st.text("ab./\\\0\x1f\x7f\x9f -tmp", max_size=12)
 
 
 def is_good(path: str) -> bool:
-    """The rules of docs/files.md once more, by other means."""
+    """The rules of docs/internals/files.md once more, by other means."""
     try:
         size = len(path.encode("utf-8", "strict"))
     except UnicodeEncodeError:

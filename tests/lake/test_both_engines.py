@@ -10,8 +10,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from lakebed import Field, Invalid, Schema
-from lakebed.arrow import arrow_schema
-from lakebed.spark import spark_schema
+from lakebed.arrow.types import arrow_schema
+from lakebed.spark.types import spark_schema
 
 UTC = datetime.UTC
 SCHEMA = Schema(

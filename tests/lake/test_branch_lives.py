@@ -22,7 +22,7 @@ def picture(line):
 
 def erased(line):
     """Whether the line's own rows are gone: those of its namespace `own`."""
-    return line._home.metastore.reader(line._ref.line).resolve([(line._ref.catalog, "own")]) == [None]
+    return line._line.context.metastore.reader(line._line.ref.line).resolve([(line._line.ref.catalog, "own")]) == [None]
 
 
 @pytest.fixture
@@ -119,12 +119,12 @@ def test_several_dropped_branches_of_one_name_are_told_apart_by_their_ids(grown,
     with unchanged(), pytest.raises(Ambiguous) as caught:
         grown.undrop_branch("dev")
     ids = [one.id for one in caught.value.candidates]
-    assert sorted(ids) == sorted(one._ref.line.id for one in made)
+    assert sorted(ids) == sorted(one._line.ref.line.id for one in made)
     for one in caught.value.candidates:
         assert one.created < one.dropped
         assert one.id in str(caught.value)
         assert f"{one.dropped:%Y-%m-%d %H:%M:%S}" in str(caught.value)
-    grown.undrop_branch("dev", id=made[0]._ref.line.id)
+    grown.undrop_branch("dev", id=made[0]._line.ref.line.id)
     assert grown.branch("dev").properties["k"] == "one"
     grown.undrop_branch("dev", as_name="second")
     assert grown.branch("second").properties["k"] == "two"
@@ -152,7 +152,7 @@ def test_a_purged_branch_is_gone_for_good(grown, unchanged):
     with unchanged(), pytest.raises(Invalid, match="not dropped"):
         grown.purge_branch("dev")
     with unchanged():
-        assert grown.purge_branch("dev", id=dev._ref.line.id).id == commit.id
+        assert grown.purge_branch("dev", id=dev._line.ref.line.id).id == commit.id
     grown.drop_branch("dev")
     grown.undrop_branch("dev")
     assert grown.branch("dev") == other
@@ -162,7 +162,7 @@ def test_a_purge_that_was_broken_off_goes_on_when_it_is_called_again(grown, monk
     dev = grown.create_branch("dev")
     dev.create_namespace("own")
     grown.drop_branch("dev")
-    metastore = type(grown._home.metastore)
+    metastore = type(grown._line.context.metastore)
     with monkeypatch.context() as patch:
         patch.setattr(metastore, "erase_line", lambda self, line: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
@@ -171,7 +171,7 @@ def test_a_purge_that_was_broken_off_goes_on_when_it_is_called_again(grown, monk
     [marked] = [one for one in _ref_log(grown) if one.operations[0].type == "purge"]
     assert grown.purge_branch("dev").id == marked.id
     assert erased(dev)
-    assert grown.purge_branch("dev", id=dev._ref.line.id).id == marked.id
+    assert grown.purge_branch("dev", id=dev._line.ref.line.id).id == marked.id
 
 
 def _ref_log(catalog):
@@ -248,9 +248,9 @@ def test_a_dropped_branch_can_be_forked_in_its_past(grown):
 def test_a_purge_and_a_fork_of_the_same_branch_do_not_both_succeed(grown, monkeypatch):
     """The fork comes after the purge has looked for children, and before it commits."""
     dev = grown.create_branch("dev")
-    past = dev.at(grown._home.metastore.newest())
+    past = dev.at(grown._line.context.metastore.newest())
     grown.drop_branch("dev")
-    found, metastore = [], type(grown._home.metastore)
+    found, metastore = [], type(grown._line.context.metastore)
     look = metastore.forks
 
     def forks(self, parent, **options):
@@ -277,7 +277,7 @@ def test_a_purge_and_a_fork_of_the_same_branch_do_not_both_succeed(grown, monkey
 def test_nothing_is_made_of_a_branch_that_is_dropped_meanwhile(grown, monkeypatch, make):
     """The drop comes after the call has looked at the branch, and before it commits."""
     dev = grown.create_branch("dev")
-    metastore, dropped = type(grown._home.metastore), []
+    metastore, dropped = type(grown._line.context.metastore), []
     commit = metastore.commit
 
     def late(self, change):

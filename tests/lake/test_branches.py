@@ -5,7 +5,7 @@ import pytest
 
 from lakebed import AlreadyExists, Invalid, NotFound
 from lakebed.store import MemoryStore, Reads
-from lakebed.testing.faults import RecordingStore, WrappedStore, WrappedTransaction
+from tests.support.faults import RecordingStore, WrappedStore, WrappedTransaction
 
 
 def numbers(*ids):

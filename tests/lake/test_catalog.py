@@ -262,15 +262,15 @@ WRITTEN = {
 @pytest.mark.parametrize("kind", WRITTEN)
 def test_all_that_is_written_of_a_new_object_has_the_version_of_its_commit(lake, main, kind):
     """P1: its name, each record and its first state, the log, and a table's data."""
-    metastore = lake._home.metastore
+    metastore = lake._context.metastore
     before = metastore.newest()
     if kind == "catalog":
-        made, line, parent = lake.create_catalog("new")._ref.catalog, ROOT, lake._home.project
+        made, line, parent = lake.create_catalog("new")._line.ref.catalog, ROOT, lake._context.project
     else:
         needs = {"table": ({"id": "long"},), "view": ("select 1",)}.get(kind, ())
         layout = {"partition_by": ["id"], "sort_by": ["id"]} if kind == "table" else {}
         made = getattr(main, f"create_{kind}")("new", *needs, properties={"a": "b"}, **layout).id
-        line, parent = main._ref.line, main._ref.catalog
+        line, parent = main._line.ref.line, main._line.ref.catalog
     reader = metastore.reader(line)
     commit = reader.log(limit=1).items[0]
     assert commit.version == metastore.newest() == before.next()

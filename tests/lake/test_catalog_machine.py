@@ -25,11 +25,11 @@ from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
-from lakebed.testing import catalog_model as model
-from lakebed.testing.catalog_history import ROOT, History
-from lakebed.testing.catalog_merge_model import merge
-from lakebed.testing.catalog_model import NAMESPACE, TABLE, VIEW, Refused, State
-from lakebed.testing.catalog_steps import COLUMNS, EVOLUTIONS, PARTS, PICK, STEPS, Deed, Step, picked
+from tests.support.catalog import model
+from tests.support.catalog.history import ROOT, History
+from tests.support.catalog.merge_model import merge
+from tests.support.catalog.model import NAMESPACE, TABLE, VIEW, Refused, State
+from tests.support.catalog.steps import COLUMNS, EVOLUTIONS, PARTS, PICK, STEPS, Deed, Step, picked
 
 MOST_LINES = 6
 

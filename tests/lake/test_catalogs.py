@@ -113,8 +113,8 @@ def test_a_catalog_comes_back_under_another_name_or_by_its_id(lake, second, unch
     lake.drop_catalog("second")
     with unchanged(), pytest.raises(Ambiguous) as caught:
         lake.undrop_catalog("second")
-    assert {one.id for one in caught.value.candidates} == {second._ref.catalog, other._ref.catalog}
-    lake.undrop_catalog("second", id=second._ref.catalog, as_name="first")
+    assert {one.id for one in caught.value.candidates} == {second._line.ref.catalog, other._line.ref.catalog}
+    lake.undrop_catalog("second", id=second._line.ref.catalog, as_name="first")
     assert (lake.catalog("first"), second.name) == (second, "first")
     lake.undrop_catalog("second")
     assert lake.catalog("second") == other

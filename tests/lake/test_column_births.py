@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed import Invalid
-from lakebed.testing.orders import rows
+from tests.support.orders import rows
 
 pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
 

@@ -6,7 +6,7 @@ import pytest
 from lakebed.catalog.data.deltas import history, stored_manifest
 from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Forbidden, Invalid
-from lakebed.testing.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows
+from tests.support.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pyarrow
 import pytest
 
 import lakebed
-from lakebed.arrow import Compaction
+from lakebed.catalog.data.compaction import Compaction
 from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore
-from lakebed.testing.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows
+from tests.support.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pyarrow
 import pytest
 
 from lakebed.errors import Conflict
-from lakebed.testing.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows
+from tests.support.compacted_tables import entries, fill, ids, keyed_table, plain_table, rows
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ class TestTransactions:
 
 
 class TestMerges:
-    """The matrix of docs/table.md, "Merging files", with rows in the files."""
+    """The matrix of docs/internals/table.md, "Merging files", with rows in the files."""
 
     @pytest.mark.parametrize("keyed_by", [(), ("id",)])
     @pytest.mark.parametrize("compacts", ["ours", "theirs", "both"])

@@ -5,7 +5,7 @@ import pytest
 
 import lakebed
 from lakebed import Conflict, Invalid, when_matched_delete, when_matched_update, when_not_matched_insert
-from lakebed.lake.row_engines import LocalRows
+from lakebed.arrow.engine import ArrowEngine
 
 COPY = {"write.row-changes": "copy-on-write", "write.inline-bytes": "0"}
 
@@ -79,14 +79,14 @@ def test_an_overwrite_that_was_made_again_lost_the_rows_that_it_had_written(main
     """What copies files failed once, which took away the rows of the next attempt too."""
     table = main.create_table("t", {"id": "long", "note": "string"}, properties=COPY)
     table.append(rows(1, 2, 3))
-    before, own, errors = set(files()), LocalRows.rewritten, [error]
+    before, own, errors = set(files()), ArrowEngine.rewrite, [error]
 
     def rewritten(*arguments):
         if errors:
             raise errors.pop()
         return own(*arguments)
 
-    monkeypatch.setattr(LocalRows, "rewritten", rewritten)
+    monkeypatch.setattr(ArrowEngine, "rewrite", rewritten)
     if isinstance(error, Conflict):
         table.overwrite(rows(7), "id < 2")
         assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [2, 3, 7]

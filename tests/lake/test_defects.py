@@ -5,7 +5,7 @@ import pytest
 
 from lakebed import AlreadyExists, Conflict, Invalid, NotFound
 from lakebed.store import MemoryStore, Reads
-from lakebed.testing.faults import WrappedStore, WrappedTransaction
+from tests.support.faults import WrappedStore, WrappedTransaction
 
 
 def numbers(*ids):

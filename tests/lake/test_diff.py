@@ -5,7 +5,7 @@ import pytest
 
 from lakebed import Catalog, Invalid
 from lakebed.metastore.records.reader import RecordsReader
-from lakebed.testing.changed_files import append_file, delete_rows
+from tests.support.changed_files import append_file, delete_rows
 
 
 @pytest.fixture

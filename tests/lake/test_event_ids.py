@@ -6,7 +6,7 @@ import pytest
 
 import lakebed
 from lakebed import AlreadyExists, Invalid, NotFound, event_id
-from lakebed.testing.mutations import CALLS, commit_count, grown, numbers
+from tests.support.mutations import CALLS, commit_count, grown, numbers
 
 
 def ids(table):
@@ -54,7 +54,7 @@ def test_an_event_id_stands_for_one_call_only(held, unchanged, call):
 @every_call
 def test_a_call_is_one_commit_with_its_message_and_author(held, store, call):
     """P8."""
-    metastore, event = held.lake._home.metastore, str(uuid4())
+    metastore, event = held.lake._context.metastore, str(uuid4())
     before = commit_count(store)
     told = {"author": "bob"} if call == "transaction" else {"author": "bob", "message": "why"}
     CALLS[call](held, event_id=event, **told)

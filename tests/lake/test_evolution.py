@@ -7,7 +7,7 @@ import pyarrow
 import pytest
 
 from lakebed import Forbidden, Invalid, NotFound, event_id
-from lakebed.testing.orders import create_orders, rows
+from tests.support.orders import create_orders, rows
 
 pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
 

@@ -11,8 +11,8 @@ from lakebed import Conflict, Invalid, Lake, event_id
 from lakebed.files import LocalFiles
 from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
-from lakebed.testing.faults import Fault, FaultyStore
-from lakebed.testing.orders import create_orders, rows
+from tests.support.faults import Fault, FaultyStore
+from tests.support.orders import create_orders, rows
 
 pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
 
@@ -185,7 +185,7 @@ class MeddledFiles(LocalFiles):
 def meddle(lake, folder):
     """Tables of the lake, and somebody who evolves one just when an append to it has written its first file."""
     files = MeddledFiles(folder)
-    slow = Lake(replace(lake._home, files=files)).catalog()
+    slow = Lake(replace(lake._context, files=files)).catalog()
 
     def meddle(table, step):
         def evolve():

@@ -10,8 +10,9 @@ import pytest
 
 from lakebed import arrow
 from lakebed import spark as spark_engine
-from lakebed.arrow import Scan, arrow_schema
 from lakebed.arrow.expression.filter import to_arrow
+from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.table.filter.bind import parse_filter
@@ -26,8 +27,8 @@ from lakebed.table.schema.evolution import (
 )
 from lakebed.table.schema.schema import Schema, physical_names, with_ids
 from lakebed.table.types.types import Decimal, Field, Primitive, parts_of, with_parts
-from lakebed.testing.evolutions import DEFAULTS, FIRST_SCHEMA, evolutions, rows, shown
-from lakebed.testing.sources import sources_of
+from tests.support.evolutions import DEFAULTS, FIRST_SCHEMA, evolutions, rows, shown
+from tests.support.sources import sources_of
 
 READERS = {
     "by batches": {},

@@ -7,8 +7,15 @@ import pytest
 from lakebed import OutcomeUnknown, Unavailable, event_id
 from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
-from lakebed.testing.faults import Fault, FaultyStore
-from lakebed.testing.mutations import CALLS, PURGES, commit_count, grown, numbers, without_branches
+from tests.support.faults import Fault, FaultyStore
+from tests.support.mutations import (
+    CALLS,
+    PURGES,
+    commit_count,
+    grown,
+    numbers,
+    without_branches,
+)
 
 FAULTS = {
     "before": (Fault.BEFORE_COMMIT,),

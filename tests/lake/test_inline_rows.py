@@ -16,13 +16,13 @@ import lakebed
 from lakebed import Conflict, Corrupt, Expired, Invalid, event_id
 from lakebed.catalog.data.live_files import live_files
 from lakebed.catalog.tables.tables import table_state
-from lakebed.lake import appends as appending
+from lakebed.lake import appends
 from lakebed.records import layout
 from lakebed.records.check.check import check
 from lakebed.records.layout import PREFIX, Space
 from lakebed.store import SQLiteStore
 from lakebed.table.manifest.inline import BODY_KIND, inline_id, is_inline
-from lakebed.testing.faults import RecordingStore
+from tests.support.faults import RecordingStore
 
 INLINE_BYTES = "write.inline-bytes"
 
@@ -276,8 +276,7 @@ def test_a_commit_has_a_budget_and_the_rows_beyond_it_are_files(main, files, mon
     table = main.create_table("t", {"id": "long"})
     table.append(numbers(1))
     size = entries(table)[0].file_size
-    module = sys.modules["lakebed.arrow.write.rows"]  # its function has its name
-    monkeypatch.setattr(module, "BUDGET_BYTES", 2 * size)
+    monkeypatch.setattr("lakebed.catalog.data.target.BUDGET_BYTES", 2 * size)
     with main.transaction("load") as tx:
         for number in (2, 3, 4):
             tx.table("t").append(numbers(number))
@@ -347,7 +346,7 @@ def test_rows_are_put_again_when_a_race_is_lost(main, orders, store, monkeypatch
 
 
 def test_a_schema_that_changes_meanwhile_has_the_rows_fitted_again(main, orders, monkeypatch):
-    written = appending.write_rows
+    written = appends.write_rows
     seen = []
 
     def racing(*arguments):
@@ -358,7 +357,7 @@ def test_a_schema_that_changes_meanwhile_has_the_rows_fitted_again(main, orders,
                 change.add_column("note", "string", default="none")
         return made
 
-    monkeypatch.setattr(appending, "write_rows", racing)
+    monkeypatch.setattr(appends, "write_rows", racing)
     orders.append(numbers(3))
     assert orders.scan().to_arrow().to_pylist() == [{"id": number, "note": "none"} for number in (1, 2, 3)]
     assert len(entries(orders)[1].statistics) == 2

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed import Expired, Field, Forbidden, Invalid, NotFound, Schema
-from lakebed.arrow import arrow_schema
+from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.changes import change_files
 from lakebed.catalog.data.planning import plan
 from lakebed.catalog.inspect import documents
@@ -22,7 +22,7 @@ from lakebed.table.schema.json import schema_from_json
 
 pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
 
-PAGE = Path(__file__).parents[2] / "docs/inspect.md"
+PAGE = Path(__file__).parents[2] / "docs/guide/inspect.md"
 
 # Source document 001, "Table Structure".
 SEED = {
@@ -571,7 +571,7 @@ def test_skipping_tables_never_changes_the_answer(three_tables, where):
 
 
 def test_the_page_has_every_column_of_every_system_table():
-    """docs/inspect.md is read by people; this is what keeps it true."""
+    """docs/guide/inspect.md is read by people; this is what keeps it true."""
     sections = re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)[1:]
     found = {}
     for section in sections:

@@ -3,7 +3,7 @@
 import pytest
 
 from lakebed import Forbidden, Invalid, NotFound
-from lakebed.lake.held import Listing
+from lakebed.lake.objects import Listing
 
 
 def make(line, *names):

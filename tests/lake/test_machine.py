@@ -251,7 +251,7 @@ class HandlesMachine(RuleBasedStateMachine):
         self.remember("main")
 
     def newest(self):
-        return self.lake._home.metastore.newest()
+        return self.lake._context.metastore.newest()
 
     def line(self, pick):
         name = sorted(self.lines)[pick % len(self.lines)]

@@ -85,7 +85,7 @@ def test_a_merge_is_one_commit_with_both_parents_and_what_it_did_to_each_table(g
     before, history = grown.version, grown.log()
     commit = grown.merge(dev, message="bring it", author="bob").commit
     assert (commit.message, commit.author, len(commit.parents)) == ("bring it", "bob", 2)
-    assert [one.line for one in commit.parents] == [grown._ref.line.id, dev._ref.line.id]
+    assert [one.line for one in commit.parents] == [grown._line.ref.line.id, dev._line.ref.line.id]
     assert [(one.type, one.name, one.detail) for one in commit.operations] == [
         ("merge_branch", "dev", ""),
         ("merge_branch", "s.a", "data"),
@@ -196,16 +196,16 @@ def test_a_commit_that_comes_between_is_not_lost_to_a_later_merge(grown, lake):
     other = grown.create_branch("other")
     between = []
 
-    real = grown._home.metastore.commit
+    real = grown._line.context.metastore.commit
 
     def commit(change):
         if change.parents and not between:
             between.append(lake.catalog().table("s.b").append(rows(5)))
         return real(change)
 
-    grown._home.metastore.commit = commit
+    grown._line.context.metastore.commit = commit
     grown.merge(dev)
-    grown._home.metastore.commit = real
+    grown._line.context.metastore.commit = real
     assert between
     other.merge(grown)
     assert ids(other, "s.b") == [0, 5]
@@ -215,17 +215,17 @@ def test_a_merge_that_met_a_change_is_made_anew(grown, lake):
     dev = grown.create_branch("dev")
     dev.table("s.a").append(rows(1))
     between = []
-    real = grown._home.metastore.commit
+    real = grown._line.context.metastore.commit
 
     def commit(change):
         if change.parents and not between:
             between.append(lake.catalog().drop_table("s.a"))
         return real(change)
 
-    grown._home.metastore.commit = commit
+    grown._line.context.metastore.commit = commit
     with pytest.raises(Conflict) as caught:
         grown.merge(dev)
-    grown._home.metastore.commit = real
+    grown._line.context.metastore.commit = real
     assert [row.what for row in caught.value.conflicts] == ["drop"]
 
 

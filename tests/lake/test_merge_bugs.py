@@ -23,7 +23,7 @@ def before_the_merge(lake, monkeypatch):
     """Do something once, when a merge is decided and not yet committed."""
 
     def before_the_merge(do):
-        metastore, waiting = lake._home.metastore, [do]
+        metastore, waiting = lake._context.metastore, [do]
         commit = metastore.commit
 
         def late(change: Change) -> StoredCommit:
@@ -151,7 +151,7 @@ def test_a_change_that_was_undone_came_back_by_a_merge_after_the_purge_of_a_bran
     other.merge(main)
     assert other.table("t").properties == {}
     with pytest.raises(Expired):
-        deep.at(deep._ref.line.ancestry[0].version).tables()
+        deep.at(deep._line.ref.line.ancestry[0].version).tables()
 
 
 # Event ids

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from lakebed import Catalog, Conflict
-from lakebed.testing.changed_files import append_file, compact, delete_rows, live, overwrite
+from tests.support.changed_files import append_file, compact, delete_rows, live, overwrite
 
 Do = Callable[[Catalog], None]
 

@@ -5,7 +5,7 @@ import pytest
 
 import lakebed
 from lakebed import Catalog, Conflict, Invalid
-from lakebed.testing.changed_files import append_file, compact, delete_rows, live, overwrite
+from tests.support.changed_files import append_file, compact, delete_rows, live, overwrite
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from lakebed.records import records_pb2 as pb
 from lakebed.records.check.check import check
 from lakebed.records.layout import PREFIX, Space, id_element, prefix_range
 from lakebed.store import MemoryStore, SQLiteStore
-from lakebed.testing.faults import Fault, FaultyStore, WrappedStore, WrappedTransaction
+from tests.support.faults import Fault, FaultyStore, WrappedStore, WrappedTransaction
 
 pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
 

@@ -242,7 +242,7 @@ def test_a_dropped_branch_was_not_found_by_its_id_in_capitals(main, unchanged):
     for wrong in ("nonsense", "", 5):
         with unchanged(), pytest.raises(Invalid, match="not an id"):
             main.undrop_branch("dev", id=wrong)
-    main.undrop_branch("dev", id=dev._ref.line.id.upper())
+    main.undrop_branch("dev", id=dev._line.ref.line.id.upper())
     table = make(main, "t")
     main.drop_table("t")
     commit = main.undrop_table("t", id=table.id.upper())

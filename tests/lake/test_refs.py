@@ -8,7 +8,7 @@ import pytest
 from lakebed import AlreadyExists, Forbidden, Invalid, event_id
 from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
-from lakebed.testing.faults import Fault, FaultyStore
+from tests.support.faults import Fault, FaultyStore
 
 FAULTS = {
     "before": (Fault.BEFORE_COMMIT,),

@@ -5,7 +5,7 @@ import pytest
 
 import lakebed
 from lakebed import Catalog, Invalid, NotFound
-from lakebed.testing.changed_files import live
+from tests.support.changed_files import live
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_reset_is_what_was_there_and_can_be_undone(grown):
         change.partition_by(["x"])
     after = grown.version
     commit = grown.reset(before)
-    assert [(at.line, at.version) for at in commit.parents] == [(grown._ref.line.id, before)]
+    assert [(at.line, at.version) for at in commit.parents] == [(grown._line.ref.line.id, before)]
     assert grown.diff(grown.at(before)) == []
     assert grown.properties == {}
     grown.reset(after)

@@ -11,8 +11,8 @@ import pyarrow
 import pytest
 
 import lakebed
-from lakebed import Conflict, arrow
-from lakebed.lake.row_engines import LocalRows
+from lakebed import Conflict
+from lakebed.arrow import engine
 from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore
 
@@ -430,15 +430,15 @@ def test_a_call_that_always_loses_says_who_it_lost_to(main, lake, monkeypatch):
     table = main.create_table("contested", {"id": "long"}, properties={"write.inline-bytes": "0"})
     table.append(pyarrow.table({"id": [1, 2, 3]}))
     other = lake.catalog().table("contested")
-    real = arrow.delete_rows
+    real = engine.delete_rows
 
-    def overtaken(work, state, filter):
-        made = real(work, state, filter)
+    def overtaken(target, filter):
+        made = real(target, filter)
         other.append(pyarrow.table({"id": [1]}), author="eve", message="always first")
         return made
 
-    monkeypatch.setattr(arrow, "delete_rows", overtaken)
-    monkeypatch.setattr(LocalRows, "attempts", 3)
+    monkeypatch.setattr(engine, "delete_rows", overtaken)
+    monkeypatch.setattr(engine.ArrowEngine, "attempts", 3)
     with pytest.raises(Conflict, match="contested") as caught:
         table.delete("id = 1")
     assert "eve" in str(caught.value)

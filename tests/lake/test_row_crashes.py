@@ -196,7 +196,7 @@ def one_killed(folder, name):
     """Whether the change took effect; all of it or nothing, and once more makes it be there once."""
     with lakebed.connect(folder, author="ada") as lake:
         main = lake.catalog()
-        commit = lake._home.metastore.find(EVENT)
+        commit = lake._context.metastore.find(EVENT)
         assert shown(main.table("t")) == (without() if commit is None else AFTER[name])
         other = main.table("other").scan().count()
         assert other == (1 if commit is not None and name == "transaction" else 0)

@@ -3,7 +3,7 @@
 import pytest
 
 from lakebed import Invalid, event_id
-from lakebed.testing.row_tables import SCHEMA, START, arrow, row, rows
+from tests.support.row_tables import SCHEMA, START, arrow, row, rows
 
 EVENTS = {
     "delete": (lambda t, e: t.delete("id = 1", event_id=e), lambda t, e: t.delete("id = 2", event_id=e)),

@@ -5,7 +5,7 @@ import pytest
 
 import lakebed
 from lakebed import Forbidden, Invalid, NotFound, col
-from lakebed.testing.row_tables import (
+from tests.support.row_tables import (
     LAYOUTS,
     NAN,
     SCHEMA,

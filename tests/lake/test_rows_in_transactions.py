@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from lakebed import Conflict, Invalid, NotFound
-from lakebed.testing.row_tables import (
+from tests.support.row_tables import (
     LAYOUTS,
     SCHEMA,
     START,

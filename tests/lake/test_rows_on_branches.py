@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakebed.testing.row_tables import (
+from tests.support.row_tables import (
     LAYOUTS,
     START,
     arrow,

@@ -20,12 +20,12 @@ import lakebed
 from lakebed import Conflict, NotFound
 from lakebed.metastore.change import AttributeRead, DataRead, ListingRead
 from lakebed.metastore.records.validation import validate
-from lakebed.testing.anomalies import Anomaly
-from lakebed.testing.histories import Outcome, Write
-from lakebed.testing.recorder import Recorder, read_history
-from lakebed.testing.replay import replay
-from lakebed.testing.serializability import check
-from lakebed.testing.workloads import FULL, Worker, look, prepare
+from tests.support.histories.anomalies import Anomaly
+from tests.support.histories.histories import Outcome, Write
+from tests.support.histories.recorder import Recorder, read_history
+from tests.support.histories.replay import replay
+from tests.support.histories.serializability import check
+from tests.support.histories.workloads import FULL, Worker, look, prepare
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def start(folder, tmp_path):
         arguments = [str(folder), str(tmp_path / f"{process}.history"), process, str(count)]
         with (tmp_path / f"{process}.err").open("w") as errors:
             running = subprocess.Popen(
-                [sys.executable, "-W", "error", "-m", "lakebed.testing.workloads", *arguments],
+                [sys.executable, "-W", "error", "-m", "tests.support.histories.workloads", *arguments],
                 stderr=errors,
                 env=os.environ | {"PYTHONPATH": root},
             )

@@ -96,7 +96,7 @@ def test_the_past_of_what_was_not_granted_is_not_there(grown):
     grown.drop_table("private.salaries")
     share = grown.create_share("partner", ["sales.eu"])
     private, sales, granted = (grown.namespace(name).id for name in ("private", "sales", "sales.eu"))
-    reader, top = share._scope.read().reader, share._ref.catalog
+    reader, top = share._scope.read().reader, share._line.ref.catalog
     for hidden in (private, sales, top):
         assert reader.history(hidden, Attribute.LIFE).items == []
         assert reader.history(hidden, Attribute.PROPERTIES).items == []

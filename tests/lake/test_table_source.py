@@ -13,7 +13,7 @@ from lakebed import Conflict, Invalid, Lake, NotFound, OutcomeUnknown, Table, Un
 from lakebed.lake import data_source
 from lakebed.lake.data_source import Reading, TableSource, Writing
 from lakebed.store import Committed, MemoryStore, Transaction
-from lakebed.testing.faults import WrappedStore, WrappedTransaction
+from tests.support.faults import WrappedStore, WrappedTransaction
 
 ROWS = pyarrow.table({"id": pyarrow.array(range(100)), "name": [f"row {one}" for one in range(100)]})
 

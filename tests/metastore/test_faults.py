@@ -9,8 +9,8 @@ from lakebed.records import records_pb2 as pb
 from lakebed.records.check.check import check
 from lakebed.records.layout import Attribute
 from lakebed.store import MemoryStore, SQLiteStore
-from lakebed.testing.faults import Fault, FaultyStore
-from lakebed.testing.metastore_writer import Writer, all_pages, appending, picture, root_partition, trunk
+from lakebed.testing.metastore.writer import Writer, all_pages, appending, picture, root_partition, trunk
+from tests.support.faults import Fault, FaultyStore
 
 FAULTS = {
     "before": (Fault.BEFORE_COMMIT,),

@@ -3,7 +3,7 @@
 import pytest
 
 from lakebed.testing.metastore import MetastoreSuite
-from lakebed.testing.metastore_model import ModelMetastore
+from lakebed.testing.metastore.model import ModelMetastore
 
 
 class TestModelMetastore(MetastoreSuite):

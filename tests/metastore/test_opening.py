@@ -7,8 +7,8 @@ from lakebed.metastore import RecordsMetastore, new_id
 from lakebed.records import codec, layout
 from lakebed.records import records_pb2 as pb
 from lakebed.store import MemoryStore
-from lakebed.testing.faults import Fault, FaultyStore
-from lakebed.testing.metastore_writer import Writer, trunk
+from lakebed.testing.metastore.writer import Writer, trunk
+from tests.support.faults import Fault, FaultyStore
 
 
 def test_a_lake_of_a_newer_format_is_refused_and_left_alone():

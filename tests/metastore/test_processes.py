@@ -13,7 +13,7 @@ from lakebed.metastore import Line, RecordsMetastore, new_id
 from lakebed.records.check.check import check
 from lakebed.records.layout import Attribute
 from lakebed.store import SQLiteStore
-from lakebed.testing.metastore_writer import Writer, all_pages, root_partition, trunk
+from lakebed.testing.metastore.writer import Writer, all_pages, root_partition, trunk
 
 CONTEXT = multiprocessing.get_context("spawn")
 
@@ -23,7 +23,7 @@ import sys
 from lakebed.metastore import Line, Operation, RecordsMetastore, life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.store import SQLiteStore
-from lakebed.testing.metastore_writer import Writer, appending
+from lakebed.testing.metastore.writer import Writer, appending
 
 path, catalog, table, name = sys.argv[1:]
 writer = Writer(RecordsMetastore(SQLiteStore(path)), Line(catalog, catalog), name)

@@ -29,7 +29,7 @@ life = layout.attribute_cell(OBJECT, Attribute.LIFE)
 orders = layout.name_cell(PARENT, "orders")
 dropped = layout.dropped_cell(PARENT, "orders", OBJECT)
 
-# One key of every space, and the tuple that docs/records.md gives it.
+# One key of every space, and the tuple that docs/internals/records.md gives it.
 KEYS = {
     "lake": (layout.lake_key(), (0,)),
     "current": (life.current_key(LINE), (1, line, object_id, 1)),

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 import lakebed
 from lakebed.catalog.data.compaction import PATIENCE
-from lakebed.catalog.data.row_sources import sources
+from lakebed.catalog.data.target import target_of
 from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Corrupt, Invalid
-from lakebed.lake.engines import spark_source
-from lakebed.spark import rewritten
+from lakebed.lake.engines import spark_engine
 from lakebed.table.keys.encoding import encode_key, key_types
-from lakebed.testing.compacted_tables import after_making
+from tests.support.compacted_tables import after_making
 
 LINEAGE = ["_row_id", "_last_updated_sequence_number"]
 IN_FILES = {"write.inline-bytes": "0"}
@@ -269,8 +268,8 @@ def test_files_are_written_again_with_the_lineage_of_their_rows(spark, table):
     table.update({"name": "'x'"}, "id = 5")
     before = rows(table)
     work = table._scope.read()
-    source = spark_source(spark, sources(work, table.id))
-    made = rewritten(source, work, table_state(work, table.id), entries(table))
+    target = target_of(work, table_state(work, table.id))
+    made = spark_engine(spark).rewrite(target, entries(table))
     found = [tuple(one.values()) for file in made for one in stored(table, file).to_pylist()]
     assert sorted(found, key=repr) == before
 

@@ -8,10 +8,11 @@ import pyarrow.parquet
 import pytest
 
 import lakebed
+from lakebed.catalog.data.compaction import Compaction
 from lakebed.errors import Corrupt
-from lakebed.spark import Compaction, compaction
+from lakebed.spark import compaction
 from lakebed.table.keys.encoding import encode_key, key_types
-from lakebed.testing.compacted_tables import COLUMNS, IN_FILES, LINEAGE, entries, rows
+from tests.support.compacted_tables import COLUMNS, IN_FILES, LINEAGE, entries, rows
 
 WIDTH = 10
 """How many ids a partition has."""

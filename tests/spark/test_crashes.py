@@ -236,7 +236,7 @@ def left_by_a_kill(folder: Path, work: str) -> bool:
     """Whether the work took effect: all of it, or nothing. What no version refers to is told from what one does."""
     with lakebed.connect(folder, author="ada") as lake:
         main = lake.catalog()
-        is_done = lake._home.metastore.find(EVENT) is not None
+        is_done = lake._context.metastore.find(EVENT) is not None
         assert shown(main.table("t")) == (AFTER[work] if is_done else START)
         assert_whole(main.table("t"))
     with SQLiteStore(folder / "catalog.db") as store:
@@ -250,7 +250,7 @@ def done_again(spark: SparkSession, folder: Path, work: str) -> None:
         path.unlink()
     with lakebed.connect(folder, author="ada") as lake:
         main = lake.catalog()
-        known = lake._home.metastore.find(EVENT)
+        known = lake._context.metastore.find(EVENT)
         WORKS[work](spark, main, EVENT)
         assert shown(main.table("t")) == AFTER[work]
         if known is not None:

@@ -11,7 +11,7 @@ from lakebed.spark.literals import literal, literal_sql
 from lakebed.spark.types import result_schema
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import parse_type
-from lakebed.testing.evolutions import DEFAULTS
+from tests.support.evolutions import DEFAULTS
 
 MORE = {
     "long": (-(2**63), 2**63 - 1),

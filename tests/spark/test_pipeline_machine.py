@@ -16,7 +16,7 @@ from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
-from lakebed.testing.pipeline_changes import (
+from tests.support.pipeline.changes import (
     CHANGES,
     append,
     compact,
@@ -26,11 +26,11 @@ from lakebed.testing.pipeline_changes import (
     update,
     upsert,
 )
-from lakebed.testing.pipeline_evolutions import EVOLUTIONS
-from lakebed.testing.pipeline_layouts import orders, specs
-from lakebed.testing.pipeline_line import ENGINES, TABLE, Line
-from lakebed.testing.pipeline_model import Model, shown
-from lakebed.testing.pipeline_values import KEYS, NAMES, PROPERTIES, VALUES, Column, schema_of
+from tests.support.pipeline.evolutions import EVOLUTIONS
+from tests.support.pipeline.layouts import orders, specs
+from tests.support.pipeline.line import ENGINES, TABLE, Line
+from tests.support.pipeline.model import Model, shown
+from tests.support.pipeline.values import KEYS, NAMES, PROPERTIES, VALUES, Column, schema_of
 
 STEPS = [*CHANGES, *EVOLUTIONS, compact]
 MERGEABLE = [append, delete, update, upsert, merge, compact, *EVOLUTIONS]

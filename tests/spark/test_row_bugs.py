@@ -24,9 +24,9 @@ from lakebed import (
     when_not_matched_by_source_update,
 )
 from lakebed.errors import Corrupt, Invalid
-from lakebed.spark import write
 from lakebed.spark.jobs.jobs import ClassicJobs
 from lakebed.spark.rows.addresses import check_unreserved
+from lakebed.spark.write.write import write
 from lakebed.table.schema.metadata_columns import check_free_name
 
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]

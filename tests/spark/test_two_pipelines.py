@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 import lakebed
 from lakebed import Catalog, Commit, Conflict, Table
 from lakebed.errors import Invalid
+from lakebed.spark import engine
 
 Meet = Callable[[str], None]
 Meanwhile = Callable[[str, Callable[[], Any]], None]
@@ -56,7 +57,7 @@ def meet(monkeypatch: pytest.MonkeyPatch) -> Meet:
     """Let the first two that are done with a step of Spark's engine, and have not committed, wait for each other."""
 
     def meet(name: str) -> None:
-        own, barrier, calls = getattr(lakebed.spark, name), threading.Barrier(2), iter(range(1000))
+        own, barrier, calls = getattr(engine, name), threading.Barrier(2), iter(range(1000))
 
         def met(*arguments: Any, **options: Any) -> Any:
             made = own(*arguments, **options)
@@ -64,7 +65,7 @@ def meet(monkeypatch: pytest.MonkeyPatch) -> Meet:
                 barrier.wait(PATIENCE)
             return made
 
-        monkeypatch.setattr(lakebed.spark, name, met)
+        monkeypatch.setattr(engine, name, met)
 
     return meet
 
@@ -74,7 +75,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
     """Let somebody else do something when a step of Spark's engine is first done, before what it made is committed."""
 
     def meanwhile(name: str, do: Callable[[], Any]) -> None:
-        own, calls = getattr(lakebed.spark, name), iter(range(1000))
+        own, calls = getattr(engine, name), iter(range(1000))
 
         def overtaken(*arguments: Any, **options: Any) -> Any:
             made = own(*arguments, **options)
@@ -82,7 +83,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
                 do()
             return made
 
-        monkeypatch.setattr(lakebed.spark, name, overtaken)
+        monkeypatch.setattr(engine, name, overtaken)
 
     return meanwhile
 

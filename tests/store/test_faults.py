@@ -6,9 +6,9 @@ import pytest
 
 from lakebed.errors import OutcomeUnknown
 from lakebed.store import KeyRange, MemoryStore, Stale, Store, Transaction
-from lakebed.testing.faults import Fault, FaultyStore, RecordingStore
 from lakebed.testing.store import StoreSuite
-from lakebed.testing.store_steps import STAMP, put, state
+from lakebed.testing.store.steps import STAMP, put, state
+from tests.support.faults import Fault, FaultyStore, RecordingStore
 
 
 class TestFaultyStore(StoreSuite):

@@ -8,7 +8,11 @@ from lakebed.errors import TimedOut
 from lakebed.store import KeyRange, MemoryStore, Store, Transaction, memory
 from lakebed.store.store import _pause
 from lakebed.testing.store import StoreSuite
-from lakebed.testing.store_steps import put, runs_again_when_its_snapshot_is_older_than_the_log, state
+from lakebed.testing.store.steps import (
+    put,
+    runs_again_when_its_snapshot_is_older_than_the_log,
+    state,
+)
 
 
 class TestMemoryStore(StoreSuite):

@@ -8,11 +8,7 @@ from typing import Any, cast
 import pyarrow
 
 from lakebed.arrow.read.scan import Scan
-from lakebed.catalog.data.levels import keyed_alike
-from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_sources import sources
-from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.work import Work
+from lakebed.catalog.data.target import Target
 from lakebed.errors import Invalid
 from lakebed.table.expression.lit import constant, lit
 from lakebed.table.filter.filter import Filter, Value, all_of
@@ -27,24 +23,24 @@ from lakebed.table.types.names import folded_column
 from lakebed.table.types.values import decode_bound
 
 
-def find_row(work: Work, state: TableState, key: Sequence[Any]) -> dict[str, Any] | None:
+def find_row(target: Target, key: Sequence[Any]) -> dict[str, Any] | None:
     """The row with a primary key, None if there is none; of several, which appends may have made, the newest.
 
     Files with newer rows are opened first, until no other can have a newer one. Of the files above level 0 one at most
     has the key among its bounds, in each partition and level.
     """
-    schema = state.schema
+    schema = target.schema
     _check_key(schema, key)
     values = [_plain(schema, place, value) for place, value in enumerate(key)]
     filter = all_of(comparisons(schema, values))
-    encoded, is_keyed = encode_key(key_types(schema), values), keyed_alike(work, state)
+    encoded, is_keyed = encode_key(key_types(schema), values), target.is_keyed
     found: _Found | None = None
-    for one in newest_first(plan(work, state, filter).files):
+    for one in newest_first(target.plan(filter).files):
         if knows_keys(one.file, is_keyed) and not may_have_key(one.file, encoded):
             continue
         if found is not None and last_change(one.file) < found.age[0]:
             break
-        for row in _read(work, state, one, filter):
+        for row in _read(target, one, filter):
             found = row if found is None or row.age > found.age else found
     return None if found is None else found.row
 
@@ -70,12 +66,12 @@ class _Found:
     row: dict[str, Any]
 
 
-def _read(work: Work, state: TableState, planned: PlannedFile, filter: Filter) -> Iterator[_Found]:
+def _read(target: Target, planned: PlannedFile, filter: Filter) -> Iterator[_Found]:
     """The rows of a file that pass, the last one first."""
-    names, whole = state.schema.names, Plan((planned,), 1)
+    names, whole = target.schema.names, Plan((planned,), 1)
     own = {folded_column(one) for one in names}
     lineage = [one for one in (LAST_UPDATED.name, ROW_ID.name) if one not in own]
-    scan = Scan(sources(work, state.id), state.schema, [planned], filter, [*names, *lineage], plan=whole)
+    scan = Scan(target.sources, target.schema, [planned], filter, [*names, *lineage], plan=whole)
     table = scan.to_arrow()
     rows, ages = _python_rows(table.select(range(len(names)))), table.select(range(len(names), table.num_columns))
     for row, age in zip(reversed(rows), reversed(ages.to_pylist()), strict=True):

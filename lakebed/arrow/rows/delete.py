@@ -8,11 +8,8 @@ from pyroaring import BitMap64
 
 from lakebed.arrow.read.scan import Scan
 from lakebed.arrow.types import arrow_schema
-from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_changes import Deletion, RowChange, Written, rows_deleted
-from lakebed.catalog.data.row_sources import sources
-from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.work import Work
+from lakebed.catalog.data.target import Target
 from lakebed.table.filter.filter import Filter
 from lakebed.table.plan.covers import covers
 from lakebed.table.plan.plan import Plan, PlannedFile
@@ -21,40 +18,40 @@ from lakebed.table.schema.metadata_columns import FILE, POSITION, ROW_ID
 Positions = Mapping[str, BitMap64]  # by the path of the file
 
 
-def delete_rows(work: Work, state: TableState, filter: Filter | None) -> RowChange:
+def delete_rows(target: Target, filter: Filter | None) -> RowChange:
     """Take away the rows that pass, all without a filter. Only the filter's columns are read."""
-    planned = plan(work, state, filter).files
+    planned = target.plan(filter).files
     if filter is None:
         return RowChange([one.file for one in planned])
     whole = [one.file for one in planned if covers(one.residual or filter, one.file)]
     gone = {one.path for one in whole}
     rest = [one for one in planned if one.file.path not in gone]
-    return rows_deleted(work, state, Deletion(whole, noted(positions(work, state, rest, filter), rest).some))
+    return rows_deleted(target, Deletion(whole, noted(positions(target, rest, filter), rest).some))
 
 
-def positions(work: Work, state: TableState, planned: Sequence[PlannedFile], filter: Filter) -> Positions:
+def positions(target: Target, planned: Sequence[PlannedFile], filter: Filter) -> Positions:
     """Where the rows of these files are that pass."""
     found: defaultdict[str, BitMap64] = defaultdict(BitMap64)
-    for batch in rows_of(work, state, planned, filter, [FILE.name, POSITION.name]):
+    for batch in rows_of(target, planned, filter, [FILE.name, POSITION.name]):
         note(found, batch.column(0), batch.column(1))
     return found
 
 
 def rows_of(
-    work: Work, state: TableState, planned: Sequence[PlannedFile], filter: Filter | None, columns: Sequence[str]
+    target: Target, planned: Sequence[PlannedFile], filter: Filter | None, columns: Sequence[str]
 ) -> Iterator[pyarrow.RecordBatch]:
     """The rows of planned files that pass; each batch is of one file, and none is empty."""
     whole = Plan(planned, len(planned))
-    scan = Scan(sources(work, state.id), state.schema, planned, filter, columns, plan=whole)
+    scan = Scan(target.sources, target.schema, planned, filter, columns, plan=whole)
     return (batch for batch in scan.to_batches() if batch.num_rows)
 
 
 def placed_rows(
-    work: Work, state: TableState, planned: Sequence[PlannedFile], filter: Filter | None
+    target: Target, planned: Sequence[PlannedFile], filter: Filter | None
 ) -> Iterator[tuple[pyarrow.RecordBatch, pyarrow.Array, pyarrow.Array, pyarrow.Array]]:
     """The rows of planned files that pass, with the path of their file, their positions in it and their ids."""
-    form = arrow_schema(state.schema)
-    for batch in rows_of(work, state, planned, filter, [*state.schema.names, FILE.name, POSITION.name, ROW_ID.name]):
+    form = arrow_schema(target.schema)
+    for batch in rows_of(target, planned, filter, [*target.schema.names, FILE.name, POSITION.name, ROW_ID.name]):
         *own, paths, places, ids = batch.columns
         yield pyarrow.RecordBatch.from_arrays(own, schema=form), paths, places, ids
 
@@ -69,9 +66,7 @@ def noted(found: Positions, planned: Iterable[PlannedFile]) -> Deletion:
     return Deletion((), [(one.file, found[one.file.path]) for one in planned if one.file.path in found])
 
 
-def overwrite_rows(
-    work: Work, state: TableState, written: Written, filter: Filter | None, condition: str | None
-) -> RowChange:
+def overwrite_rows(target: Target, written: Written, filter: Filter | None, condition: str | None) -> RowChange:
     """Take away the rows that pass, all without a filter, for the sake of those that are written."""
-    gone = delete_rows(work, state, filter)
+    gone = delete_rows(target, filter)
     return RowChange(gone.removed, gone.changed, written, overwritten=condition)

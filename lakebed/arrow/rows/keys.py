@@ -9,13 +9,9 @@ import pyarrow.compute
 from lakebed.arrow.read.scan import Scan
 from lakebed.arrow.rows.source import JOINED_ROWS, column_filter
 from lakebed.arrow.types import shown_value
-from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_changes import Written
-from lakebed.catalog.data.row_sources import Sources, sources
-from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.names import spelled
-from lakebed.catalog.transaction.objects import name_of
-from lakebed.catalog.transaction.work import Work
+from lakebed.catalog.data.row_sources import Sources
+from lakebed.catalog.data.target import Target
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Filter, all_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -55,24 +51,23 @@ def _value(column: pyarrow.ChunkedArray, path: list[str]) -> pyarrow.ChunkedArra
     return column.cast(column.type.storage_type) if isinstance(column.type, pyarrow.BaseExtensionType) else column
 
 
-def check_new_keys(work: Work, state: TableState, written: Written) -> None:
+def check_new_keys(target: Target, written: Written) -> None:
     """Refuse rows of which a key comes twice, or is in the table; what was looked at becomes read.
 
     The keys of the written rows are in memory.
     """
     if not written.files:
         return
-    there = sources(work, state.id)
+    there, schema = target.sources, target.schema
     own = replace(there, pending={**there.pending, **written.bodies})
-    table = spelled(name_of(work, state.id))
-    keys = keys_of(own, state.schema, written.files)
-    _check_once(table, state.schema, keys)
-    filter = _filter(state.schema, keys)
-    planned = plan(work, state, filter).files
-    for held in _key_tables(Scan(there, state.schema, planned, filter, key_columns(state.schema)), state.schema):
+    keys = keys_of(own, schema, written.files)
+    _check_once(target.name, schema, keys)
+    filter = _filter(schema, keys)
+    planned = target.plan(filter).files
+    for held in _key_tables(Scan(there, schema, planned, filter, key_columns(schema)), schema):
         found = keys.join(held, keys=keys.column_names, join_type="left semi", use_threads=False)
         if found.num_rows:
-            raise _known(table, state.schema, found, "is in the table already")
+            raise _known(target.name, schema, found, "is in the table already")
 
 
 def _filter(schema: Schema, keys: pyarrow.Table) -> Filter | None:

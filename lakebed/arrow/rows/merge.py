@@ -20,10 +20,8 @@ from lakebed.arrow.rows.source import KeyedRows, check_keys, column_filter
 from lakebed.arrow.shape import AS_GIVEN, shaped
 from lakebed.arrow.types import arrow_schema, schema_of
 from lakebed.arrow.write.rows import write_rows
-from lakebed.catalog.data.planning import plan
-from lakebed.catalog.data.row_changes import RowChange, replaced, with_columns
-from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.work import Work
+from lakebed.catalog.data.row_changes import RowChange, rows_replaced
+from lakebed.catalog.data.target import Target
 from lakebed.errors import TooLarge
 from lakebed.table.expression.expression import ColumnOf
 from lakebed.table.expression.merge_clauses import (
@@ -172,20 +170,20 @@ def _joined(places: Sequence[pyarrow.Array]) -> pyarrow.Array:
     return pyarrow.concat_arrays([pyarrow.array([], pyarrow.int64()), *places])
 
 
-def merge_rows(work: Work, state: TableState, merge: Merge) -> RowChange:
+def merge_rows(target: Target, merge: Merge) -> RowChange:
     """Change, take away and add rows as the clauses say. Only files that may have a row that matches are read.
 
     With clauses for rows that the source does not match, all are. `Invalid` if a row would meet several of the source.
     """
     filter = None if merge.clauses.not_matched_by_source else _matching(merge)
-    planned = plan(work, state, filter).files
+    planned = target.plan(filter).files
     found: defaultdict[str, BitMap64] = defaultdict(BitMap64)
-    written_as = with_columns(state, ROW_ID)
+    written_as = target.with_columns(ROW_ID)
     form = arrow_schema(written_as.schema)
 
     def merged() -> Iterator[pyarrow.RecordBatch]:
         seen: list[pyarrow.Array] = []
-        for rows, paths, places, ids in placed_rows(work, state, planned, filter):
+        for rows, paths, places, ids in placed_rows(target, planned, filter):
             result = apply_clauses(merge, rows)
             seen.append(result.matched)
             for gone in (result.updated, result.deleted):
@@ -193,21 +191,21 @@ def merge_rows(work: Work, state: TableState, merge: Merge) -> RowChange:
                     note(found, paths, places.take(gone))
             if len(result.updated):
                 yield pyarrow.RecordBatch.from_arrays([*result.rows.columns, ids.take(result.updated)], schema=form)
-        new = _inserted(state, merge, seen)
+        new = _inserted(target.schema, merge, seen)
         if new.num_rows:
             none = pyarrow.nulls(new.num_rows, pyarrow.int64())
             yield pyarrow.RecordBatch.from_arrays([*new.columns, none], schema=form)
 
-    written = write_rows(work, written_as, pyarrow.RecordBatchReader.from_batches(form, merged()))
-    return replaced(work, state, written, noted(found, planned))
+    written = write_rows(written_as, pyarrow.RecordBatchReader.from_batches(form, merged()))
+    return rows_replaced(target, written, noted(found, planned))
 
 
-def _inserted(state: TableState, merge: Merge, seen: Sequence[pyarrow.Array]) -> pyarrow.RecordBatch:
+def _inserted(schema: Schema, merge: Merge, seen: Sequence[pyarrow.Array]) -> pyarrow.RecordBatch:
     """The rows that come new; of a table with a primary key each key once."""
     matched = pyarrow.concat_arrays([pyarrow.array([], pyarrow.int64()), *seen])
     new = inserted_rows(merge, pyarrow.compute.unique(matched))
-    if state.schema.identifier_ids:
-        check_keys(_keys(state.schema, new))
+    if schema.identifier_ids:
+        check_keys(_keys(schema, new))
     return new
 
 

@@ -13,10 +13,8 @@ from lakebed.arrow.fit import fit
 from lakebed.arrow.rows.delete import noted, rows_of
 from lakebed.arrow.transforms import plain_value
 from lakebed.arrow.types import arrow_schema, file_schema, shown_value
-from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_changes import Deletion
-from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.work import Work
+from lakebed.catalog.data.target import Target
 from lakebed.table.expression.merge_clauses import key_fields
 from lakebed.table.filter.filter import LISTED, Filter, Value, all_of, between, one_of_values
 from lakebed.table.keys.errors import null_key, repeated_key
@@ -75,13 +73,13 @@ def keyed_rows(data: Any, schema: Schema, on: Sequence[str]) -> KeyedRows:
     return keyed
 
 
-def matches(work: Work, state: TableState, keyed: KeyedRows, columns: Sequence[str] = ()) -> Matches:
+def matches(target: Target, keyed: KeyedRows, columns: Sequence[str] = ()) -> Matches:
     """The table's rows with one of the keys, with some of its columns; all with these keys becomes read."""
     filter = key_filter(keyed)
-    planned = plan(work, state, filter).files
+    planned = target.plan(filter).files
     keys = _plain(keyed.rows.select(keyed.names)).append_column(INDEX, _numbers(keyed.rows.num_rows))
     names = [*dict.fromkeys([*keyed.names, *columns]), FILE.name, POSITION.name, ROW_ID.name]
-    found = [_joined(held, keys, keyed.names) for held in _held(rows_of(work, state, planned, filter, names))]
+    found = [_joined(held, keys, keyed.names) for held in _held(rows_of(target, planned, filter, names))]
     if found:
         return Matches(planned, pyarrow.concat_tables(found))
     empty = pyarrow.table({FILE.name: [], POSITION.name: [], ROW_ID.name: [], INDEX: []})

@@ -8,7 +8,7 @@ from threading import Lock
 
 from lakebed.catalog.data.checkpoints import Checkpoint, load_part, write_checkpoint
 from lakebed.catalog.data.live_files import TableFiles, folded
-from lakebed.catalog.tables.properties import CHECKPOINT_BYTES, CHECKPOINT_DELTAS, number
+from lakebed.catalog.tables.properties import CHECKPOINT_BYTES, CHECKPOINT_DELTAS, number, table_properties
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.work import Work
@@ -35,7 +35,8 @@ def checkpoint_if_due(work: Work, table: str) -> Checkpoint | None:
     """Write one if there are deltas, or bytes of manifests, enough."""
     state = table_state(work, table)
     files = folded(work, state)
-    deltas, size = (number(work, table, one) for one in (CHECKPOINT_DELTAS, CHECKPOINT_BYTES))
+    properties = table_properties(work, table)
+    deltas, size = (number(properties, setting) for setting in (CHECKPOINT_DELTAS, CHECKPOINT_BYTES))
     if deltas and files.overlay.deltas > ALARM * deltas:
         _log.warning("table %s has %d deltas since its last checkpoint", table, files.overlay.deltas)
     is_due = (deltas and files.overlay.deltas >= deltas) or (size and files.metadata_bytes >= size)

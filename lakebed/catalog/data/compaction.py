@@ -12,8 +12,9 @@ from typing import Final
 from lakebed.catalog.data.deletion_vectors import check_same_rows, live_rows
 from lakebed.catalog.data.levels import places
 from lakebed.catalog.data.planning import plan_unread
-from lakebed.catalog.data.row_changes import RowChange, Written, with_columns
-from lakebed.catalog.tables.properties import WriteOptions, write_options
+from lakebed.catalog.data.row_changes import RowChange, Written
+from lakebed.catalog.data.target import Target, target_of, with_columns
+from lakebed.catalog.tables.properties import WriteOptions, table_properties, write_options
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
@@ -115,7 +116,11 @@ class Writer(ABC):
         """
 
 
-class Compaction(ABC):
+MakeWriter = Callable[[Target, Form], Writer]
+"""How an engine writes the rows of groups."""
+
+
+class Compaction:
     """One compaction, which is made again if files that it takes are changed before its commit.
 
     Groups of files that are as they were are not written again for that.
@@ -123,12 +128,14 @@ class Compaction(ABC):
 
     def __init__(
         self,
+        writer: MakeWriter,
         where: Where,
         target_bytes: int | None = None,
         *,
         most_bytes: int | None = None,
         sort_by: Sequence[str] | None = None,
     ) -> None:
+        self._writer = writer
         self._where = where
         self._target = _checked("target_bytes", target_bytes)
         self._most = _checked("most_bytes", most_bytes)
@@ -136,9 +143,6 @@ class Compaction(ABC):
         self._done: dict[object, tuple[Group, Made]] = {}
         self._last: RowChange | None = None
         self._attempts = 0
-
-    @abstractmethod
-    def _writer(self, work: Work, form: Form) -> Writer: ...
 
     def make(self, work: Work, state: TableState) -> RowChange | None:
         """Write the rows of the files that are worth it; None if there are none. After an error nothing is left."""
@@ -174,7 +178,7 @@ class Compaction(ABC):
         return _change(work, groups, [self._copies(form, one) for one in groups], left)
 
     def _form(self, work: Work, state: TableState) -> Form:
-        options = _with_target(write_options(work, state), self._target)
+        options = _with_target(write_options(table_properties(work, state.id), state.schema), self._target)
         keys = key_order(state.schema, state.sort_order)
         if self._sort_by is None:
             return Form(state, options, keys)
@@ -212,7 +216,7 @@ class Compaction(ABC):
 
         missing = [one for one in groups if self._key(form, one) not in self._done]
         if missing:
-            self._writer(work, form).write(missing, done)
+            self._writer(target_of(work, form.state), form).write(missing, done)
 
     def _copies(self, form: Form, group: Group) -> Made:
         """What was written for a group, for a commit that completes it, and may have to do it again."""

@@ -12,7 +12,8 @@ from lakebed.catalog.data.deletion_vectors import check_same_rows, live_rows, wr
 from lakebed.catalog.data.live_files import live_among
 from lakebed.catalog.data.planning import plan_unread
 from lakebed.catalog.data.reads import partitions_read
-from lakebed.catalog.tables.properties import text
+from lakebed.catalog.data.target import Target
+from lakebed.catalog.tables.properties import Properties
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.scopes import Stale
 from lakebed.catalog.transaction.work import Work
@@ -22,8 +23,6 @@ from lakebed.metastore import DataRead
 from lakebed.table.manifest.inline import file_paths
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Rewrite
 from lakebed.table.partition.values import PartitionKey, partition_key
-from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +71,6 @@ Discard = Callable[[RowChange, Files], None]
 """Takes away what was written for a change that is not made: all, or what no other attempt has."""
 
 
-def with_columns(state: TableState, *columns: Field) -> TableState:
-    """The table with columns of lineage behind its own, for rows that are written again."""
-    schema = Schema((*state.schema.fields, *columns), state.schema.id, state.schema.identifier_ids)
-    return replace(state, schema=schema)
-
-
 def put_change(work: Work, seen: Work, written: TableState, operation: str, change: RowChange, detail: str) -> None:
     """Make the change in the work that it was made for; in another one it is a `Conflict`, for its rows may differ."""
     if work is not seen:
@@ -104,21 +97,22 @@ class Deletion:
     some: Sequence[tuple[DataFileRef, BitMap64]] = ()
 
 
-def rows_deleted(work: Work, state: TableState, rows: Deletion) -> RowChange:
-    """Write the vectors. A file that has no row left is removed. The positions have to be of rows that are there."""
-    files = work.context.files
-    full = [file for file, places in rows.some if len(places) == live_rows(files, file)]
-    gone = {one.path for one in full}
-    changed = write_vectors(files, state.data_folder, [one for one in rows.some if one[0].path not in gone])
+def rows_deleted(target: Target, rows: Deletion) -> RowChange:
+    """Write the vectors, and remove files that have no row left. The positions have to be of rows that are there."""
+    files = target.files
+    full = [file for file, positions in rows.some if len(positions) == live_rows(files, file)]
+    gone = {file.path for file in full}
+    partial = [(file, positions) for file, positions in rows.some if file.path not in gone]
+    changed = write_vectors(files, target.state.data_folder, partial)
     return RowChange((*rows.whole, *full), changed)
 
 
-def replaced(work: Work, state: TableState, written: Written, rows: Deletion) -> RowChange:
-    """Take rows away, and have those in their place that are written; if that fails these are discarded."""
+def rows_replaced(target: Target, written: Written, rows: Deletion) -> RowChange:
+    """Delete rows, and add the written ones that replace them; if that fails, discard what was written."""
     try:
-        gone = rows_deleted(work, state, rows)
+        gone = rows_deleted(target, rows)
     except BaseException:
-        RowChange(written=written).discard(work.context.files)
+        RowChange(written=written).discard(target.files)
         raise
     return RowChange(gone.removed, gone.changed, written)
 
@@ -133,13 +127,13 @@ class RowChanges(Enum):
     COPY_ON_WRITE = "copy-on-write"
 
 
-Rewritten = Callable[[Work, TableState, Sequence[DataFileRef]], Sequence[DataFileRef]]
-"""Writes the rows of files that their vectors leave, with their lineage."""
+CopyRows = Callable[[Target, Sequence[DataFileRef]], Sequence[DataFileRef]]
+"""Writes the rows that the vectors of files leave, with their lineage."""
 
 
-def row_changes(work: Work, table: str) -> RowChanges:
-    """How a table wants it; `Invalid` if its property is no such way."""
-    found = text(work, table, ROW_CHANGES)
+def row_changes(properties: Properties) -> RowChanges:
+    """How a table wants its rows changed; `Invalid` if the property names no such way."""
+    found = properties.get(ROW_CHANGES)
     try:
         return RowChanges.MERGE_ON_READ if found is None else RowChanges(found)
     except ValueError:
@@ -153,7 +147,7 @@ def row_changes(work: Work, table: str) -> RowChanges:
 
 
 def without_vectors(
-    work: Work, state: TableState, change: RowChange, rewritten: Rewritten, discard: Discard = RowChange.discard
+    work: Work, target: Target, change: RowChange, copy_rows: CopyRows, discard: Discard = RowChange.discard
 ) -> RowChange:
     """The change with new files in the place of those that got vectors, which are taken away again.
 
@@ -162,11 +156,11 @@ def without_vectors(
     """
     if not change.changed:
         return change
-    files = work.context.files
+    files = target.files
     copied: tuple[DataFileRef, ...] = ()
     try:
-        live = live_among(work, state, {one.path: one for one in change.changed})
-        copied = tuple(rewritten(work, state, change.changed))
+        live = live_among(work, target.state, {one.path: one for one in change.changed})
+        copied = tuple(copy_rows(target, change.changed))
         check_same_rows(files, change.changed, copied)
     except BaseException:
         files.delete_many([one.path for one in copied])

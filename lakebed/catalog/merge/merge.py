@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from lakebed.catalog.merge.merge_base import Divergence, Head, divergence, touched
-from lakebed.catalog.merge.objects import ShareKeys
+from lakebed.catalog.merge.objects import SharedKeys
 from lakebed.catalog.merge.plan import Plan, Triple, apply, plan
 from lakebed.catalog.merge.states import read_states
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id
@@ -58,7 +58,7 @@ def parse_strategy(strategy: str) -> Settle:
 
 
 def merge(
-    scope: Scope, source: Head, settle: Settle, request: Request, share_keys: ShareKeys, name: str
+    scope: Scope, source: Head, settle: Settle, request: Request, share_keys: SharedKeys, name: str
 ) -> MergeResult:
     """Bring everything that `source` has done since the two diverged into the scope's line."""
     _check_related(scope.ref, source.ref)
@@ -79,7 +79,7 @@ def merge(
     return MergeResult(commit, plans[-1].conflicts, plans[-1].reported) if plans else MergeResult(commit)
 
 
-def dry_run(work: Work, source: Head, settle: Settle, share_keys: ShareKeys) -> MergeResult:
+def dry_run(work: Work, source: Head, settle: Settle, share_keys: SharedKeys) -> MergeResult:
     """What merging `source` would find; nothing is changed."""
     _check_related(work.ref, source.ref)
     try:
@@ -89,7 +89,7 @@ def dry_run(work: Work, source: Head, settle: Settle, share_keys: ShareKeys) -> 
     return MergeResult(None, merge_plan.conflicts, merge_plan.reported)
 
 
-def cherry_pick(scope: Scope, picked: StoredCommit, request: Request, share_keys: ShareKeys) -> Commit | None:
+def cherry_pick(scope: Scope, picked: StoredCommit, request: Request, share_keys: SharedKeys) -> Commit | None:
     """Do on the scope's line what a commit did on its own line, all of it or nothing."""
     line = _line_of(scope, picked)
     before, after = Head(line, picked.version.previous()), Head(line, picked.version)
@@ -103,7 +103,7 @@ def cherry_pick(scope: Scope, picked: StoredCommit, request: Request, share_keys
     return scope.change(_change_by(triple, "cherry_pick", picked, share_keys), request)
 
 
-def revert(scope: Scope, undone: StoredCommit, request: Request, share_keys: ShareKeys) -> Commit | None:
+def revert(scope: Scope, undone: StoredCommit, request: Request, share_keys: SharedKeys) -> Commit | None:
     """Undo what a commit of the scope's line did, all of it or nothing; later changes stay."""
     line = _line_of(scope, undone)
     before, after = Head(line, undone.version.previous()), Head(line, undone.version)
@@ -133,7 +133,7 @@ def find_commit(context: Context, given: object) -> StoredCommit:
     return found
 
 
-def _plan_merge(work: Work, source: Head, settle: Settle, share_keys: ShareKeys) -> Plan:
+def _plan_merge(work: Work, source: Head, settle: Settle, share_keys: SharedKeys) -> Plan:
     apart = divergence(work.context, Head(work.ref, work.base), source)
     if not apart.theirs:
         raise _NothingToDo
@@ -150,7 +150,7 @@ def _rely_on_kept(work: Work, line: Ref) -> None:
 
 
 def _change_by(
-    triple: Callable[[Work], Triple], operation: str, commit: StoredCommit, share_keys: ShareKeys
+    triple: Callable[[Work], Triple], operation: str, commit: StoredCommit, share_keys: SharedKeys
 ) -> Callable[[Work], None]:
     """The change that picks or reverts one commit."""
 

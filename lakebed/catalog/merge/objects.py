@@ -32,7 +32,7 @@ from lakebed.table.schema.schema import Schema
 
 T = TypeVar("T")
 
-ShareKeys = Callable[[TableState, Sequence[DataFileRef], Sequence[DataFileRef]], bool]
+SharedKeys = Callable[[TableState, Sequence[DataFileRef], Sequence[DataFileRef]], bool]
 """Whether two sets of a table's files have a primary key in common: an engine reads their key columns."""
 
 SeenAs = Callable[[Side, Side], Side]
@@ -40,7 +40,7 @@ SeenAs = Callable[[Side, Side], Side]
 
 
 def share_keys_by_bounds(table: TableState, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
-    """A `ShareKeys` that opens no file: true unless the bounds of the keys rule it out."""
+    """A `SharedKeys` that opens no file: true unless the bounds of the keys rule it out."""
     return may_share_keys(table.schema, ours, theirs)
 
 
@@ -90,7 +90,7 @@ class ThreeWay:
         ours: MergeSide,
         theirs: MergeSide,
         settle: Settle,
-        share_keys: ShareKeys,
+        share_keys: SharedKeys,
         seen_as: SeenAs,
     ) -> None:
         self.base_work = base

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from lakebed.catalog.data.changes import change_files, delta_of
 from lakebed.catalog.data.levels import entering
 from lakebed.catalog.merge.merge_base import Head
-from lakebed.catalog.merge.objects import Outcome, SeenAs, ShareKeys, ThreeWay, as_it_is
+from lakebed.catalog.merge.objects import Outcome, SeenAs, SharedKeys, ThreeWay, as_it_is
 from lakebed.catalog.merge.sides import MergeSide
 from lakebed.catalog.merge.states import ObjectState, read_states, rely_on_states
 from lakebed.catalog.merge.tree import MergedTree
@@ -56,7 +56,7 @@ class Plan:
     reported: tuple[MergeConflict, ...]
 
 
-def plan(work: Work, triple: Triple, settle: Settle, share_keys: ShareKeys) -> Plan:
+def plan(work: Work, triple: Triple, settle: Settle, share_keys: SharedKeys) -> Plan:
     """Compare the three states of every object, and settle conflicts by the strategy."""
     context = work.context
     base = Work(context, triple.base.ref, triple.base.version)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, cast
 
-from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.records import records_pb2 as pb
@@ -16,6 +15,9 @@ from lakebed.table.statistics.bloom import FPP, unblocked_fpp
 from lakebed.table.statistics.bloom_values import can_have_bloom
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import Field, leaves
+
+Properties = Mapping[str, str]
+"""A table's properties as they are stored."""
 
 # The properties: numbers first, then texts.
 
@@ -137,20 +139,15 @@ class Check:
 # Readers of a table's properties.
 
 
-def texts(work: Work, table: str) -> Mapping[str, str]:
-    """The properties of a table."""
+def table_properties(work: Work, table: str) -> Properties:
+    """The properties of a table. A concurrent change of them is not a conflict."""
     record = cast("pb.TableProperties | None", work.unread_attribute(table, Attribute.PROPERTIES))
     return {} if record is None else record.properties
 
 
-def text(work: Work, table: str, name: str) -> str | None:
-    """One property of a table; None if it is not set."""
-    return texts(work, table).get(name)
-
-
-def number(work: Work, table: str, setting: Setting) -> int:
+def number(properties: Properties, setting: Setting) -> int:
     """The value of a setting; `Invalid` if the property is not a number in its range."""
-    found = text(work, table, setting.name)
+    found = properties.get(setting.name)
     if found is None:
         return setting.default
     if found.isascii() and found.isdigit() and len(found) <= len(str(setting.most)):
@@ -166,20 +163,20 @@ def number(work: Work, table: str, setting: Setting) -> int:
     )
 
 
-def inline_bytes(work: Work, table: str) -> int:
+def inline_bytes(properties: Properties) -> int:
     """The limit of a table's inline rows; `Invalid` if the property is not a number in its range."""
-    return number(work, table, INLINE_BYTES)
+    return number(properties, INLINE_BYTES)
 
 
-def write_options(work: Work, state: TableState) -> WriteOptions:
-    """How to write the table's files, by its properties; `Invalid` names a property with a bad value."""
+def write_options(properties: Properties, schema: Schema) -> WriteOptions:
+    """How to write a table's files; `Invalid` names a property with an impossible value."""
     return WriteOptions(
-        file_bytes=number(work, state.id, TARGET_FILE_BYTES),
-        group_bytes=number(work, state.id, ROW_GROUP_BYTES),
-        group_rows=number(work, state.id, ROW_GROUP_ROWS if not state.schema.key else KEYED_GROUP_ROWS),
-        blooms=_bloom_ids(text(work, state.id, BLOOM_COLUMNS), state.schema),
-        bloom_fpp=_bloom_fpp(text(work, state.id, BLOOM_FPP)),
-        distribution=_distribution(text(work, state.id, DISTRIBUTION)),
+        file_bytes=number(properties, TARGET_FILE_BYTES),
+        group_bytes=number(properties, ROW_GROUP_BYTES),
+        group_rows=number(properties, KEYED_GROUP_ROWS if schema.key else ROW_GROUP_ROWS),
+        blooms=_bloom_ids(properties.get(BLOOM_COLUMNS), schema),
+        bloom_fpp=_bloom_fpp(properties.get(BLOOM_FPP)),
+        distribution=_distribution(properties.get(DISTRIBUTION)),
     )
 
 
@@ -193,16 +190,15 @@ def bloom_ways(options: WriteOptions, schema: Schema) -> list[tuple[Field, ...]]
     return [paths[id] for id in sorted(options.blooms) if id in paths]
 
 
-def checks_of(work: Work, table: str) -> tuple[Check, ...]:
-    """A table's checks, by name."""
-    properties = texts(work, table)
-    keys = sorted(key for key in properties if key.startswith(CHECK_PREFIX))
+def checks_of(properties: Properties) -> tuple[Check, ...]:
+    """A table's checks, sorted by name."""
+    keys = [key for key in sorted(properties) if key.startswith(CHECK_PREFIX)]
     return tuple(Check(key.removeprefix(CHECK_PREFIX), properties[key]) for key in keys)
 
 
-def looks_at_keys(work: Work, table: str) -> bool:
-    """Whether an append has to check that its keys are new; `Invalid` if the property is not a boolean."""
-    found = text(work, table, CHECK_KEYS)
+def looks_at_keys(properties: Properties) -> bool:
+    """Whether an append checks that its keys are new; `Invalid` if the property is neither true nor false."""
+    found = properties.get(CHECK_KEYS)
     if found is None:
         return False
     if found.lower() not in _BOOLEANS:

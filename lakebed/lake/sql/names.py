@@ -1,27 +1,69 @@
 """Where the names of a statement are looked for: every read of it sees the lake at one version."""
 
-from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from uuid import UUID
 
+from lakebed.catalog.transaction.commits import Commit
+from lakebed.catalog.transaction.names import Name
+from lakebed.catalog.transaction.scopes import Scope
 from lakebed.errors import Invalid, LakebedError
-from lakebed.lake.objects import Objects
+from lakebed.lake.arguments import SchemaLike
+from lakebed.lake.table import Table
+from lakebed.lake.view import View
 from lakebed.store import Version
+from lakebed.table.schema.schema import Path
 
 if TYPE_CHECKING:
-    from lakebed.lake.table import Table
     from lakebed.spark.sql.names import LakeName
 
 
-class Line(Objects, ABC):
-    """A catalog as statements need it."""
+class Objects(Protocol):
+    """A catalog or a transaction, as statements need it."""
 
-    __slots__ = ()
+    @property
+    def _scope(self) -> Scope: ...
 
-    @abstractmethod
+    def table(self, name: Name) -> Table: ...
+
+    def table_exists(self, name: Name) -> bool: ...
+
+    def view(self, name: Name) -> View: ...
+
+    def view_exists(self, name: Name) -> bool: ...
+
+    def create_table(
+        self,
+        name: Name,
+        schema: SchemaLike,
+        *,
+        partition_by: Iterable[str] = (),
+        primary_key: Iterable[Path] = (),
+        properties: Mapping[str, str] | None = None,
+        comment: str | None = None,
+        location: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Table: ...
+
+    def drop_table(
+        self,
+        name: Name,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None: ...
+
+
+@runtime_checkable
+class Line(Objects, Protocol):
+    """A catalog, on one of its lines."""
+
     def transaction(
         self,
         message: str | None = None,
@@ -32,17 +74,23 @@ class Line(Objects, ABC):
     ) -> AbstractContextManager[Objects]:
         """Changes to many tables as one commit."""
 
-    @abstractmethod
     def _beside(self, place: str) -> "Line":
         """Another ref, `@dev`, or one of another catalog, `other@main`; refused through a share."""
 
-    @abstractmethod
     def _pinned(self, version: Version) -> "Line":
         """The line at a version of the lake, unless it is at one already."""
 
-    @abstractmethod
     def _then(self, version: str | None, time: datetime | str | None) -> "Line":
         """The line at a version's number or a tag's name, or at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Who and why, for the commit of a statement."""
+
+    message: str | None = None
+    author: str | None = None
+    event_id: str | UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +108,10 @@ class Places:
     line: Line
     version: Version
     transaction: Objects | None = None
-    changed: "Table | None" = None
+    changed: Table | None = None
     """The table that the statement changes, as the change sees it at `version`: what is read of it is checked."""
 
-    def as_changed(self, table: "Table") -> "Table":
+    def as_changed(self, table: Table) -> Table:
         """A table that is read; the one that is changed as the change sees it."""
         changed = self.changed
         is_changed = changed is not None and (table.id, table._scope) == (changed.id, changed._scope.at(self.version))
@@ -78,13 +126,13 @@ class Places:
             return line._then(moment.version, moment.time)
         return line._pinned(self.version)
 
-    def inside(self, held: Objects, moment: Moment | None) -> "Places":
+    def inside(self, container: Objects, moment: Moment | None) -> "Places":
         """Where the names in the text of a view are looked for: in the catalog that holds it, at the same version."""
-        if not isinstance(held, Line):  # the transaction, whose own names they are too
+        if not isinstance(container, Line):  # the transaction, whose own names they are too
             return self
         if moment is None:
-            return replace(self, line=held, transaction=None)
-        return Places(held, held._scope.read().base)
+            return replace(self, line=container, transaction=None)
+        return Places(container, container._scope.read().base)
 
     def write(self, name: "LakeName") -> Objects:
         """What holds an object that is changed."""

@@ -15,7 +15,7 @@ _LOST: Final = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
 
 
 @contextmanager
-def damage_told(files: Files) -> Iterator[None]:
+def file_errors(files: Files) -> Iterator[None]:
     """What Spark says of a file that it could not read, as `Corrupt` that names it; of lost rows, as `Unavailable`.
 
     Other errors go through. For jobs that read a table's own files, and rows that Lakebed has given to executors to

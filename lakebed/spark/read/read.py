@@ -29,7 +29,7 @@ from lakebed.spark.read.metadata_columns import (
 )
 from lakebed.spark.read.pushdown import NULL_STRUCTS, alike_files, behind, hidden_columns, loses_structs
 from lakebed.spark.read.scan import Ordinals, Place, check_names, placed_scan, scan, tells_places, told_place
-from lakebed.spark.read.source import Held
+from lakebed.spark.read.source import InlineReader
 from lakebed.spark.read.structs import by_witnesses, without_witnesses
 from lakebed.spark.session import check_running
 from lakebed.spark.types import check_types, readable, result_schema, scan_schema
@@ -37,7 +37,6 @@ from lakebed.table.filter.filter import Filter, fields_of
 from lakebed.table.manifest.file_fields import as_held
 from lakebed.table.manifest.inline import is_inline
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
-from lakebed.table.plan.pruning import may_match
 from lakebed.table.schema.metadata_columns import FILE, selected
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field, List, Map, Parts, Struct, walk
@@ -51,23 +50,23 @@ def read(
     *,
     filter: Filter | None = None,
     columns: Iterable[str] | None = None,
-    held: Held | None = None,
+    inline_rows: InlineReader | None = None,
 ) -> DataFrame:
     """The rows of these files that the filter keeps, in the columns asked for, or all; lazy, no job runs.
 
     Files that the filter can't match are left out by their statistics. `Corrupt` if one of the others is missing or of
     another size than it was. Names and types are the table's; all columns are nullable, as in all that Spark reads.
-    `columns` may name those of `table.metadata_columns` too, and `ORDINAL`. `held` reads those of the files that are
-    inline.
+    `columns` may name those of `table.metadata_columns` too, and `ORDINAL`. `inline_rows` reads the
+    entries that are inline. Every file is read: whoever plans has left out those that can't have a row for the filter.
     """
     asked = schema if columns is None else selected(schema, columns, ADDED_COLUMNS)
     _check_session(spark, schema)
     check_types(asked.fields if filter is None else (*asked.fields, *fields_of(filter)))
     inline = [one for one in data_files if is_inline(one)]
-    kept = [one for one in data_files if not is_inline(one) and (filter is None or may_match(filter, one))]
+    kept = [one for one in data_files if not is_inline(one)]
     frames = [_Reading(spark, files, schema, asked, data_files, filter).rows(kept)] if kept else []
-    if held is not None and inline:
-        found = _held_rows(held, schema, inline, filter, asked, _ordinals(data_files))
+    if inline_rows is not None and inline:
+        found = _inline_table(inline_rows, schema, inline, filter, asked, _ordinals(data_files))
         if found.num_rows:  # PySpark can't make a frame of a nested column without chunks
             frames.append(spark.createDataFrame(found.combine_chunks(), result_schema(asked)))
     return reduce(DataFrame.union, frames) if frames else _empty(spark, asked)
@@ -77,8 +76,8 @@ def _ordinals(data_files: Sequence[DataFileRef]) -> dict[str, int]:
     return {one.path: ordinal for ordinal, one in enumerate(data_files)}
 
 
-def _held_rows(
-    held: Held,
+def _inline_table(
+    inline_rows: InlineReader,
     schema: Schema,
     inline: Sequence[DataFileRef],
     filter: Filter | None,
@@ -87,9 +86,9 @@ def _held_rows(
 ) -> pyarrow.Table:
     """Inline rows in the columns asked for; whoever reads them knows of no ordinals, but of paths."""
     if ORDINAL_COLUMN not in asked.fields:
-        return held(schema, inline, filter, asked.names)
+        return inline_rows(schema, inline, filter, asked.names)
     own = [one.name for one in asked.fields if one != ORDINAL_COLUMN]
-    found = held(schema, inline, filter, own if FILE.name in own else [*own, FILE.name])
+    found = inline_rows(schema, inline, filter, own if FILE.name in own else [*own, FILE.name])
     paths = pyarrow.array(ordinals, pyarrow.string())  # in the order of the ordinals
     return found.append_column(ORDINAL_COLUMN.name, pyarrow.compute.index_in(found[FILE.name], paths)).select(
         asked.names

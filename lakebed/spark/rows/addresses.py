@@ -52,7 +52,7 @@ def placed_rows(
     check_unreserved(schema.names)
     aim(files)
     asked = [*columns, ORDINAL, POSITION_FIELD.name, *([ROW_ID.name] if with_ids else ())]
-    rows = read(source.spark, source.files, schema, files, filter=filter, columns=asked, held=source.held)
+    rows = read(source.spark, source.files, schema, files, filter=filter, columns=asked, inline_rows=source.inline_rows)
     return rows.withColumnsRenamed({POSITION_FIELD.name: bare(POSITION), ROW_ID.name: bare(ID)})
 
 

@@ -2,12 +2,8 @@
 
 from collections.abc import Sequence
 
-from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_changes import Deletion, RowChange, Written, rows_deleted
-from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.names import spelled
-from lakebed.catalog.transaction.objects import name_of
-from lakebed.catalog.transaction.work import Work
+from lakebed.catalog.data.target import Target
 from lakebed.spark.expressions import values_told
 from lakebed.spark.read.source import Source
 from lakebed.spark.rows.addresses import PLACE, POSITION, deletion, placed_rows
@@ -19,21 +15,21 @@ from lakebed.table.plan.covers import covers
 from lakebed.table.plan.plan import PlannedFile
 
 
-def delete_rows(work: Work, state: TableState, source: Source, where: Where | None) -> RowChange:
+def delete_rows(target: Target, source: Source, where: Where | None) -> RowChange:
     """Take away the rows that pass, all without a condition. Only the condition's columns are read."""
-    planned = plan(work, state, None if where is None else planning(where)).files
+    planned = target.plan(None if where is None else planning(where)).files
     if where is None:
         return RowChange([one.file for one in planned])
     whole = [] if where.rest else [one.file for one in planned if _is_covered(one, where.filter)]
     gone = {one.path for one in whole}
     rest = [one.file for one in planned if one.file.path not in gone]
-    some = _found(work, state, source, rest, where).some if rest else ()
-    return rows_deleted(work, state, Deletion(whole, some))
+    some = _found(target, source, rest, where).some if rest else ()
+    return rows_deleted(target, Deletion(whole, some))
 
 
-def overwrite_rows(work: Work, state: TableState, source: Source, written: Written, where: Where | None) -> RowChange:
+def overwrite_rows(target: Target, source: Source, written: Written, where: Where | None) -> RowChange:
     """Take away the rows that pass, all without a condition, for the sake of those that are written."""
-    gone = delete_rows(work, state, source, where)
+    gone = delete_rows(target, source, where)
     return RowChange(gone.removed, gone.changed, written, overwritten=None if where is None else where.said)
 
 
@@ -42,18 +38,14 @@ def planning(where: Where) -> Filter | None:
     return None if where.filter == ALWAYS else where.filter
 
 
-def table_name(work: Work, state: TableState) -> str:
-    """The table as errors name it."""
-    return spelled(name_of(work, state.id))
-
-
 def _is_covered(one: PlannedFile, filter: Filter) -> bool:
     return covers(one.residual or filter, one.file)
 
 
-def _found(work: Work, state: TableState, source: Source, files: Sequence[DataFileRef], where: Where) -> Deletion:
-    table = table_name(work, state)
-    columns = readable(state.schema).names if where.rest else ()
-    rows = placed_rows(source, state.schema, files, planning(where), columns, with_ids=False)
-    with values_told(table):
-        return deletion(passing(rows, where, table).select(PLACE, POSITION), files, sum(one.num_rows for one in files))
+def _found(target: Target, source: Source, files: Sequence[DataFileRef], where: Where) -> Deletion:
+    columns = readable(target.schema).names if where.rest else ()
+    rows = placed_rows(source, target.schema, files, planning(where), columns, with_ids=False)
+    with values_told(target.name):
+        return deletion(
+            passing(rows, where, target.name).select(PLACE, POSITION), files, sum(one.num_rows for one in files)
+        )

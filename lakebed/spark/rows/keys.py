@@ -5,12 +5,8 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_changes import Written
-from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.names import spelled
-from lakebed.catalog.transaction.objects import name_of
-from lakebed.catalog.transaction.work import Work
+from lakebed.catalog.data.target import Target
 from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
 from lakebed.spark.read.read import read
@@ -23,28 +19,31 @@ from lakebed.table.types.types import DOUBLE, FLOAT, Field
 from lakebed.table.types.values import decode_bound
 
 
-def check_new_keys(source: Source, work: Work, state: TableState, written: Written) -> None:
+def check_new_keys(target: Target, source: Source, written: Written) -> None:
     """Refuse rows of which a key comes twice, or is in the table; what was looked at becomes read.
 
     The keys are read from the files that were written, so that they are the very ones that would be added.
     """
     if not written.files:
         return
-    table, new = spelled(name_of(work, state.id)), _keys(source, state.schema, written.files, None)
+    table, schema = target.name, target.schema
+    new = _keys(source, schema, written.files, None)
     names = new.columns
     twice = new.groupBy(*map(quoted, names)).count().where("count > 1")
-    _refuse(table, state.schema, twice, "comes twice in the rows that are given")
-    filter = _filter(state.schema, written.files)
-    planned = [one.file for one in plan(work, state, filter).files]
+    _refuse(table, schema, twice, "comes twice in the rows that are given")
+    filter = _filter(schema, written.files)
+    planned = [one.file for one in target.plan(filter).files]
     if planned:
-        known = new.join(_keys(source, state.schema, planned, filter), names, "left_semi")
-        _refuse(table, state.schema, known, "is in the table already")
+        known = new.join(_keys(source, schema, planned, filter), names, "left_semi")
+        _refuse(table, schema, known, "is in the table already")
 
 
 def _keys(source: Source, schema: Schema, files: Sequence[DataFileRef], filter: Filter | None) -> DataFrame:
     ways = [schema.way_by_id(one) for one in schema.identifier_ids]
     columns = list(dict.fromkeys(way[0].name for way in ways))
-    rows = read(source.spark, source.files, schema, files, filter=filter, columns=columns, held=source.held)
+    rows = read(
+        source.spark, source.files, schema, files, filter=filter, columns=columns, inline_rows=source.inline_rows
+    )
     return rows.select(*(_value(way).alias(f"key{place}") for place, way in enumerate(ways)))
 
 

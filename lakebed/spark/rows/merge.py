@@ -15,10 +15,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
-from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_changes import Deletion, RowChange, rows_deleted
-from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.work import Work
+from lakebed.catalog.data.target import Target
 from lakebed.errors import Invalid
 from lakebed.spark.expressions import check_quotes, check_session, predicate, told_as_invalid, values_told
 from lakebed.spark.fit import quoted
@@ -37,10 +35,9 @@ from lakebed.spark.rows.addresses import (
     without_id,
 )
 from lakebed.spark.rows.assignments import Assigned, assigned, default, own_columns, stored
-from lakebed.spark.rows.delete import table_name
 from lakebed.spark.rows.merge_match import Matching, matching
 from lakebed.spark.rows.source import SourceKeys, keys_of, known_schema, sent, shown_key
-from lakebed.spark.rows.update import rows_replaced
+from lakebed.spark.rows.update import rewritten_rows
 from lakebed.spark.types import file_schema, readable
 from lakebed.table.expression.conjuncts import qualified
 from lakebed.table.expression.merge_clauses import Clause, Then, When, check_all_in, check_clauses, decides_once
@@ -120,25 +117,25 @@ class Merge:
 
 
 def merge_rows(
-    work: Work, state: TableState, source: Source, rows: DataFrame, on: str | Sequence[str], clauses: Sequence[Clause]
+    target: Target, source: Source, rows: DataFrame, on: str | Sequence[str], clauses: Sequence[Clause]
 ) -> RowChange:
     """Change, take away and add rows as the clauses say; `rows` are numbered. Only files that may match are read.
 
     With clauses for rows that the source does not match, all are. `Invalid` if a row would meet several of the source.
     """
     check_session(source.spark)
-    merge = _bound(table_name(work, state), state.schema, rows, on, clauses)
+    merge = _bound(target.name, target.schema, rows, on, clauses)
     if not merge.known.rows and not merge.looks_at_all:
         return RowChange()
     filter = None if merge.looks_at_all or merge.known.filter == ALWAYS else merge.known.filter
-    files = [one.file for one in plan(work, state, filter).files]
-    target = placed_rows(source, state.schema, files, filter, readable(state.schema).names).alias(TARGET)
-    with values_told(merge.table), kept(_paired(merge, target)) as pairs:
+    files = [one.file for one in target.plan(filter).files]
+    there_now = placed_rows(source, target.schema, files, filter, readable(target.schema).names).alias(TARGET)
+    with values_told(merge.table), kept(_paired(merge, there_now)) as pairs:
         places = PairPlaces(pairs, files)
         counts = places.counts
         gone = _gone(merge, pairs, places)
         updated = sum(counts.get((number, is_pair), 0) for number in merge.updates for is_pair in (True, False))
-        return _written(work, state, merge, pairs if counts else None, gone, updated)
+        return _written(target, merge, pairs if counts else None, gone, updated)
 
 
 def _bound(table: str, schema: Schema, rows: DataFrame, on: str | Sequence[str], clauses: Sequence[Clause]) -> Merge:
@@ -230,20 +227,18 @@ def _matched_twice(merge: Merge, pairs: DataFrame) -> Invalid:
     return matched_twice(f"{merge.table}: {key}", f"{most}, and {rows} such rows of the table")
 
 
-def _written(
-    work: Work, state: TableState, merge: Merge, pairs: DataFrame | None, gone: Deletion, updated: int
-) -> RowChange:
+def _written(target: Target, merge: Merge, pairs: DataFrame | None, gone: Deletion, updated: int) -> RowChange:
     inserts = _inserted(merge, pairs)
     changed = None if pairs is None or not updated else _rewritten(merge, pairs)
     if inserts is None:
-        return (
-            rows_deleted(work, state, gone) if changed is None else rows_replaced(work, state, changed, gone, updated)
-        )
+        if changed is None:
+            return rows_deleted(target, gone)
+        return rewritten_rows(target, changed, gone, updated)
     # What is written is looked at before only if keys have to be checked.
     with kept(inserts) if merge.schema.identifier_ids else nullcontext(inserts) as new:
         _check_new_keys(merge, new)
         rows = new if changed is None else changed.union(new)
-        return rows_replaced(work, state, rows, gone, None)
+        return rewritten_rows(target, rows, gone, None)
 
 
 def _rewritten(merge: Merge, pairs: DataFrame) -> DataFrame:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pyarrow
 import pyarrow.compute as compute
@@ -22,7 +22,7 @@ BROADCAST_BYTES: Final = 64 << 20
 """Sources up to this size are sent to every executor; larger ones are joined as Spark sees fit."""
 
 
-def stable_rows(data: Any) -> DataFrame:
+def stable_rows(data: object) -> DataFrame:
     """The rows, calculated once and numbered. A source that would have other rows the second time has them once.
 
     The executors hold them; if one is lost with its part the job fails, and changes nothing.

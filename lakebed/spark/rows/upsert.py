@@ -9,10 +9,8 @@ import pyarrow
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_changes import Deletion, RowChange
-from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.work import Work
+from lakebed.catalog.data.target import Target
 from lakebed.spark.fit import fit, quoted
 from lakebed.spark.read.source import Source
 from lakebed.spark.rows.addresses import (
@@ -30,9 +28,8 @@ from lakebed.spark.rows.addresses import (
     without_id,
 )
 from lakebed.spark.rows.assignments import plain
-from lakebed.spark.rows.delete import table_name
 from lakebed.spark.rows.source import SourceKeys, sent, single_keys_of
-from lakebed.spark.rows.update import rows_replaced
+from lakebed.spark.rows.update import rewritten_rows
 from lakebed.spark.types import file_schema, result_schema
 from lakebed.table.expression.merge_clauses import key_fields
 from lakebed.table.keys.errors import null_key, repeated_key
@@ -42,31 +39,31 @@ from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import Field
 
 
-def upsert_rows(work: Work, state: TableState, source: Source, rows: DataFrame, on: Sequence[str]) -> RowChange:
+def upsert_rows(target: Target, source: Source, rows: DataFrame, on: Sequence[str]) -> RowChange:
     """Put numbered rows in the place of those with the same keys, whose ids they take over; the others are added."""
-    fields = key_fields(state.schema, on)
-    file_schema(state.schema)  # refuses columns that Spark can't write, before it reads any
-    fit(rows.drop(F.col(NUMBER)), state.schema)
+    schema, fields = target.schema, key_fields(target.schema, on)
+    file_schema(schema)  # refuses columns that Spark can't write, before it reads any
+    fit(rows.drop(F.col(NUMBER)), schema)
     there = {folded_column(one): one for one in rows.columns}
     keys = {one: _key(one, there.get(folded_column(one.name))) for one in fields}
     known = single_keys_of(rows, keys)
-    _check(table_name(work, state), known)
+    _check(target.name, known)
     if not known.rows:
         return RowChange()
-    files = [one.file for one in plan(work, state, known.filter).files]
+    files = [one.file for one in target.plan(known.filter).files]
     if not files:
-        return rows_replaced(work, state, _with_ids(rows, None), Deletion(), known.rows)
-    target = placed_rows(source, state.schema, files, known.filter, [one.name for one in fields])
-    matches = _matches(target, rows, keys, known)
+        return rewritten_rows(target, _with_ids(rows, None), Deletion(), known.rows)
+    there_now = placed_rows(source, schema, files, known.filter, [one.name for one in fields])
+    matches = _matches(there_now, rows, keys, known)
     most = sum(one.num_rows for one in files)  # each of them has one of the keys at most
     few = few_rows(matches, most) if min(most, known.rows) <= FEW else None
     if few is not None:
         ids = F.broadcast(source.spark.createDataFrame(_least_ids(few))) if few.num_rows else None
-        return rows_replaced(work, state, _with_ids(rows, ids), deletion_at(few, files), known.rows)
+        return rewritten_rows(target, _with_ids(rows, ids), deletion_at(few, files), known.rows)
     with kept(matches) as found:
         gone = deletion(found, files, most)
         least = found.groupBy(NUMBER).agg(F.min(ID).alias(ROW_ID.name))
-        return rows_replaced(work, state, _with_ids(rows, least), gone, known.rows)
+        return rewritten_rows(target, _with_ids(rows, least), gone, known.rows)
 
 
 def _key(field: Field, name: str | None) -> Column:

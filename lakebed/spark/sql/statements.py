@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from lakebed.spark.sql.expressions import InnerView
 from lakebed.spark.sql.names import LakeName
@@ -27,9 +27,6 @@ class Select:
 
     query: Query
 
-    def accept(self, runner: "Runner") -> Any:
-        return runner.select(self)
-
 
 @dataclass(frozen=True, slots=True)
 class CreateTemporaryView:
@@ -41,9 +38,6 @@ class CreateTemporaryView:
     replace: bool
     everywhere: bool
     """Whether it is one of all sessions, in `global_temp`."""
-
-    def accept(self, runner: "Runner") -> Any:
-        return runner.create_temporary_view(self)
 
     def make(self, frame: "DataFrame") -> None:
         """Give the DataFrame its name in its session."""
@@ -65,9 +59,6 @@ class Insert:
     columns: tuple[tuple[str, Word], ...]
     matched: Matched
 
-    def accept(self, runner: "Runner") -> Any:
-        return runner.insert(self)
-
 
 @dataclass(frozen=True, slots=True)
 class InsertOverwrite:
@@ -76,9 +67,6 @@ class InsertOverwrite:
     insert: Insert
     where: str | None
     views: tuple[InnerView, ...] = ()
-
-    def accept(self, runner: "Runner") -> Any:
-        return runner.insert_overwrite(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +78,6 @@ class Update:
     where: str | None
     views: tuple[InnerView, ...] = ()
 
-    def accept(self, runner: "Runner") -> Any:
-        return runner.update(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Delete:
@@ -101,9 +86,6 @@ class Delete:
     table: LakeName
     where: str | None
     views: tuple[InnerView, ...] = ()
-
-    def accept(self, runner: "Runner") -> Any:
-        return runner.delete(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +97,6 @@ class Merge:
     on: str
     clauses: tuple[Clause, ...]
     views: tuple[InnerView, ...] = ()
-
-    def accept(self, runner: "Runner") -> Any:
-        return runner.merge(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +125,6 @@ class CreateTable:
     replace: bool
     words: Words
 
-    def accept(self, runner: "Runner") -> Any:
-        return runner.create_table(self)
-
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
@@ -157,30 +133,5 @@ class DropTable:
     table: LakeName
     if_exists: bool
 
-    def accept(self, runner: "Runner") -> Any:
-        return runner.drop_table(self)
-
 
 Statement = Select | CreateTemporaryView | Insert | InsertOverwrite | Update | Delete | Merge | CreateTable | DropTable
-
-
-class Runner(Protocol):
-    """What does statements, one call for each kind."""
-
-    def select(self, statement: Select) -> Any: ...
-
-    def create_temporary_view(self, statement: CreateTemporaryView) -> Any: ...
-
-    def insert(self, statement: Insert) -> Any: ...
-
-    def insert_overwrite(self, statement: InsertOverwrite) -> Any: ...
-
-    def update(self, statement: Update) -> Any: ...
-
-    def delete(self, statement: Delete) -> Any: ...
-
-    def merge(self, statement: Merge) -> Any: ...
-
-    def create_table(self, statement: CreateTable) -> Any: ...
-
-    def drop_table(self, statement: DropTable) -> Any: ...

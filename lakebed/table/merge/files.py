@@ -1,7 +1,7 @@
 """The three-way merge of a table's files: what turns the live files of ours into the merged ones, and the conflicts.
 
 Pure: what needs data (whether a file falls in what was overwritten, whether two files share keys) is asked of the
-caller. docs/table.md, "Merging files", has the rules.
+caller. docs/internals/table.md, "Merging files", has the rules.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,143 @@
+"""The local engine: rows are read and written with Arrow, in this process."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow
+
+from lakebed.arrow.add_files import added_files
+from lakebed.arrow.compaction import GroupWriter, rewrite
+from lakebed.arrow.fit import materialized, reader_of
+from lakebed.arrow.read.get import find_row
+from lakebed.arrow.read.rows import table_of_rows
+from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.rows.assignments import assignments
+from lakebed.arrow.rows.delete import delete_rows, overwrite_rows
+from lakebed.arrow.rows.keys import check_new_keys, share_keys
+from lakebed.arrow.rows.merge import bind_merge, merge_rows
+from lakebed.arrow.rows.source import keyed_rows
+from lakebed.arrow.rows.update import update_rows
+from lakebed.arrow.rows.upsert import upsert_rows
+from lakebed.arrow.types import schema_of
+from lakebed.arrow.write.rows import write_rows
+from lakebed.catalog.data.compaction import Form
+from lakebed.catalog.data.engine import Where, can_be_read_again
+from lakebed.catalog.data.row_changes import RowChange, Written
+from lakebed.catalog.data.row_sources import Sources
+from lakebed.catalog.data.target import Target
+from lakebed.files import Files
+from lakebed.table.expression.assignments import Values
+from lakebed.table.expression.merge_clauses import Clause
+from lakebed.table.filter.bind import bind
+from lakebed.table.filter.filter import Filter
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.spec import PartitionSpec
+from lakebed.table.plan.plan import Plan, PlannedFile
+from lakebed.table.schema.schema import Schema
+
+
+class ArrowEngine:
+    """The local engine. Rows for an upsert or a merge are held in memory."""
+
+    @property
+    def attempts(self) -> int:
+        return 50
+
+    def schema_of(self, given: pyarrow.Schema) -> Schema:
+        """Arrow's schema as a table's."""
+        return schema_of(given)
+
+    def columns_of(self, data: object) -> tuple[Schema, object]:
+        rows = data if can_be_read_again(data) else reader_of(data)
+        return schema_of(reader_of(rows).schema), rows
+
+    def write(self, target: Target, data: object) -> Written:
+        return write_rows(target, data)
+
+    def check_new_keys(self, target: Target, written: Written) -> None:
+        check_new_keys(target, written)
+
+    def keep(self, data: object) -> "KeptTable":
+        return KeptTable(materialized(data))
+
+    def delete(self, target: Target, where: Where) -> RowChange:
+        return delete_rows(target, _filter(where, target.schema))
+
+    def update(self, target: Target, values: Values, where: Where) -> RowChange:
+        return update_rows(target, assignments(values, target.schema), _filter(where, target.schema))
+
+    def overwrite(self, target: Target, written: Written, where: Where) -> RowChange:
+        condition = None if where is None else str(where)
+        return overwrite_rows(target, written, _filter(where, target.schema), condition)
+
+    def rewrite(self, target: Target, files: Sequence[DataFileRef]) -> Sequence[DataFileRef]:
+        return rewrite(target, files)
+
+    def writer(self, target: Target, form: Form) -> GroupWriter:
+        return GroupWriter(target, form)
+
+    def scan(
+        self,
+        sources: Sources,
+        schema: Schema,
+        plan: Plan,
+        filter: Filter | None = None,
+        columns: Iterable[str] | None = None,
+        limit: int | None = None,
+    ) -> Scan:
+        """The rows of planned files that pass."""
+        return Scan(sources, schema, plan.files, filter, columns, limit, plan)
+
+    def read_inline(
+        self,
+        sources: Sources,
+        schema: Schema,
+        files: Sequence[DataFileRef],
+        filter: Filter | None,
+        columns: Sequence[str],
+    ) -> pyarrow.Table:
+        """The rows of inline entries that pass, for an engine that can't read them."""
+        return Scan(sources, schema, [PlannedFile(file) for file in files], filter, columns).to_arrow()
+
+    def get(self, target: Target, key: Sequence[object]) -> dict[str, object] | None:
+        """The row with a primary key."""
+        return find_row(target, key)
+
+    def add_files(
+        self, files: Files, schema: Schema, spec: PartitionSpec, addresses: Sequence[str]
+    ) -> Sequence[DataFileRef]:
+        """Entries for Parquet files of another writer, where they are."""
+        return added_files(files, schema, spec, addresses)
+
+    def share_keys(
+        self, sources: Sources, schema: Schema, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]
+    ) -> bool:
+        """Whether files of two sides have a primary key in common."""
+        return share_keys(sources, schema, ours, theirs)
+
+    def table_of_rows(
+        self,
+        schema: Schema,
+        rows: Iterable[Sequence[object]],
+        filter: Filter | None = None,
+        columns: Iterable[str] | None = None,
+    ) -> pyarrow.Table:
+        """Plain values as an Arrow table."""
+        return table_of_rows(schema, rows, filter, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTable:
+    """Rows in memory."""
+
+    rows: pyarrow.Table
+
+    def upsert(self, target: Target, on: Sequence[str]) -> RowChange:
+        return upsert_rows(target, keyed_rows(self.rows, target.schema, on))
+
+    def merge(self, target: Target, on: str | Sequence[str], clauses: Sequence[Clause]) -> RowChange:
+        return merge_rows(target, bind_merge(target.schema, self.rows, on, clauses))
+
+
+def _filter(where: Where, schema: Schema) -> Filter | None:
+    return None if where is None else bind(where, schema)

@@ -1,0 +1,92 @@
+"""Properties of catalogs, namespaces, tables and views."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from lakebed.catalog.objects import properties
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.scopes import Scope
+
+
+def properties_of(scope: Scope, owner: str) -> dict[str, str]:
+    """The properties of an object, by name."""
+    return properties.properties_of(scope.read(), owner)
+
+
+def comment_of(scope: Scope, owner: str) -> str | None:
+    """The property `comment` of an object."""
+    return properties_of(scope, owner).get(properties.COMMENT)
+
+
+def set_properties(
+    scope: Scope,
+    owner: str,
+    values: Mapping[str, str],
+    message: str | None,
+    author: str | None,
+    event_id: str | UUID | None,
+) -> Commit | None:
+    """Set some properties; the others stay."""
+    given = properties.check_properties(values)
+    request = Request("set_properties", (owner, given), message, author, event_id)
+    return scope.change(lambda work: properties.set_properties(work, owner, given), request)
+
+
+def unset_properties(
+    scope: Scope,
+    owner: str,
+    keys: Iterable[str],
+    message: str | None,
+    author: str | None,
+    event_id: str | UUID | None,
+) -> Commit | None:
+    """Remove some properties; those that are not there are fine."""
+    gone = properties.check_keys(keys)
+    request = Request("unset_properties", (owner, gone), message, author, event_id)
+    return scope.change(lambda work: properties.unset_properties(work, owner, gone), request)
+
+
+class Propertied:
+    """The calls on the properties of one object."""
+
+    __slots__ = ()
+
+    _scope: Scope
+
+    if TYPE_CHECKING:
+
+        @property
+        def _owner(self) -> str: ...
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Its properties, by name."""
+        return properties_of(self._scope, self._owner)
+
+    @property
+    def comment(self) -> str | None:
+        """Its description; the property `comment`."""
+        return comment_of(self._scope, self._owner)
+
+    def set_properties(
+        self,
+        values: Mapping[str, str],
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Set some properties; the others stay."""
+        return set_properties(self._scope, self._owner, values, message, author, event_id)
+
+    def unset_properties(
+        self,
+        keys: Iterable[str],
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Remove some properties; those that are not there are fine."""
+        return unset_properties(self._scope, self._owner, keys, message, author, event_id)

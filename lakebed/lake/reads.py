@@ -1,0 +1,89 @@
+"""Reading a table: bind the condition, plan the files, and let an engine read them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lakebed.catalog.data.engine import Where
+from lakebed.catalog.data.planning import plan
+from lakebed.catalog.data.row_sources import Sources, sources
+from lakebed.catalog.data.snapshots import find_snapshot
+from lakebed.catalog.objects.naming import about
+from lakebed.catalog.tables.tables import TableState, table_state
+from lakebed.catalog.transaction.objects import name_of
+from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.versions import Moment, find_version
+from lakebed.errors import Invalid
+from lakebed.lake.arguments import at_tag
+from lakebed.lake.engines import arrow_engine, spark_engine
+from lakebed.store import Version
+from lakebed.table.filter.bind import bind
+from lakebed.table.filter.filter import Filter
+from lakebed.table.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakebed.arrow.read.scan import Scan
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """The files of a table to read, and where they are."""
+
+    sources: Sources
+    state: TableState
+    plan: Plan
+    filter: Filter | None
+
+
+def scan(scope: Scope, table: str, where: Where, columns: Sequence[str] | None, limit: int | None = None) -> "Scan":
+    """Rows by the local engine."""
+    found = _planned(scope, table, where)
+    return arrow_engine().scan(found.sources, found.state.schema, found.plan, found.filter, columns, limit)
+
+
+def read(scope: Scope, table: str, spark: "SparkSession", where: Where, columns: Sequence[str] | None) -> "DataFrame":
+    """Rows as a DataFrame."""
+    with about(scope.read(), table):
+        found = _planned(scope, table, where)
+        files = [planned.file for planned in found.plan.files]
+        return spark_engine(spark).read(found.sources, found.state.schema, files, found.filter, columns)
+
+
+def table_at(
+    scope: Scope,
+    table: str,
+    moment: Moment | None,
+    *,
+    version: Version | int | str | None,
+    time: datetime | str | None,
+    snapshot: int | None,
+    tag: str | None,
+) -> Scope:
+    """The scope that shows a table as it was at a moment; `NotFound` if it was not there."""
+    if sum(given is not None for given in (moment, version, time, snapshot, tag)) != 1:
+        raise Invalid("name one moment", expected="a version, a time, a snapshot or a tag")
+    if tag is not None:
+        past = at_tag(scope, tag)
+    elif snapshot is not None:
+        past = scope.at(_snapshot_version(scope, table, snapshot))
+    else:
+        past = scope.at(find_version(scope.context.metastore, moment, version=version, time=time))
+    name_of(past.read(), table)
+    return past
+
+
+def _planned(scope: Scope, table: str, where: Where) -> _Planned:
+    work = scope.read()
+    state = table_state(work, table)
+    filter = None if where is None else bind(where, state.schema)
+    return _Planned(sources(work, table), state, plan(work, state, filter), filter)
+
+
+def _snapshot_version(scope: Scope, table: str, snapshot: int) -> Version:
+    if not isinstance(snapshot, int) or isinstance(snapshot, bool):
+        raise Invalid("a snapshot is named by its number", expected="int", found=repr(snapshot))
+    work = scope.read()
+    return find_snapshot(work, table_state(work, table), snapshot)

@@ -1,0 +1,160 @@
+"""The Spark engine: rows are read and written by jobs of a session.
+
+Each call runs in a thread of its own: a bar on the terminal shows how far its jobs are, and Ctrl-C cancels them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lakebed.catalog.data.compaction import Done, Form, Writer
+from lakebed.catalog.data.engine import Where
+from lakebed.catalog.data.row_changes import RowChange, Written
+from lakebed.catalog.data.row_sources import Sources
+from lakebed.catalog.data.target import Target
+from lakebed.catalog.objects.naming import about_table
+from lakebed.spark.compaction import GroupWriter, rewrite
+from lakebed.spark.jobs.errors import file_errors
+from lakebed.spark.jobs.run import run
+from lakebed.spark.read.read import read
+from lakebed.spark.read.source import ReadInline, Source
+from lakebed.spark.rows.delete import delete_rows, overwrite_rows
+from lakebed.spark.rows.keys import check_new_keys
+from lakebed.spark.rows.merge import merge_rows
+from lakebed.spark.rows.source import stable_rows
+from lakebed.spark.rows.update import update_rows
+from lakebed.spark.rows.upsert import upsert_rows
+from lakebed.spark.rows.where import bind_where
+from lakebed.spark.types import schema_of
+from lakebed.spark.write.rows import write_rows
+from lakebed.table.expression.assignments import Values
+from lakebed.table.expression.merge_clauses import Clause
+from lakebed.table.filter.filter import Filter
+from lakebed.table.keys.compaction import Group
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.schema import Schema
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkEngine:
+    """A Spark session; `read_inline` reads the rows that only another engine can reach."""
+
+    spark: SparkSession
+    read_inline: ReadInline
+
+    @property
+    def attempts(self) -> int:
+        """Fewer than the local engine's: each attempt runs the jobs again."""
+        return 5
+
+    def columns_of(self, data: object) -> tuple[Schema, object]:
+        return schema_of(cast(DataFrame, data).schema), data
+
+    def write(self, target: Target, data: object) -> Written:
+        with about_table(target.name):
+            return run(
+                self.spark,
+                f"write {target.name}",
+                lambda: write_rows(target, cast(DataFrame, data)),
+                undo=lambda written: RowChange(written=written).discard(target.files),
+            )
+
+    def check_new_keys(self, target: Target, written: Written) -> None:
+        self._run("look for the keys in", target, lambda: check_new_keys(target, self.source(target), written))
+
+    def keep(self, data: object) -> "KeptFrame":
+        return KeptFrame(self, run(self.spark, "hold the rows", lambda: stable_rows(data)))
+
+    def delete(self, target: Target, where: Where) -> RowChange:
+        def delete() -> RowChange:
+            bound = None if where is None else bind_where(where, target.schema)
+            return delete_rows(target, self.source(target), bound)
+
+        return self.change("delete from", target, delete)
+
+    def update(self, target: Target, values: Values, where: Where) -> RowChange:
+        def update() -> RowChange:
+            asked = () if where is None else (bind_where(where, target.schema),)
+            return update_rows(target, self.source(target), values, *asked)
+
+        return self.change("update", target, update)
+
+    def overwrite(self, target: Target, written: Written, where: Where) -> RowChange:
+        def overwrite() -> RowChange:
+            bound = None if where is None else bind_where(where, target.schema)
+            return overwrite_rows(target, self.source(target), written, bound)
+
+        # The written rows stay: another attempt may use them.
+        return self._run("overwrite", target, overwrite, lambda change: change.discard_vectors(target.files))
+
+    def rewrite(self, target: Target, files: Sequence[DataFileRef]) -> Sequence[DataFileRef]:
+        return self._run(
+            "rewrite files of",
+            target,
+            lambda: rewrite(target, self.source(target), files),
+            lambda made: RowChange(written=Written(made)).discard(target.files),
+        )
+
+    def writer(self, target: Target, form: Form) -> Writer:
+        return _JobWriter(self, target, GroupWriter(target, self.source(target), form))
+
+    def read(
+        self,
+        sources: Sources,
+        schema: Schema,
+        files: Sequence[DataFileRef],
+        filter: Filter | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> DataFrame:
+        """The rows of planned files that pass: inline ones are read at this call, the rest by the DataFrame's jobs."""
+        inline_rows = Source(self.spark, sources, self.read_inline).inline_rows
+        return read(self.spark, sources.files, schema, files, filter=filter, columns=columns, inline_rows=inline_rows)
+
+    def source(self, target: Target) -> Source:
+        """What the session reads a table's rows from."""
+        return Source(self.spark, target.sources, self.read_inline)
+
+    def change(self, what: str, target: Target, do: Callable[[], RowChange]) -> RowChange:
+        """A change by jobs on a table's files, discarded if it was done when Ctrl-C was pressed."""
+        return self._run(what, target, do, lambda change: change.discard(target.files))
+
+    def compact(self, target: Target, do: Callable[[], None]) -> None:
+        """The writes of a compaction, which discards them itself after an error."""
+        self._run("compact", target, do)
+
+    def _run(self, what: str, target: Target, do: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
+        """Jobs on a table's files: errors name the table, and the file that can't be read."""
+        with about_table(target.name), file_errors(target.files):
+            return run(self.spark, f"{what} {target.name}", do, undo=undo)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFrame:
+    """Rows that the executors hold, numbered."""
+
+    engine: SparkEngine
+    rows: DataFrame
+
+    def upsert(self, target: Target, on: Sequence[str]) -> RowChange:
+        source = self.engine.source(target)
+        return self.engine.change("upsert into", target, lambda: upsert_rows(target, source, self.rows, on))
+
+    def merge(self, target: Target, on: str | Sequence[str], clauses: Sequence[Clause]) -> RowChange:
+        source = self.engine.source(target)
+        return self.engine.change("merge into", target, lambda: merge_rows(target, source, self.rows, on, clauses))
+
+
+@dataclass(frozen=True, slots=True)
+class _JobWriter(Writer):
+    """Writes the groups of a compaction as one piece of work of the session."""
+
+    engine: SparkEngine
+    target: Target
+    inner: GroupWriter
+
+    def write(self, groups: Sequence[Group], done: Done) -> None:
+        self.engine.compact(self.target, lambda: self.inner.write(groups, done))

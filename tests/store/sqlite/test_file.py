@@ -1,0 +1,153 @@
+"""What is opened as a database, and what is refused."""
+
+import os
+from pathlib import Path
+
+import apsw
+import pytest
+
+from lakebed.errors import Corrupt, Invalid, LakebedError, Unavailable
+from lakebed.store import SQLiteStore
+from lakebed.store.sqlite import mounts
+from lakebed.store.sqlite.file import APPLICATION_ID, refuse_old_library
+from lakebed.testing.store.steps import put, state
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "lake.db"
+
+
+def make(path: Path, sql: str) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute(sql).fetchall()
+    connection.close()
+
+
+def refuses(path: Path, kind: type[LakebedError], match: str) -> None:
+    """The error is of that kind and names the file, and the folder is as before."""
+    before = {file: file.read_bytes() for file in path.parent.iterdir() if file.is_file()}
+    with pytest.raises(kind, match=match) as caught:
+        SQLiteStore(path)
+    assert str(path) in str(caught.value)
+    after = {file: file.read_bytes() for file in path.parent.iterdir() if file.is_file()}
+    assert after == before
+
+
+def test_a_database_of_something_else_is_refused(path: Path) -> None:
+    make(path, "CREATE TABLE t (x)")
+    refuses(path, Invalid, "something else")
+
+
+def test_a_database_with_another_application_id_is_refused(path: Path) -> None:
+    make(path, "PRAGMA application_id = 252006674; CREATE TABLE t (x)")
+    refuses(path, Invalid, "252006674")
+
+
+def test_a_newer_format_is_refused(path: Path) -> None:
+    SQLiteStore(path).close()
+    make(path, "PRAGMA user_version = 2")
+    refuses(path, Invalid, "expected format 1, found format 2")
+
+
+def test_a_file_that_is_no_database_is_corrupt(path: Path) -> None:
+    path.write_bytes(b"not a database, but long enough to be taken for one" * 100)
+    refuses(path, Corrupt, "can't be read")
+
+
+def test_a_file_whose_head_is_overwritten_is_corrupt(path: Path) -> None:
+    with SQLiteStore(path) as store:
+        put(store, a=b"1")
+    data = path.read_bytes()
+    path.write_bytes(b"\x00" * 100 + data[100:])
+    refuses(path, Corrupt, "can't be read")
+
+
+def test_a_database_without_its_tables_is_corrupt(path: Path) -> None:
+    make(path, f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1; CREATE TABLE kv (k, v)")
+    refuses(path, Corrupt, "lacks a table")
+
+
+def test_damage_inside_a_database_is_corrupt_when_it_is_met(path: Path) -> None:
+    with SQLiteStore(path) as store:
+        store.run(lambda transaction: [transaction.set(b"%05d" % n, bytes(50)) for n in range(5000)])
+    data = bytearray(path.read_bytes())
+    data[3 * 4096 :] = b"\xa5" * (len(data) - 3 * 4096)
+    path.write_bytes(data)
+    with SQLiteStore(path) as store, pytest.raises(Corrupt):
+        state(store)
+
+
+def test_an_empty_file_becomes_a_database(path: Path) -> None:
+    path.touch()
+    with SQLiteStore(path) as store:
+        put(store, a=b"1")
+
+
+def test_a_copy_made_by_sqlite_itself_is_used_as_the_original(path: Path, tmp_path: Path) -> None:
+    # What it did: such a copy is not in WAL mode, and its readers kept all writers out.
+    with SQLiteStore(path) as store:
+        put(store, a=b"1")
+        make(path, f"VACUUM INTO '{tmp_path}/copy.db'")
+    with SQLiteStore(tmp_path / "copy.db", lock_seconds=0.5) as copy, copy.begin() as reader:
+        assert reader.get(b"a") == b"1"
+        put(copy, a=b"2")
+        assert reader.get(b"a") == b"1"
+
+
+def test_a_folder_at_the_path_is_refused(path: Path) -> None:
+    path.mkdir()
+    refuses(path, Invalid, "found a folder")
+
+
+def test_something_that_is_no_file_at_the_path_is_refused(path: Path) -> None:
+    os.mkfifo(path)
+    refuses(path, Invalid, "something else")
+
+
+def test_a_file_where_a_folder_belongs_is_refused(path: Path) -> None:
+    path.write_text("a file")
+    with pytest.raises(Invalid, match="a file stands where a folder belongs"):
+        SQLiteStore(path / "lake.db")
+
+
+def test_folders_that_are_missing_are_made(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "one" / "two" / "lake.db") as store:
+        put(store, a=b"1")
+    assert (tmp_path / "one" / "two" / "lake.db").is_file()
+
+
+@pytest.mark.parametrize("name", ["nul\x00byte", "lone\udcffsurrogate", "x" * 300])
+def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(Invalid):
+        SQLiteStore(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_links_to_one_database_share_its_lock(path: Path, tmp_path: Path) -> None:
+    with SQLiteStore(path) as store:
+        (tmp_path / "link.db").symlink_to(path)
+        with SQLiteStore(tmp_path / "link.db") as link:
+            assert link._file.write_lock.path == store._file.write_lock.path
+            put(link, a=b"1")
+            assert state(store) == {b"a": b"1"}
+
+
+def test_a_network_folder_is_refused_before_anything_is_made_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = mounts.file_system(tmp_path, Path("/proc/self/mountinfo"))
+    if here is None:
+        pytest.skip("this system does not tell its file systems: run on Linux")
+    monkeypatch.setattr(mounts, "NETWORK", {here})
+    with pytest.raises(Invalid, match="network file system"):
+        SQLiteStore(tmp_path / "lake" / "lake.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sqlite_library_that_loses_pages_is_refused() -> None:
+    for old in ("3.40.1", "3.51.2", "3.7"):
+        with pytest.raises(Unavailable, match=old):
+            refuse_old_library(old)
+    for new in ("3.51.3", "3.52.0", "3.54.1.0", "4.0"):
+        refuse_old_library(new)

@@ -1,0 +1,1 @@
+"""What tests of pipelines do to a table at random, and the model that says what must come of it."""

@@ -1,1 +1,1 @@
-"""The figures: one module for each, with the name of its measurement on the command line in `FIGURE`."""
+"""One module for each figure; its `FIGURE` has the name for the command line."""

@@ -6,7 +6,7 @@ import sys
 import pandas  # noqa: F401  # pyarrow loads it if it is installed; importing modules is not measured
 
 import lakebed
-import lakebed.arrow
+import lakebed.arrow.engine
 import lakebed.lake.lake
 from bench.data.synthetic_files import NAME
 from bench.timing import seconds

@@ -9,7 +9,7 @@ import pandas  # noqa: F401  # pyarrow loads it if it is installed; importing mo
 import sqlglot.dialects.spark  # noqa: F401
 
 import lakebed
-import lakebed.arrow
+import lakebed.arrow.engine
 import lakebed.lake.lake
 from bench.data.synthetic_files import NAME
 from bench.new_process.run import resident_bytes

@@ -9,7 +9,7 @@ from lakebed.table.partition.sort_order import SortOrder
 from lakebed.table.partition.spec import PartitionSpec
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import TIMESTAMP_NS, TIMESTAMPTZ_NS, Field, Parts, Type, parts_of, walk
+from lakebed.table.types.types import TIMESTAMP_NS, TIMESTAMPTZ_NS, Field, Fields, Type, children_of, walk
 
 NAME_MAPPING = "schema.name-mapping.default"
 """The property by which Iceberg's readers find columns in files that have no field ids."""
@@ -53,13 +53,13 @@ def _without_our_keys(body: Any) -> Any:
             return body
 
 
-def _mapped_fields(fields: Parts) -> list[dict[str, Any]]:
+def _mapped_fields(fields: Fields) -> list[dict[str, Any]]:
     return [_mapped_field(field) for field in fields]
 
 
 def _mapped_field(field: Field) -> dict[str, Any]:
     mapped: dict[str, Any] = {"field-id": field.id, "names": [field.physical_name]}
-    children = parts_of(field.type)
+    children = children_of(field.type)
     return {**mapped, "fields": _mapped_fields(children)} if children else mapped
 
 

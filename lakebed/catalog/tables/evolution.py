@@ -26,7 +26,7 @@ from lakebed.table.schema import evolution
 from lakebed.table.schema.evolution import Position
 from lakebed.table.schema.schema import Path, Schema
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import Field, Parts, Type, parts_of
+from lakebed.table.types.types import Field, Type, Way, children_of
 
 Relied = Callable[[TableState], object]
 """What a step relies on: a value taken from the table that has to be the same in both states."""
@@ -273,7 +273,7 @@ def _column_alone(path: Path) -> Callable[[TableState], Relied]:
     return _column(path, lambda way: (_names(way), _without_parts(way[-1])))
 
 
-def _column(path: Path, of: Callable[[Parts], object]) -> Callable[[TableState], Relied]:
+def _column(path: Path, of: Callable[[Way], object]) -> Callable[[TableState], Relied]:
     """Relies on a column, found by its path at first and then by its id. Nobody else knows a new column."""
 
     def relies(state: TableState) -> Relied:
@@ -283,12 +283,12 @@ def _column(path: Path, of: Callable[[Parts], object]) -> Callable[[TableState],
     return relies
 
 
-def _names(way: Parts) -> object:
+def _names(way: Way) -> object:
     return tuple((field.id, field.name) for field in way)
 
 
 def _without_parts(column: Field) -> object:
-    type = None if parts_of(column.type) else column.type
+    type = None if children_of(column.type) else column.type
     return type, column.required, column.comment, column.initial_default, column.write_default
 
 

@@ -381,7 +381,7 @@ def test_changes_that_are_not_committed_are_refused(lake: Lake, orders: Table, e
     with lake.catalog().transaction() as transaction:
         table = transaction.table("orders")
         table.append(pyarrow.table({"id": pyarrow.array([90], pyarrow.int32())}))
-        with pytest.raises(Invalid, match="not committed"):
+        with pytest.raises(Invalid, match="uncommitted changes"):
             export(table)
 
 

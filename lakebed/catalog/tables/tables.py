@@ -115,7 +115,11 @@ def missing_record(work: Work, object_id: str) -> LakebedError:
     purge = find_purge(work.context, work.ref, object_id)
     if purge is not None:
         return expired(purge, object_id)
-    return Corrupt("a record of the object is missing", subject=object_id, advice="Run the records' check.")
+    return Corrupt(
+        "a record of the object is missing",
+        subject=object_id,
+        advice="Run lake.check().",
+    )
 
 
 # Creating and changing

@@ -43,7 +43,7 @@ Absent = frozenset[int]
 """The ids of fields that a file lacks."""
 
 
-def by_absent(files: Files, columns: Parts, data_files: Sequence[DataFileRef]) -> Mapping[Absent, list[DataFileRef]]:
+def files_by_missing_fields(files: Files, columns: Parts, data_files: Sequence[DataFileRef]) -> Mapping[Absent, list[DataFileRef]]:
     """The files, together those that lack the same fields of these columns, of those that Spark does not see to."""
     wanted = [way for way in walk(columns) if _needs_help(way)]
     if not wanted:

@@ -31,7 +31,7 @@ NEW_CALENDAR = "spark.sql.datetime.java8API.enabled"
 _SURE_FROM: dict[Type, int] = {DATE: -141_426, TIMESTAMPTZ: -2_208_988_800_000_000}
 
 
-def hidden_columns(spark: SparkSession, schema: Schema) -> frozenset[int]:
+def unpushable_columns(spark: SparkSession, schema: Schema) -> frozenset[int]:
     """Those of all files, by their ids: widened decimals, and structs in Spark 4.0.
 
     Spark 4.3 cuts the filter's value to the bytes that a file has: of `d < 1e17` nothing is left in files of 9 digits.
@@ -53,7 +53,7 @@ def behind(column: Column) -> Column:
     return F.element_at(F.array(column), 1)
 
 
-def alike_files(
+def files_by_pushdown(
     spark: SparkSession, data_files: Sequence[DataFileRef], schema: Schema
 ) -> Iterator[tuple[frozenset[int], list[DataFileRef]]]:
     """The files with the columns that are hidden in them because of values, together those that are alike.

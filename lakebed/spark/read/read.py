@@ -15,7 +15,7 @@ from lakebed.catalog.data.row_sources import check_whole
 from lakebed.errors import Invalid
 from lakebed.files import Files
 from lakebed.spark.fit import quoted
-from lakebed.spark.read.defaults import Absent, by_absent, filled
+from lakebed.spark.read.defaults import Absent, files_by_missing_fields, filled
 from lakebed.spark.read.deleted_rows import without_deleted
 from lakebed.spark.read.filter import to_spark
 from lakebed.spark.read.metadata_columns import (
@@ -27,12 +27,12 @@ from lakebed.spark.read.metadata_columns import (
     is_added,
     stored_lineage,
 )
-from lakebed.spark.read.pushdown import NULL_STRUCTS, alike_files, behind, hidden_columns, loses_structs
-from lakebed.spark.read.scan import Ordinals, Place, check_names, placed_scan, scan, tells_places, told_place
+from lakebed.spark.read.pushdown import NULL_STRUCTS, files_by_pushdown, behind, unpushable_columns, loses_structs
+from lakebed.spark.read.scan import Ordinals, Place, check_names, placed_scan, scan, can_join_on_places, metadata_place
 from lakebed.spark.read.source import InlineReader
-from lakebed.spark.read.structs import by_witnesses, without_witnesses
+from lakebed.spark.read.structs import files_by_probes, without_probes
 from lakebed.spark.session import check_running
-from lakebed.spark.types import check_types, readable, result_schema, scan_schema
+from lakebed.spark.types import check_types, readable_schema, result_schema, scan_schema
 from lakebed.table.filter.filter import Filter, fields_of
 from lakebed.table.manifest.file_fields import as_held
 from lakebed.table.manifest.inline import is_inline
@@ -124,10 +124,10 @@ class _Reading:
     ) -> None:
         self._spark, self._files, self._asked, self._data_files, self._filter = spark, files, asked, data_files, filter
         self._lineage = stored_lineage(schema, asked)
-        self._known = Schema([*readable(schema).fields, *self._lineage])
+        self._known = Schema([*readable_schema(schema).fields, *self._lineage])
         self._places = free_places(self._known.fields)
         self._ordinals = _ordinals(data_files)
-        self._hidden = hidden_columns(spark, self._known)
+        self._hidden = unpushable_columns(spark, self._known)
         self._needed = asked.fields if filter is None else (*asked.fields, *fields_of(filter))
         has_structs = any(isinstance(way[-1].type, Struct) for way in walk(self._needed))
         self._needs_witnesses = has_structs and loses_structs(spark)
@@ -146,8 +146,8 @@ class _Reading:
         return self._shown(reduce(DataFrame.union, frames))
 
     def _forms(self, kept: Sequence[DataFileRef]) -> Iterator[tuple[_Form, list[DataFileRef]]]:
-        for hidden, told in alike_files(self._spark, kept, self._known):
-            for absent, alike in by_absent(self._files, self._needed, told).items():
+        for hidden, told in files_by_pushdown(self._spark, kept, self._known):
+            for absent, alike in files_by_missing_fields(self._files, self._needed, told).items():
                 found = as_held(alike[0], self._known.fields)
                 for asked, same in self._by_witnesses(found, alike).items():
                     yield _Form(self._known, Schema(found), Schema(asked), absent, self._hidden | hidden), same
@@ -155,7 +155,7 @@ class _Reading:
     def _by_witnesses(self, found: Parts, alike: list[DataFileRef]) -> Mapping[Parts, list[DataFileRef]]:
         if not self._needs_witnesses:
             return {found: alike}
-        return by_witnesses(self._files, found, self._needed, alike)
+        return files_by_probes(self._files, found, self._needed, alike)
 
     def _plain_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         if any(map(is_added, self._asked.fields)):
@@ -165,9 +165,9 @@ class _Reading:
     def _live_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         """The same of files with vectors of deletes."""
         shows_places = any(map(is_added, self._asked.fields))
-        if tells_places(self._spark) and not shows_places:
+        if can_join_on_places(self._spark) and not shows_places:
             rows = self._plain_rows(data_files, form)
-            return self._without_deleted(rows, data_files, told_place(rows))
+            return self._without_deleted(rows, data_files, metadata_place(rows))
         place = Place(F.col(self._places.ordinal).cast("bigint"), F.col(self._places.position))
         live = self._without_deleted(self._placed_rows(data_files, form), data_files, place)
         return live if shows_places else live.drop(*_names(self._places))
@@ -224,7 +224,7 @@ def _rows(rows: DataFrame, form: _Form, filter: Filter | None, others: Sequence[
     fields = form.schema.fields
     if form.absent or form.found != form.schema or form.hidden:
         columns = [
-            _behind(_named(filled(without_witnesses(asked), there, form.absent), there, one), one, form.hidden)
+            _behind(_named(filled(without_probes(asked), there, form.absent), there, one), one, form.hidden)
             for asked, there, one in zip(form.asked.fields, form.found.fields, fields, strict=True)
         ]
         rows = rows.select(

@@ -33,17 +33,17 @@ from lakebed.table.types.names import folded_column
 IGNORED = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
 
 
-def takes_lists(spark: SparkSession) -> bool:
+def reads_file_lists(spark: SparkSession) -> bool:
     """Whether the session reads a list that this process writes.
 
     Not one on another machine (Spark Connect), and not one that is told to ignore the logs of sinks.
     """
     is_remote = type(spark).__module__.startswith("pyspark.sql.connect")
-    return not is_remote and spark.conf.get(IGNORED) == "false" and _understands_lists(spark)
+    return not is_remote and spark.conf.get(IGNORED) == "false" and _knows_file_lists(spark)
 
 
 @lru_cache(maxsize=1)
-def _understands_lists(spark: SparkSession) -> bool:
+def _knows_file_lists(spark: SparkSession) -> bool:
     # A Spark that knew no such logs would see an empty folder: no rows, and no error. Asked once for a session.
     with listed(["file:///tried.parquet"], [1], [0]) as folder:
         frame = spark.read.schema("tried int").option("recursiveFileLookup", "true").parquet(folder)
@@ -126,18 +126,18 @@ def scan(
     _check_columns(schema)
     reader = spark.read.schema(scan_schema(schema)).options(**OPTIONS)
     locations = [spark_location(files, one.path) for one in data_files]
-    if not takes_lists(spark):
+    if not reads_file_lists(spark):
         return _by_paths(reader, locations)
     with listed(locations, [one.file_size for one in data_files], [ordinals[one.path] for one in data_files]) as folder:
         return reader.parquet(folder)
 
 
-def tells_places(spark: SparkSession) -> bool:
-    """Whether a join can go by `told_place`. Spark 4.0 ends with an error of Java's where it looks at `_metadata`."""
-    return takes_lists(spark) and spark.version >= "4.1"
+def can_join_on_places(spark: SparkSession) -> bool:
+    """Whether a join can go by `metadata_place`. Spark 4.0 ends with an error of Java's where it looks at `_metadata`."""
+    return reads_file_lists(spark) and spark.version >= "4.1"
 
 
-def told_place(rows: DataFrame) -> Place:
+def metadata_place(rows: DataFrame) -> Place:
     """What Spark tells of the place of each row of a scan.
 
     To look at it there takes less than to have it as columns that are dropped later: each is one more frame to analyse.
@@ -158,7 +158,7 @@ def placed_scan(
     rows = scan(spark, files, schema, data_files, ordinals)
     file = _file(rows)
     position = file["row_index"].alias(places.position)
-    if takes_lists(spark):
+    if reads_file_lists(spark):
         return rows.select("*", _ordinal(file).cast("int").alias(places.ordinal), position)
     locations = {one.path: spark_location(files, one.path) for one in data_files}
     known = [(shown, ordinals[path]) for path, location in locations.items() for shown in shown_locations(location)]

@@ -48,7 +48,7 @@ from lakebed.table.types.types import (
 )
 
 FOOTER_THREADS = 8
-WITNESS = -1
+PROBE = -1
 """The id of a field that is none of the table's."""
 
 _Inside = Mapping[str, tuple[str, pyarrow.DataType]]
@@ -72,7 +72,7 @@ _PLAIN: Mapping[pyarrow.DataType, Type] = {
 }
 
 
-def by_witnesses(
+def files_by_probes(
     files: Files, columns: Parts, needed: Parts, data_files: Sequence[DataFileRef]
 ) -> Mapping[Parts, list[DataFileRef]]:
     """The columns as they are to be asked for, with witnesses where those needed lack one, and of which files so.
@@ -89,14 +89,14 @@ def by_witnesses(
     return groups
 
 
-def without_witnesses(asked: Field) -> Column:
+def without_probes(asked: Field) -> Column:
     """A column of a scan without the witnesses that it was asked for with."""
     column = F.col(quoted(asked.physical_name))
     return _without(behind(column), asked.type) if _has_witness(asked.type) else column
 
 
 def _has_witness(type: Type) -> bool:
-    return any(way[-1].id == WITNESS for way in walk(parts_of(type)))
+    return any(way[-1].id == PROBE for way in walk(parts_of(type)))
 
 
 def _without(column: Column, type: Type) -> Column:
@@ -104,7 +104,7 @@ def _without(column: Column, type: Type) -> Column:
         return column
     match type:
         case Struct(fields):
-            own = [one for one in fields if one.id != WITNESS]
+            own = [one for one in fields if one.id != PROBE]
             kept = [_without(column.getField(one.physical_name), one.type) for one in own]
             named = [each.alias(one.physical_name) for each, one in zip(kept, own, strict=True)]
             return F.when(column.isNotNull(), F.struct(*named))
@@ -145,7 +145,7 @@ def _seen(file: DataFileRef, field: Field, around: _Inside) -> Field:
 def _witness(file: DataFileRef, field: Field, there: _Inside) -> Field:
     for name, found in there.values():
         if (type := _type(found)) is not None:
-            return Field(name, type, id=WITNESS, physical_name=name)
+            return Field(name, type, id=PROBE, physical_name=name)
     raise Invalid(
         "Spark 4.0 would take a struct for null of which a file has none of the fields",
         subject=field.name,
@@ -183,5 +183,5 @@ def _type(found: pyarrow.DataType) -> Type | None:
 def _struct(found: pyarrow.StructType) -> Struct | None:
     for one in found:
         if (type := _type(one.type)) is not None:
-            return Struct((Field(one.name, type, id=WITNESS, physical_name=one.name),))
+            return Struct((Field(one.name, type, id=PROBE, physical_name=one.name),))
     return None

@@ -21,7 +21,7 @@ from pyspark.sql.types import LongType
 from lakebed.catalog.data.row_changes import Deletion
 from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
-from lakebed.spark.jobs.run import aim
+from lakebed.spark.jobs.run import expect_files
 from lakebed.spark.read.read import read
 from lakebed.spark.read.source import ORDINAL, Source
 from lakebed.table.filter.filter import Filter
@@ -50,7 +50,7 @@ def placed_rows(
 ) -> DataFrame:
     """The rows of the files that pass, in some of the table's columns, `PLACE`, `POSITION`, and `ID` unless not."""
     check_unreserved(schema.names)
-    aim(files)
+    expect_files(files)
     asked = [*columns, ORDINAL, POSITION_FIELD.name, *([ROW_ID.name] if with_ids else ())]
     rows = read(source.spark, source.files, schema, files, filter=filter, columns=asked, inline_rows=source.inline_rows)
     return rows.withColumnsRenamed({POSITION_FIELD.name: bare(POSITION), ROW_ID.name: bare(ID)})

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from lakebed.catalog.data.row_changes import Deletion, RowChange, Written, rows_deleted
 from lakebed.catalog.data.target import Target
-from lakebed.spark.expressions import values_told
+from lakebed.spark.expressions import value_errors
 from lakebed.spark.read.source import Source
 from lakebed.spark.rows.addresses import PLACE, POSITION, deletion, placed_rows
 from lakebed.spark.rows.where import Where, passing
-from lakebed.spark.types import readable
+from lakebed.spark.types import readable_schema
 from lakebed.table.filter.filter import ALWAYS, Filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.covers import covers
@@ -43,9 +43,9 @@ def _is_covered(one: PlannedFile, filter: Filter) -> bool:
 
 
 def _found(target: Target, source: Source, files: Sequence[DataFileRef], where: Where) -> Deletion:
-    columns = readable(target.schema).names if where.rest else ()
+    columns = readable_schema(target.schema).names if where.rest else ()
     rows = placed_rows(source, target.schema, files, planning(where), columns, with_ids=False)
-    with values_told(target.name):
+    with value_errors(target.name):
         return deletion(
             passing(rows, where, target.name).select(PLACE, POSITION), files, sum(one.num_rows for one in files)
         )

@@ -11,7 +11,7 @@ from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
 from lakebed.spark.read.read import read
 from lakebed.spark.read.source import Source
-from lakebed.spark.rows.source import shown_key
+from lakebed.spark.rows.source import key_text
 from lakebed.table.filter.filter import Comparison, Filter, Operator, all_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.schema import Schema
@@ -74,7 +74,7 @@ def _bounds(field: Field, files: Sequence[DataFileRef]) -> Iterator[Filter]:
 
 def _refuse(table: str, schema: Schema, keys: DataFrame, problem: str) -> None:
     types = [schema.way_by_id(one)[-1].type for one in schema.identifier_ids]
-    shown = shown_key({name: (f"key{place}", types[place]) for place, name in enumerate(schema.key)})
+    shown = key_text({name: (f"key{place}", types[place]) for place, name in enumerate(schema.key)})
     found = keys.select(shown).limit(1).collect()
     if not found:
         return

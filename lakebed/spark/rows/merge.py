@@ -18,7 +18,7 @@ from pyspark.sql import types as spark
 from lakebed.catalog.data.row_changes import Deletion, RowChange, rows_deleted
 from lakebed.catalog.data.target import Target
 from lakebed.errors import Invalid
-from lakebed.spark.expressions import check_quotes, check_session, predicate, told_as_invalid, values_told
+from lakebed.spark.expressions import check_quotes, check_session, predicate, analysis_errors, value_errors
 from lakebed.spark.fit import quoted
 from lakebed.spark.read.source import Source
 from lakebed.spark.rows.addresses import (
@@ -36,9 +36,9 @@ from lakebed.spark.rows.addresses import (
 )
 from lakebed.spark.rows.assignments import Assigned, assigned, default, own_columns, stored
 from lakebed.spark.rows.merge_match import Matching, matching
-from lakebed.spark.rows.source import SourceKeys, keys_of, known_schema, sent, shown_key
+from lakebed.spark.rows.source import SourceKeys, keys_of, source_schema, sent, key_text
 from lakebed.spark.rows.update import rewritten_rows
-from lakebed.spark.types import file_schema, readable
+from lakebed.spark.types import file_schema, readable_schema
 from lakebed.table.expression.conjuncts import qualified
 from lakebed.table.expression.merge_clauses import Clause, Then, When, check_all_in, check_clauses, decides_once
 from lakebed.table.expression.scope import SOURCE, TARGET
@@ -52,7 +52,7 @@ Numbered = Mapping[int, Clause]
 """Clauses by their numbers, in the order in which they are asked."""
 
 
-def first_that_holds(clauses: Numbered, rows: DataFrame, table: str) -> Column:
+def clause_number(clauses: Numbered, rows: DataFrame, table: str) -> Column:
     """The number of the first clause that is for a row; null if none is."""
     found = F.lit(None).cast("int")
     for number, one in reversed([*clauses.items()]):
@@ -67,7 +67,7 @@ def values_of(clause: Clause, schema: Schema, rows: DataFrame, source: DataFrame
     """What a clause sets, by SQL over the rows; without values all columns, to those of the source by their names."""
     if clause.values is not None:
         return assigned(dict(clause.values), schema, rows, table)
-    check_all_in(schema, known_schema(source))
+    check_all_in(schema, source_schema(source))
     there = {folded_column(one.name): one for one in source.schema.fields}
     return {one.name: _taken(there[folded_column(one.name)], one.name, schema, table) for one in schema.fields}
 
@@ -83,7 +83,7 @@ def by_clause(number: Column, values: Mapping[int, Column]) -> Column:
     return reduce(lambda rest, one: F.when(number == one[0], one[1]).otherwise(rest), chosen, F.lit(None))
 
 
-def with_texts(clause: Clause, change: Any) -> Clause:
+def with_sql(clause: Clause, change: Any) -> Clause:
     """The clause with its SQL changed."""
     values = clause.values and tuple(
         (name, change(value) if isinstance(value, str) else value) for name, value in clause.values
@@ -129,8 +129,8 @@ def merge_rows(
         return RowChange()
     filter = None if merge.looks_at_all or merge.known.filter == ALWAYS else merge.known.filter
     files = [one.file for one in target.plan(filter).files]
-    there_now = placed_rows(source, target.schema, files, filter, readable(target.schema).names).alias(TARGET)
-    with values_told(merge.table), kept(_paired(merge, there_now)) as pairs:
+    there_now = placed_rows(source, target.schema, files, filter, readable_schema(target.schema).names).alias(TARGET)
+    with value_errors(merge.table), kept(_paired(merge, there_now)) as pairs:
         places = PairPlaces(pairs, files)
         counts = places.counts
         gone = _gone(merge, pairs, places)
@@ -142,11 +142,11 @@ def _bound(table: str, schema: Schema, rows: DataFrame, on: str | Sequence[str],
     check_clauses(clauses)
     if any(one.then is not Then.DELETE for one in clauses):
         file_schema(schema)  # refuses columns that Spark can't write, before it reads any
-    given = known_schema(rows)
+    given = source_schema(rows)
     both = frozenset(map(folded_column, schema.names)) & frozenset(map(folded_column, rows.columns))
     told = [_told_apart(one, both) for one in clauses]
     check_quotes(rows.sparkSession, str(on), "the condition of a merge", table)
-    with told_as_invalid("the condition of a merge", str(on), table):
+    with analysis_errors("the condition of a merge", str(on), table):
         match = matching(on, schema, given)
     return Merge(table, schema, rows, match, tuple(told), keys_of(rows, match.keys))
 
@@ -155,20 +155,20 @@ def _told_apart(clause: Clause, both: frozenset[str]) -> Clause:
     """The clause as it is meant beside a source, if it is for rows of the table alone: plain names are the table's."""
     if clause.when is not When.NOT_MATCHED_BY_SOURCE:
         return clause
-    return with_texts(clause, lambda text: qualified(text, both, TARGET))
+    return with_sql(clause, lambda text: qualified(text, both, TARGET))
 
 
 def _paired(merge: Merge, target: DataFrame) -> DataFrame:
     """Pairs of rows that match, and rows that a clause is for though they match none, with their clauses and values."""
     source = sent(merge.source, merge.known.size).alias(SOURCE)
-    with told_as_invalid("the condition of a merge", merge.matching.said, merge.table):
+    with analysis_errors("the condition of a merge", merge.matching.said, merge.table):
         joined = target.join(source, merge.matching.condition, "left" if merge.looks_at_all else "inner")
         joined.schema  # noqa: B018  # Connect looks at it no earlier
     number = F.col(f"{SOURCE}.{NUMBER}")
-    clause = first_that_holds(merge.of(When.MATCHED), joined, merge.table)
+    clause = clause_number(merge.of(When.MATCHED), joined, merge.table)
     if merge.looks_at_all:
         _check_alone(merge, target)
-        alone = first_that_holds(merge.of(When.NOT_MATCHED_BY_SOURCE), joined, merge.table)
+        alone = clause_number(merge.of(When.NOT_MATCHED_BY_SOURCE), joined, merge.table)
         clause = F.when(number.isNotNull(), clause).otherwise(alone)
     decided = joined.withColumn(bare(CLAUSE), clause)
     if merge.looks_at_all:
@@ -180,7 +180,7 @@ def _paired(merge: Merge, target: DataFrame) -> DataFrame:
 def _check_alone(merge: Merge, target: DataFrame) -> None:
     """Refuse clauses for rows that the source does not match if they name its columns: all of them would be null."""
     clauses = merge.of(When.NOT_MATCHED_BY_SOURCE)
-    first_that_holds(clauses, target, merge.table)
+    clause_number(clauses, target, merge.table)
     for one in clauses.values():
         if one.then is Then.UPDATE:
             values_of(one, merge.schema, target, merge.source, merge.table)
@@ -219,10 +219,10 @@ def _matched_twice(merge: Merge, pairs: DataFrame) -> Invalid:
     found = pairs.where(F.col(NUMBER).isNotNull()).groupBy(PLACE, POSITION)
     twice = found.agg(F.count("*").alias("n"), F.min(NUMBER).alias("one")).where("n > 1")
     [(rows, most, number)] = twice.agg(F.count("*"), F.max("n"), F.max_by("one", "n")).collect()
-    given = known_schema(merge.source)
+    given = source_schema(merge.source)
     matched = [one.column.way[-1].name for one in merge.matching.pairs]
     names = [one for one in matched if one in given.names] or given.names
-    shown = shown_key({name: (quoted(name), given.field(name).type) for name in names})
+    shown = key_text({name: (quoted(name), given.field(name).type) for name in names})
     [(key,)] = merge.source.where(F.col(NUMBER) == number).select(shown).limit(1).collect()
     return matched_twice(f"{merge.table}: {key}", f"{most}, and {rows} such rows of the table")
 
@@ -253,7 +253,7 @@ def _inserted(merge: Merge, pairs: DataFrame | None) -> DataFrame | None:
         return None
     rest = merge.source if pairs is None else merge.source.join(pairs.select(NUMBER), bare(NUMBER), "left_anti")
     rows = rest.alias(SOURCE)
-    decided = rows.withColumn(bare(CLAUSE), first_that_holds(clauses, rows, merge.table)).where(
+    decided = rows.withColumn(bare(CLAUSE), clause_number(clauses, rows, merge.table)).where(
         F.col(CLAUSE).isNotNull()
     )
     values = {number: _whole(merge, one, rows) for number, one in clauses.items()}
@@ -282,7 +282,7 @@ def _check_new_keys(merge: Merge, new: DataFrame) -> None:
     columns = [F.col(".".join(quoted(part.name) for part in way)).alias(key) for key, way in keys.items()]
     counted = new.select(*columns).groupBy(*keys).agg(F.count("*").alias("n"))
     is_twice = F.col("n") > 1
-    shown = shown_key({path: (key, keys[key][-1].type) for key, path in paths.items()})
+    shown = key_text({path: (key, keys[key][-1].type) for key, path in paths.items()})
     nulls = [F.sum(F.when(F.col(key).isNull(), F.col("n"))) for key in keys]
     [(count, example, *missing)] = counted.agg(F.count_if(is_twice), F.max(F.when(is_twice, shown)), *nulls).collect()
     for path, rows in zip(paths.values(), missing, strict=True):

@@ -33,7 +33,7 @@ def stable_rows(data: object) -> DataFrame:
     return numbered.localCheckpoint(eager=True)
 
 
-def known_schema(rows: DataFrame) -> Schema:
+def source_schema(rows: DataFrame) -> Schema:
     """The columns of numbered rows that a table could have; `Invalid` if two have one name."""
     fields = [one for one in rows.schema.fields if one.name != bare(NUMBER) and _is_known(one)]
     return schema_of(spark.StructType(fields))
@@ -95,7 +95,7 @@ def keys_of(rows: DataFrame, keys: Keys) -> SourceKeys:
     return _known(rows.select(*columns), keys)
 
 
-def single_keys_of(rows: DataFrame, keys: Keys) -> SourceKeys:
+def source_keys_with_repeats(rows: DataFrame, keys: Keys) -> SourceKeys:
     """The same, and which keys come more than once."""
     if (known := _known_here(rows, keys)) is not None:
         return known
@@ -142,7 +142,7 @@ def _named(keys: Keys) -> list[Column]:
 
 def _known(counted: DataFrame, keys: Keys) -> SourceKeys:
     names = [f"k{place}" for place in range(len(keys))]
-    shown = shown_key({field.name: (one, field.type) for field, one in zip(keys, names, strict=True)})
+    shown = key_text({field.name: (one, field.type) for field, one in zip(keys, names, strict=True)})
     is_repeated = F.col("n") > 1
     found = counted.agg(
         F.coalesce(F.sum("n"), F.lit(0)).alias("rows"),
@@ -172,7 +172,7 @@ def _known(counted: DataFrame, keys: Keys) -> SourceKeys:
     )
 
 
-def shown_key(columns: Mapping[str, tuple[str, Type]]) -> Column:
+def key_text(columns: Mapping[str, tuple[str, Type]]) -> Column:
     """A key as errors show it: for the name of each of its columns, the column that has it here, and its type."""
     shown = [F.concat(F.lit(f"{name} = "), _shown(F.col(place), type)) for name, (place, type) in columns.items()]
     return F.concat_ws(", ", *shown)

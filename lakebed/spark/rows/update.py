@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from lakebed.catalog.data.row_changes import Deletion, RowChange, Written, rows_replaced
 from lakebed.catalog.data.target import Target
 from lakebed.errors import Invalid, Unavailable
-from lakebed.spark.expressions import check_session, values_told
+from lakebed.spark.expressions import check_session, value_errors
 from lakebed.spark.read.source import Source
 from lakebed.spark.rows.addresses import ID, PLACE, POSITION, deletion, kept, placed_rows, taken
 from lakebed.spark.rows.assignments import as_columns, assigned, own_columns
@@ -32,7 +32,7 @@ def update_rows(target: Target, source: Source, values: Values, where: Where = E
     files = [one.file for one in target.plan(filter).files]
     rows = passing(placed_rows(source, schema, files, filter, schema.names), where, table)
     new = as_columns(schema, assigned(values, schema, rows, table), own_columns(schema))
-    with values_told(table), kept(rows.select(*new, F.col(ID).alias(ROW_ID.name), PLACE, POSITION)) as changed:
+    with value_errors(table), kept(rows.select(*new, F.col(ID).alias(ROW_ID.name), PLACE, POSITION)) as changed:
         gone = deletion(changed, files, sum(one.num_rows for one in files)) if files else Deletion()
         if not gone.some:
             return RowChange()

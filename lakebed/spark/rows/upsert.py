@@ -28,7 +28,7 @@ from lakebed.spark.rows.addresses import (
     without_id,
 )
 from lakebed.spark.rows.assignments import plain
-from lakebed.spark.rows.source import SourceKeys, sent, single_keys_of
+from lakebed.spark.rows.source import SourceKeys, sent, source_keys_with_repeats
 from lakebed.spark.rows.update import rewritten_rows
 from lakebed.spark.types import file_schema, result_schema
 from lakebed.table.expression.merge_clauses import key_fields
@@ -46,7 +46,7 @@ def upsert_rows(target: Target, source: Source, rows: DataFrame, on: Sequence[st
     fit(rows.drop(F.col(NUMBER)), schema)
     there = {folded_column(one): one for one in rows.columns}
     keys = {one: _key(one, there.get(folded_column(one.name))) for one in fields}
-    known = single_keys_of(rows, keys)
+    known = source_keys_with_repeats(rows, keys)
     _check(target.name, known)
     if not known.rows:
         return RowChange()

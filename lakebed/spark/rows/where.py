@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from lakebed.errors import Invalid
-from lakebed.spark.expressions import check_session, predicate, told_as_invalid
+from lakebed.spark.expressions import check_session, predicate, analysis_errors
 from lakebed.table.expression.conjuncts import conjuncts
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.condition import Condition
@@ -68,7 +68,7 @@ def passing(rows: DataFrame, where: Where, table: str) -> DataFrame:
     check_session(rows.sparkSession)
     told = "a condition"
     condition = reduce(and_, [predicate(rows, one, told, table) for one in where.rest])
-    with told_as_invalid(told, _joined(where.rest), table):
+    with analysis_errors(told, _joined(where.rest), table):
         return rows.where(condition)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from lakebed.errors import Invalid
-from lakebed.spark.expressions import values_told as values_told
+from lakebed.spark.expressions import value_errors as value_errors
 from lakebed.spark.fit import quoted
 from lakebed.spark.rows.assignments import stored
 from lakebed.spark.sql.statements import Insert, Matched

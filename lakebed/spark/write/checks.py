@@ -10,7 +10,7 @@ from pyspark.sql.types import BooleanType
 
 from lakebed.catalog.tables.properties import Check
 from lakebed.errors import Invalid
-from lakebed.spark.expressions import first_line, means_otherwise, quietly
+from lakebed.spark.expressions import first_line, drops_quotes, quietly
 from lakebed.spark.fit import check_rows, fit, quoted
 from lakebed.spark.types import result_schema
 from lakebed.table.schema.metadata_columns import ROW_ID
@@ -60,7 +60,7 @@ def _named(frame: DataFrame, schema: Schema) -> DataFrame:
 
 def _is_broken(check: Check, rows: DataFrame) -> Column:
     """Whether a row breaks it: its condition is false, and not null."""
-    if means_otherwise(rows.sparkSession, check.condition):
+    if drops_quotes(rows.sparkSession, check.condition):
         raise check.unreadable(rf"Spark {rows.sparkSession.version} leaves a doubled quote out; write 'it\'s'")
     condition = F.expr(check.condition)
     try:

@@ -35,14 +35,14 @@ class Layout(ABC):
         """The columns that set rows apart: Spark makes a folder of each value, and does not write it to the files."""
 
     @abstractmethod
-    def laid_out(self, frame: DataFrame, schema: Schema) -> DataFrame:
+    def arranged_rows(self, frame: DataFrame, schema: Schema) -> DataFrame:
         """The rows in the form of files, with the columns that set them apart behind their own.
 
         Sorted by these first, so that Spark does not sort them again for its folders.
         """
 
     @abstractmethod
-    def completing(self, files: Files, info: FileInfo, folders: Sequence[str]) -> Complete:
+    def completion(self, files: Files, info: FileInfo, folders: Sequence[str]) -> Complete:
         """What completes the entries of files in these folders, of which this is one."""
 
 
@@ -58,13 +58,13 @@ class PartitionLayout(Layout):
     def names(self) -> tuple[str, ...]:
         return self.partitions.names
 
-    def laid_out(self, frame: DataFrame, schema: Schema) -> DataFrame:
+    def arranged_rows(self, frame: DataFrame, schema: Schema) -> DataFrame:
         fitted = self.partitions.derived(fit(frame, schema))
         if self.names and self.distribution is Distribution.PARTITION:
             fitted = fitted.hint("rebalance", *self.names)
         return sorted_rows(fitted, schema, self.names, self.order) if self.order.fields else fitted
 
-    def completing(self, files: Files, info: FileInfo, folders: Sequence[str]) -> Complete:
+    def completion(self, files: Files, info: FileInfo, folders: Sequence[str]) -> Complete:
         spec, schema = self.partitions.spec, self.partitions.schema
         if spec == UNPARTITIONED:
             return lambda _: None

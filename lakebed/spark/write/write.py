@@ -58,10 +58,10 @@ def write(
     `Invalid`, a full disk `Unavailable`.
     """
     layout = PartitionLayout(partitions_of(spec, schema), order, options.distribution)
-    return write_laid_out(files, folder, schema, frame, layout, options, row_bytes=row_bytes)
+    return write_with_layout(files, folder, schema, frame, layout, options, row_bytes=row_bytes)
 
 
-def write_laid_out(
+def write_with_layout(
     files: Files,
     folder: str,
     schema: Schema,
@@ -76,7 +76,7 @@ def write_laid_out(
     _check_session(frame.sparkSession)
     _check_fresh(files, folder)
     counted = Observation()
-    laid = layout.laid_out(frame, schema).observe(counted, F.count(F.lit(1)).alias(ROWS))
+    laid = layout.arranged_rows(frame, schema).observe(counted, F.count(F.lit(1)).alias(ROWS))
     settings = write_settings(options, schema, row_bytes or guessed_row_bytes(schema))
     jobs = jobs_of(frame.sparkSession, f"lakebed-write-{uuid4()}")
     try:
@@ -85,7 +85,7 @@ def write_laid_out(
             writer.parquet(spark_location(files, folder))
         return _Job(files, folder, schema, layout).written(counted.get[ROWS])
     except BaseException as error:
-        if not jobs.settled(SETTLING):
+        if not jobs.settle(SETTLING):
             error.add_note(f"Tasks of the job still run after {SETTLING} s; what they write to {folder} is garbage.")
         _clear(files, folder, error)
         # Of a full disk Spark Connect tells in an error of PySpark's, a session in this process in one of py4j's.
@@ -187,13 +187,13 @@ class _Job:
         count_nan(entry, self._schema)
         seal_blooms(entry, self._files.read)
         if entry.num_rows:
-            self._completing(info)(entry)
+            self._completion(info)(entry)
         return entry
 
-    def _completing(self, info: FileInfo) -> Complete:
+    def _completion(self, info: FileInfo) -> Complete:
         folders = self._folders(info)
         if folders not in self._known:
-            self._known[folders] = self._layout.completing(self._files, info, folders)
+            self._known[folders] = self._layout.completion(self._files, info, folders)
         return self._known[folders]
 
     def _elsewhere(self, rows: int, here: int) -> Unavailable:

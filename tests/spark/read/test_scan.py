@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakebed.files import LocalFiles
-from lakebed.spark.read.scan import IGNORED, listed, takes_lists
+from lakebed.spark.read.scan import IGNORED, listed, reads_file_lists
 from lakebed.spark.write.write import write
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import Field
@@ -38,13 +38,13 @@ def test_the_list_is_gone_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_session_of_the_tests_takes_lists(spark: SparkSession) -> None:
-    assert takes_lists(spark)
+    assert reads_file_lists(spark)
 
 
 def test_a_session_that_ignores_the_logs_of_sinks_takes_none(spark: SparkSession) -> None:
     spark.conf.set(IGNORED, "true")
     try:
-        assert not takes_lists(spark)
+        assert not reads_file_lists(spark)
     finally:
         spark.conf.unset(IGNORED)
 

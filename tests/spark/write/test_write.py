@@ -267,7 +267,7 @@ def test_rows_are_sorted_once_for_partitions_and_order(spark: SparkSession) -> N
     layout = PartitionLayout(
         partitions_of(spec, schema), make_sort_order(schema, ["bucket(4, id)"], order_id=1), Distribution.PARTITION
     )
-    laid = layout.laid_out(spark.range(9).selectExpr("id", "string(id) as name"), schema)
+    laid = layout.arranged_rows(spark.range(9).selectExpr("id", "string(id) as name"), schema)
     laid.createOrReplaceTempView("laid_out")
     apart = ", ".join(layout.partitions.names)
     spark.sql(f"create table laid_out_files using parquet partitioned by ({apart}) as select * from laid_out limit 0")

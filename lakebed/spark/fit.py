@@ -39,7 +39,7 @@ def fit(frame: DataFrame, schema: Schema, beside: Mapping[str, str] | None = Non
     """The rows with the names, order, types and field ids of the files; lazy, no job runs.
 
     Columns are matched by name without case, in structs too. A missing column gets its default, or null if it is
-    optional. Types fit if they are the same or only get wider. One `Invalid` lists all that does not fit. The job itself
+    optional. Types fit if they are the same or only get wider. One `Invalid` lists all that does not fit. Only the job
     finds a null in a required column: its error begins with `NULL_FOUND`. Columns `beside` the table's follow them,
     renamed as the mapping says.
     """

@@ -154,7 +154,9 @@ class LakebedReader(DataSourceReader):
     def push(self, filters: Sequence[Any]) -> Sequence[Any]:
         """Prune by the filters that Lakebed understands; Spark still evaluates all of them."""
         found = [condition_of(filter) for filter in filters]
-        self._conditions = [condition for condition in found if condition is not None and self._reading.takes(condition)]
+        self._conditions = [
+            condition for condition in found if condition is not None and self._reading.takes(condition)
+        ]
         return filters
 
     def partitions(self) -> list[InputPartition]:
@@ -252,7 +254,9 @@ def _about(table: str) -> AbstractContextManager[None]:
 
 
 def _check_columns(given: StructType, found: StructType) -> None:
-    if [(field.name, field.dataType) for field in given.toNullable()] != [(field.name, field.dataType) for field in found]:
+    if [(field.name, field.dataType) for field in given.toNullable()] != [
+        (field.name, field.dataType) for field in found
+    ]:
         raise Invalid(
             "a read has the table's own columns",
             expected=found.simpleString(),

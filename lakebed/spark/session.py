@@ -14,7 +14,7 @@ APP_NAME = "lakebed"
 
 # For a session that Lakebed starts. Whoever started a running session may have set these on purpose.
 SETTINGS = {
-    # Given more than 32 paths, Spark starts a job with a task for each to look at it: 3.9 s for 1,000 paths, else 0.3 s.
+    # Given more than 32 paths, Spark starts a job to look at each in a task: 3.9 s for 1,000 paths, instead of 0.3 s.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000000",
     # The default, INT96, has no statistics. Lakebed's own writes set it themselves; `df.write` does not.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",

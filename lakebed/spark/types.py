@@ -32,7 +32,7 @@ from lakebed.table.types.types import (
 )
 
 FIELD_ID = "parquet.field.id"  # the column metadata that Spark's writer takes the id from
-DEFAULT = "EXISTS_DEFAULT"  # the column metadata that Spark's reader takes the default from, for files without the column
+DEFAULT = "EXISTS_DEFAULT"  # the column metadata that Spark's reader takes the default from, for older files
 
 _SPARK: dict[Primitive, spark.DataType] = {
     BOOLEAN: spark.BooleanType(),
@@ -46,7 +46,7 @@ _SPARK: dict[Primitive, spark.DataType] = {
     STRING: spark.StringType(),
     BINARY: spark.BinaryType(),
 }
-_TABLE: dict[type[spark.DataType], Primitive] = {type(spark_type): table_type for table_type, spark_type in _SPARK.items()} | {
+_TABLE: dict[type[spark.DataType], Primitive] = {type(value): key for key, value in _SPARK.items()} | {
     spark.ByteType: INT,
     spark.ShortType: INT,
     spark.CharType: STRING,

@@ -36,9 +36,7 @@ def _read_error(files: Files, message: str) -> LakebedError | None:
     if (found := _UNREAD.search(message)) is not None:
         return _damaged_file(files.path_of(found.group(2)), found.group(1), message)
     if _LOST in message:
-        return Unavailable(
-            "an executor was lost with rows that it held", advice="Run it again. Nothing was changed."
-        )
+        return Unavailable("an executor was lost with rows that it held", advice="Run it again. Nothing was changed.")
     return None
 
 

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from lakebed.errors import Invalid
 from lakebed.spark.expressions import value_errors as value_errors
 from lakebed.spark.fit import quoted
-from lakebed.spark.rows.assignments import stored
+from lakebed.spark.rows.assignments import stored_value
 from lakebed.spark.sql.statements import Insert, Matched
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
@@ -69,6 +69,6 @@ def _cast(frame: "DataFrame", fields: list[Field], table: str) -> "DataFrame":
     columns = []
     for number, one in enumerate(fields):
         kind = frame.schema.fields[number].dataType
-        value = stored(F.col(quoted(f"c{number}")), kind, one, table, f"column {number + 1} of the query")
+        value = stored_value(F.col(quoted(f"c{number}")), kind, one, table, f"column {number + 1} of the query")
         columns.append(value.alias(one.name))
     return frame.select(*columns)

@@ -10,7 +10,7 @@ from pyspark.sql.types import BooleanType
 
 from lakebed.catalog.tables.properties import Check
 from lakebed.errors import Invalid
-from lakebed.spark.expressions import first_line, drops_quotes, quietly
+from lakebed.spark.expressions import drops_quotes, first_line, quietly
 from lakebed.spark.fit import check_rows, fit, quoted
 from lakebed.spark.types import result_schema
 from lakebed.table.schema.metadata_columns import ROW_ID

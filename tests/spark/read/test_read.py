@@ -15,7 +15,7 @@ from lakebed.arrow.write.write import write as write_arrow
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
 from lakebed.spark.read.read import read
-from lakebed.spark.read.scan import IGNORED
+from lakebed.spark.read.scan import IGNORE_SINK_LOGS
 from lakebed.spark.types import result_schema
 from lakebed.spark.write.write import write
 from lakebed.table.filter.bind import parse_filter
@@ -194,7 +194,7 @@ def test_a_thousand_files_are_planned_without_a_job(
     group = f"planning, lists ignored: {way}"
     spark.sparkContext.setJobGroup(group, "")
     try:
-        with setting({IGNORED: way}):
+        with setting({IGNORE_SINK_LOGS: way}):
             back = read(spark, files, IDS, written)
         assert spark.sparkContext.statusTracker().getJobIdsForGroup(group) == []
         assert back.count() == 3000
@@ -222,7 +222,7 @@ def test_a_file_list_and_plain_paths_give_the_same(spark: SparkSession, tmp_path
     random.Random(1).shuffle(written)
     answers = []
     for ignored in ("false", "true"):
-        with setting({IGNORED: ignored}):
+        with setting({IGNORE_SINK_LOGS: ignored}):
             back = read(spark, files, IDS, written, filter=parse_filter("id < 700", IDS))
         answers.append((back.schema, sorted(back.collect()), sorted(back.inputFiles())))
     assert answers[0][:2] == answers[1][:2]
@@ -235,7 +235,7 @@ def test_a_path_that_spark_would_take_for_a_pattern_is_refused(
 ) -> None:
     written = write(files, "data/1", IDS, names(spark, 10, 2))
     assert read(spark, files, IDS, written).count() == 10
-    with setting({IGNORED: "true"}), pytest.raises(Invalid, match="pattern"):
+    with setting({IGNORE_SINK_LOGS: "true"}), pytest.raises(Invalid, match="pattern"):
         read(spark, files, IDS, written)
 
 

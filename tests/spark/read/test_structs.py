@@ -129,7 +129,7 @@ def test_any_type_that_spark_reads_may_be_the_witness(
 def test_a_file_without_any_such_field_is_refused(files: LocalFiles) -> None:
     old, new = with_other_field("time")
     [entry] = write(files, "data", old, pyarrow.table({"id": [1], "s": [{"a": time(1)}]}))
-    with pytest.raises(Invalid, match=r"^s: Spark 4\.0 would take a struct for null.*found a time64"):
+    with pytest.raises(Invalid, match=r"^s: Spark 4\.0 would read a struct as null.*found a time64"):
         files_by_probes(files, new.fields, new.fields, [entry])
     assert files_by_probes(files, new.fields, new.fields[:1], [entry]) == {new.fields: [entry]}
 

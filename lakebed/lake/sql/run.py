@@ -13,11 +13,11 @@ from lakebed.errors import Invalid, NotFound
 from lakebed.lake.sql.names import Attribution, Line, Objects, Places, pointed
 from lakebed.lake.sql.read import Reader
 from lakebed.lake.table import Table
-from lakebed.spark.expressions import is_utc
+from lakebed.spark.expressions import is_utc, value_errors
 from lakebed.spark.rows.where import VARIABLE, SessionText
 from lakebed.spark.sql.ddl import declared_schema, query_schema
 from lakebed.spark.sql.expressions import InnerView
-from lakebed.spark.sql.insert import stored_rows, value_errors
+from lakebed.spark.sql.insert import stored_rows
 from lakebed.spark.sql.names import LakeName
 from lakebed.spark.sql.parsing import parse_statement
 from lakebed.spark.sql.queries import Query

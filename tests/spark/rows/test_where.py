@@ -28,7 +28,7 @@ def test_pieces_that_statistics_know_become_the_filter(where, filter, rest):
     found = bind_where(where, SCHEMA)
     assert found.filter == (ALWAYS if filter is None else bind(filter, SCHEMA))
     assert found.rest == rest if isinstance(rest, tuple) else len(found.rest) == rest
-    assert bind(found.said, SCHEMA) == found.filter
+    assert bind(found.filter_text, SCHEMA) == found.filter
 
 
 def test_a_condition_of_python_is_bound_whole_or_refused():

@@ -1,5 +1,7 @@
-"""Every Python and shell block of README.md and docs/ runs, in the order of its page and in an empty folder."""
+"""Every Python and shell block of README.md and docs/ runs; those for users go by public modules alone."""
 
+import ast
+import importlib
 import os
 import re
 import shlex
@@ -10,11 +12,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FOR_USERS = [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
+
+# What a user may import; docs/architecture.md lists the same. All else may move at any time.
+PUBLIC = {
+    "lakebed",
+    "lakebed.errors",
+    "lakebed.spark",
+    "lakebed.iceberg",
+    "pyspark_lakebed",
+    "lakebed.store",  # this and the following: for authors of backends
+    "lakebed.files",
+    "lakebed.metastore",
+    "lakebed.testing",
+}
 
 # Shown, but not run: a test can't call the tests, and what is installed is installed already.
 NOT_RUN = {
@@ -97,6 +114,38 @@ def exempt(place: str, line: str) -> bool:
     return True
 
 
+def internals_used(code: str) -> list[str]:
+    """The modules that are not public, and the private attributes, that a block names."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if is_internal(alias.name)]
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            dotted = [f"{module}.{alias.name}" for alias in node.names]
+            found += [module] if is_internal(module) else [name for name in dotted if leads_to_internal(name)]
+        elif isinstance(node, ast.Attribute) and (is_private(node.attr) or leads_to_internal(ast.unparse(node))):
+            found.append(ast.unparse(node))
+    return found
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def is_internal(module: str) -> bool:
+    package = module.partition(".")[0]
+    return package in {"lakebed", "pyspark_lakebed"} and module not in PUBLIC
+
+
+def leads_to_internal(dotted: str) -> bool:
+    """Whether a name in a public module (`lakebed.spark.session`) is a module that is not public."""
+    module, _, name = dotted.rpartition(".")
+    if module not in PUBLIC or dotted in PUBLIC:
+        return False
+    return isinstance(getattr(importlib.import_module(module), name, None), ModuleType)
+
+
 def make_targets() -> set[str]:
     return set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
@@ -120,6 +169,36 @@ def test_every_block_of_the_page_runs(path: Path) -> None:
 )  # what the page asks `lakebed.spark.session` for is then the session that runs already
 def test_every_block_of_the_page_runs_with_spark(path: Path) -> None:
     run_page(path)
+
+
+@pytest.mark.parametrize("path", FOR_USERS, ids=named)
+def test_a_page_for_users_goes_by_public_modules_alone(path: Path) -> None:
+    code = [block for block in blocks(path.read_text(encoding="utf-8")) if block.language == "python"]
+    assert [(block.line, internals_used(block.text)) for block in code if internals_used(block.text)] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("from lakebed.table.filter.bind import bind", ["lakebed.table.filter.bind"]),
+        ("import lakebed.catalog.refs.refs as refs", ["lakebed.catalog.refs.refs"]),
+        ("from lakebed import table", ["lakebed.table"]),
+        ("import lakebed\nlakebed.spark.types.spark_type()", ["lakebed.spark.types"]),
+        ("orders._scope.read()", ["orders._scope"]),
+        ("import lakebed\nlakebed.connect('lake').catalog().table('t').scan(columns=['_file'])", []),
+        ("import lakebed.spark, pyarrow\nfrom lakebed import errors, lit\nlakebed.spark.session().__class__", []),
+        ("from lakebed.store import open_store\nimport pyspark_lakebed", []),
+    ],
+)
+def test_what_is_not_public_is_found(code: str, found: list[str]) -> None:
+    assert internals_used(code) == found
+
+
+def test_every_public_module_exists_and_is_on_the_page_of_the_architecture() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    listed = page.partition("### Public modules")[2].partition("Everything else")[0]
+    assert {name for name in re.findall(r"`([\w.]+)`", listed) if "lakebed" in name} == PUBLIC
+    assert all(importlib.import_module(module) for module in PUBLIC)
 
 
 def test_every_make_target_that_a_page_may_show_exists() -> None:

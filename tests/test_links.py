@@ -1,4 +1,4 @@
-"""What README.md, CHANGELOG.md and docs/ point at is there: pages, headings, files; and the pages that code names."""
+"""What README.md, CHANGELOG.md and docs/ point at is there: pages, headings, files, folders; and what code names."""
 
 import re
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\]\(<?([^)\s>]+)>?[^)]*\)")
 HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)
 FILE_IN_WORDS = re.compile(r"`([\w-]+(?:/[\w.-]+)+\.(?:py|md|proto|svg))(?:::\w+)*`")
+FOLDER_IN_WORDS = re.compile(r"`(lakebed(?:/\w+)*|\w+(?:/\w+)*/)`")
 PAGE_IN_CODE = re.compile(r"\bdocs/[\w/-]+\.md\b")
 
 
@@ -54,6 +55,17 @@ def files(root: Path, text: str) -> Iterator[str]:
             yield f"there is no file {name}"
 
 
+def folders(root: Path, text: str) -> list[str]:
+    """What is wrong with the folders of `lakebed/` that a page lists: each is to be there, and on the page."""
+    listed = set(FOLDER_IN_WORDS.findall(text))
+    packages = {str(path.parent.relative_to(root)) for path in (root / "lakebed").rglob("__init__.py")} - {"lakebed"}
+    nowhere = [one for one in listed if not any((root / start / one).is_dir() for start in ("", "lakebed", "docs"))]
+    return [
+        *(f"the folder {one} is not on the page" for one in sorted(packages - listed)),
+        *(f"there is no folder {one}" for one in sorted(nowhere)),
+    ]
+
+
 def pages_in_code(root: Path) -> Iterator[tuple[Path, str]]:
     for folder in ("lakebed", "pyspark_lakebed", "bench", "demo"):
         for path in sorted((root / folder).rglob("*.py")):
@@ -65,6 +77,22 @@ def pages_in_code(root: Path) -> Iterator[tuple[Path, str]]:
 def test_everything_that_the_pages_and_the_code_point_at_is_there() -> None:
     assert len(pages(ROOT)) > 20
     assert findings(ROOT) == []
+
+
+def test_the_page_of_the_architecture_lists_every_folder_and_no_other() -> None:
+    assert folders(ROOT, (ROOT / "docs/architecture.md").read_text(encoding="utf-8")) == []
+
+
+def test_a_folder_that_is_missing_on_the_page_and_one_that_is_gone_are_found(tmp_path: Path) -> None:
+    (tmp_path / "lakebed/store").mkdir(parents=True)
+    (tmp_path / "lakebed/store/__init__.py").write_text("")
+    problems = [
+        "the folder lakebed/store is not on the page",
+        "there is no folder lakebed/shop",
+        "there is no folder shop/",
+    ]
+    assert folders(tmp_path, "`lakebed/shop`, `shop/`, `store/`, `shop`") == problems
+    assert folders(tmp_path, "`lakebed/store`") == []
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from lakebed.arrow.transforms import column_at, plain_value, transformed
 from lakebed.arrow.types import file_schema
 from lakebed.errors import Corrupt, Invalid, NotFound
 from lakebed.files import Files
-from lakebed.files.os_errors import refused
+from lakebed.files.os_errors import error_for
 from lakebed.table.filter.filter import Value
-from lakebed.table.manifest.file_fields import set_held
+from lakebed.table.manifest.file_fields import set_field_ids
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.partition.spec import BoundField, PartitionSpec, bound_fields
 from lakebed.table.partition.values import set_partition
@@ -166,7 +166,7 @@ class _File:
             self._add(f"{error.subject}: {error.problem}" if error.subject != self._path else error.problem)
         except OSError as error:
             if error.errno is not None:  # the system's; without a number it is Arrow's
-                raise refused(error, self._path) from error
+                raise error_for(error, self._path) from error
             self._add(f"no Parquet file that can be read: {error}")
         except (pyarrow.ArrowException, ValueError) as error:  # a name that is no UTF-8 is a ValueError
             self._add(f"no Parquet file that can be read: {error}")
@@ -218,7 +218,7 @@ class _File:
     def _described(self, parquet: ParquetFile, size: int, columns: ForeignColumns) -> DataFileRef | None:
         file = data_file(parquet.metadata, self._schema, path=self._path, size=size)
         if columns.others:
-            set_held(file, columns.held)
+            set_field_ids(file, columns.held)
         seal_blooms(file, self._files.read)
         bound = bound_fields(self._spec, self._schema)
         known = {one.field.field_id: known_value(one, file, columns.held) for one in bound}

@@ -16,13 +16,13 @@ from lakebed.table.types.types import (
     TIMESTAMPTZ,
     Decimal,
     Field,
+    Fields,
     List,
     Map,
-    Parts,
     Simple,
     Struct,
     Type,
-    parts_of,
+    children_of,
 )
 
 # Beside Iceberg's own forms: both engines read these right, under filters too.
@@ -52,7 +52,7 @@ class ForeignColumns:
         self.problems.setdefault(path, problem)
 
 
-def foreign_columns(metadata: FileMetaData, form: pyarrow.Schema, fields: Parts) -> ForeignColumns:
+def foreign_columns(metadata: FileMetaData, form: pyarrow.Schema, fields: Fields) -> ForeignColumns:
     """Compare a file's columns, which Arrow reads in this form, with a table's fields, by their physical names."""
     found = ForeignColumns()
     columns = [metadata.schema.column(place) for place in range(metadata.num_columns)]
@@ -77,7 +77,7 @@ class _Comparison:
         self._found = found
         self._columns = columns
 
-    def compare(self, arrow: Iterable[pyarrow.Field], fields: Parts, path: str) -> None:
+    def compare(self, arrow: Iterable[pyarrow.Field], fields: Fields, path: str) -> None:
         wanted = {one.physical_name: one for one in fields}
         seen: set[str] = set()
         for one in arrow:
@@ -97,15 +97,15 @@ class _Comparison:
             case Struct(fields) if pyarrow.types.is_struct(arrow.type):
                 self.compare(arrow.type, fields, f"{path}.")
             case List() if is_list(arrow.type):
-                self._parts((arrow.type.value_field,), parts_of(field.type), path)
+                self._parts((arrow.type.value_field,), children_of(field.type), path)
             case Map() if pyarrow.types.is_map(arrow.type):
-                self._parts((arrow.type.key_field, arrow.type.item_field), parts_of(field.type), path)
+                self._parts((arrow.type.key_field, arrow.type.item_field), children_of(field.type), path)
             case _ if isinstance(field.type, Simple) and not arrow.type.num_fields:
                 self._leaf(next(self._columns), field, path)
             case _:
                 self._pass(arrow)  # a misfit already
 
-    def _parts(self, arrow: Sequence[pyarrow.Field], parts: Parts, path: str) -> None:
+    def _parts(self, arrow: Sequence[pyarrow.Field], parts: Fields, path: str) -> None:
         for one, part in zip(arrow, parts, strict=True):
             self._field(one, part, f"{path}.{part.name}")
 
@@ -116,7 +116,7 @@ class _Comparison:
             # Spark fails at such a file, unless it knows that the column was widened.
             self._found.add(path, f"{field.type} expected, {_form(column)} found: no file of the table is so narrow")
 
-    def _other(self, arrow: pyarrow.Field, fields: Parts, path: str, seen: set[str]) -> None:
+    def _other(self, arrow: pyarrow.Field, fields: Fields, path: str, seen: set[str]) -> None:
         """Note a column that is none of the fields, and refuse one that could be taken for one of them."""
         self._found.others.append(f"{path}{arrow.name}")
         if arrow.name in seen:

@@ -24,10 +24,10 @@ from lakebed.table.types.types import (
     Fixed,
     List,
     Map,
-    Parts,
     Primitive,
     Struct,
     Type,
+    Way,
     walk,
 )
 
@@ -121,7 +121,7 @@ def _is_unknown(type: Type) -> bool:
     return isinstance(type, Primitive) and type not in _SPARK
 
 
-def _foreign_type(way: Parts, advice: str) -> Invalid:
+def _foreign_type(way: Way, advice: str) -> Invalid:
     path = ".".join(field.name for field in way)
     return Invalid("Spark has no type for a column", subject=path, found=str(way[-1].type), advice=advice)
 

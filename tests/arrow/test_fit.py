@@ -293,7 +293,7 @@ def test_rows_come_in_many_forms(give: Callable[[], Any]) -> None:
 
 @pytest.mark.parametrize("data", [[{"a": 1}], {"a": [1]}, 7, None, "rows"], ids=repr)
 def test_what_has_no_rows_is_refused(data: object) -> None:
-    with pytest.raises(Invalid, match="these are no rows") as caught:
+    with pytest.raises(Invalid, match="these are not rows") as caught:
         reader_of(data)
     assert caught.value.found == type(data).__name__
 

@@ -19,14 +19,14 @@ import os, shutil, signal, sys, traceback
 sys.path.insert(0, sys.argv[1])
 import pyarrow.parquet
 import lakebed
-import lakebed.arrow
-from lakebed.catalog import deltas
+import lakebed.arrow.engine
+from lakebed.catalog.transaction import pending_delta
 from lakebed.files import local
-from lakebed.store import sqlite
+from lakebed.store.sqlite import store as sqlite
 from test_row_crashes import CHANGES, EVENT
 
 template, folder, name, manifest_bytes = sys.argv[2:]
-deltas.INLINE_BYTES = int(manifest_bytes)
+pending_delta.INLINE_BYTES = int(manifest_bytes)
 left = 0
 
 def deadly(do):

@@ -120,7 +120,10 @@ MISFITS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         {"": f"id is required, and missing.*{ADVICE}", "merge": "source.id.*no such column"},
     ),
     "an extra column": ((*GOOD, "1 as other"), {"": f"other is not a column of the table.*{ADVICE}", "merge": ""}),
-    "a column twice": ((*GOOD, "id as ID"), {"": f"id comes twice.*{ADVICE}", "merge": "two columns have one name"}),
+    "a column twice": (
+        (*GOOD, "id as ID"),
+        {"": f"id comes twice.*{ADVICE}", "merge": "two columns have the same name"},
+    ),
 }
 
 

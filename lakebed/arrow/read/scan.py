@@ -19,7 +19,7 @@ from lakebed.table.manifest.inline import inline_id, is_inline
 from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_text
 from lakebed.table.plan.pruning import block_matches, may_match
 from lakebed.table.plan.splits import TARGET_BYTES, Split, splits
-from lakebed.table.schema.metadata_columns import METADATA_IDS, selected
+from lakebed.table.schema.metadata_columns import METADATA_IDS, selected_columns
 from lakebed.table.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Scan:
         limit: int | None = None,
         plan: Plan | None = None,
     ) -> None:
-        self.schema = schema if columns is None else selected(schema, columns)
+        self.schema = schema if columns is None else selected_columns(schema, columns)
         self._sources = sources
         self._filter = filter
         self._limit = _checked_limit(limit)

@@ -10,7 +10,7 @@ from pyarrow.parquet import ParquetFile
 
 from lakebed.catalog.data.row_sources import Sources, check_whole
 from lakebed.errors import Corrupt, Invalid
-from lakebed.files.os_errors import refused
+from lakebed.files.os_errors import error_for
 from lakebed.table.manifest.inline import is_inline
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
@@ -145,7 +145,7 @@ def damage(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno is not None:  # the system's; without a number it is Arrow's
-            raise refused(error, path) from error
+            raise error_for(error, path) from error
         raise damaged(path, "rows that can be read", str(error)) from error
     except (pyarrow.ArrowException, ValueError, Invalid) as error:  # a name that is no UTF-8 is a ValueError
         raise damaged(path, "rows that can be read", str(error)) from error

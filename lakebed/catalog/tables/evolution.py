@@ -26,7 +26,7 @@ from lakebed.table.schema import evolution
 from lakebed.table.schema.evolution import Position
 from lakebed.table.schema.schema import Path, Schema
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import Field, Parts, Type, parts_of
+from lakebed.table.types.types import Field, Type, Way, children_of
 
 Relied = Callable[[TableState], object]
 
@@ -270,7 +270,7 @@ def _own(path: Path) -> Callable[[TableState], Relied]:
     return _column(path, lambda way: (_names(way), _without_parts(way[-1])))
 
 
-def _column(path: Path, of: Callable[[Parts], object]) -> Callable[[TableState], Relied]:
+def _column(path: Path, of: Callable[[Way], object]) -> Callable[[TableState], Relied]:
     """What relies on a column, which is found by its path once and then by its id. A new one is nobody else's."""
 
     def relies(state: TableState) -> Relied:
@@ -280,12 +280,12 @@ def _column(path: Path, of: Callable[[Parts], object]) -> Callable[[TableState],
     return relies
 
 
-def _names(way: Parts) -> object:
+def _names(way: Way) -> object:
     return tuple((one.id, one.name) for one in way)
 
 
 def _without_parts(column: Field) -> object:
-    type = None if parts_of(column.type) else column.type
+    type = None if children_of(column.type) else column.type
     return type, column.required, column.comment, column.initial_default, column.write_default
 
 

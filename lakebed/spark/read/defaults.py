@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from lakebed.files import Files
 from lakebed.spark.literals import literal
 from lakebed.spark.read.footer import read_footer
-from lakebed.table.manifest.file_fields import held_ids
+from lakebed.table.manifest.file_fields import field_ids_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.types.types import (
     BINARY,
@@ -25,13 +25,14 @@ from lakebed.table.types.types import (
     VALUE,
     Decimal,
     Field,
+    Fields,
     Fixed,
     List,
     Map,
-    Parts,
     Struct,
     Type,
-    parts_of,
+    Way,
+    children_of,
     walk,
 )
 
@@ -44,7 +45,7 @@ MissingFields = frozenset[int]
 
 
 def files_by_missing_fields(
-    files: Files, columns: Parts, data_files: Sequence[DataFileRef]
+    files: Files, columns: Fields, data_files: Sequence[DataFileRef]
 ) -> Mapping[MissingFields, list[DataFileRef]]:
     """The files by the fields of these columns that are missing in them and whose defaults Spark does not give."""
     wanted = [way for way in walk(columns) if _needs_default(way)]
@@ -65,7 +66,7 @@ def with_defaults(column: Column, field: Field, missing: MissingFields) -> Colum
     return _with_inner_defaults(column, field.type, missing) if _misses_any(field.type, missing) else column
 
 
-def _needs_default(way: Parts) -> bool:
+def _needs_default(way: Way) -> bool:
     """Whether the field at the end of the way has a default that Spark does not give by itself."""
     is_left_out = len(way) > 1 or _fails_in_spark(way[-1].type)
     return way[-1].initial_default is not None and is_left_out
@@ -75,8 +76,8 @@ def _fails_in_spark(type: Type) -> bool:
     return type == BINARY or isinstance(type, Fixed) or (isinstance(type, Decimal) and type.precision > LONG_DIGITS)
 
 
-def _missing_fields(files: Files, file: DataFileRef, wanted: Sequence[Parts]) -> MissingFields:
-    held = held_ids(file)
+def _missing_fields(files: Files, file: DataFileRef, wanted: Sequence[Way]) -> MissingFields:
+    held = field_ids_of(file)
     if held is not None:
         return frozenset(way[-1].id for way in wanted) - held
     recorded = {column.field_id for column in file.statistics}
@@ -87,7 +88,7 @@ def _missing_fields(files: Files, file: DataFileRef, wanted: Sequence[Parts]) ->
     return frozenset(way[-1].id for way in unsure if not _has(found, way))
 
 
-def _has(found: pyarrow.Schema | pyarrow.DataType, way: Parts) -> bool:
+def _has(found: pyarrow.Schema | pyarrow.DataType, way: Way) -> bool:
     if not way:
         return True
     first, rest = way[0], way[1:]
@@ -103,11 +104,11 @@ def _has(found: pyarrow.Schema | pyarrow.DataType, way: Parts) -> bool:
 
 
 def _misses_any(type: Type, missing: MissingFields) -> bool:
-    return any(way[-1].id in missing for way in walk(parts_of(type)))
+    return any(way[-1].id in missing for way in walk(children_of(type)))
 
 
 def _with_inner_defaults(column: Column, type: Type, missing: MissingFields) -> Column:
-    parts = parts_of(type)
+    parts = children_of(type)
     match type:
         case Struct():
             fields = [
@@ -118,8 +119,7 @@ def _with_inner_defaults(column: Column, type: Type, missing: MissingFields) -> 
         case List():
             return F.transform(column, lambda each: with_defaults(each, parts[0], missing))
         case Map():
-            return F.transform_values(
-                column, lambda _, value: with_defaults(value, parts[1], missing)
-            )  # keys never change
+            # Keys never change.
+            return F.transform_values(column, lambda _, value: with_defaults(value, parts[1], missing))
         case _:
             return column

@@ -15,9 +15,9 @@ from lakebed.table.types.types import (
     TIMESTAMPTZ,
     Decimal,
     Field,
-    Parts,
     Struct,
     Type,
+    Way,
     leaves,
     walk,
 )
@@ -69,7 +69,7 @@ def files_by_pushdown(
         yield unpushable, alike
 
 
-def _columns_with_nan(file: DataFileRef, numbers: Sequence[Parts]) -> frozenset[int]:
+def _columns_with_nan(file: DataFileRef, numbers: Sequence[Way]) -> frozenset[int]:
     """The columns that may have NaN outside of their bounds: for `x > 1` Spark would skip such a row group."""
     known = _statistics(file) if numbers else {}
     return frozenset(way[0].id for way in numbers if way[-1].id in known and _may_have_nan(known[way[-1].id]))
@@ -83,7 +83,7 @@ def _has_new_calendar(spark: SparkSession) -> bool:
     return str(spark.conf.get(NEW_CALENDAR, "false")).lower() == "true"
 
 
-def _columns_with_old_times(file: DataFileRef, times: Sequence[Parts]) -> frozenset[int]:
+def _columns_with_old_times(file: DataFileRef, times: Sequence[Way]) -> frozenset[int]:
     """The columns that may have times that Spark pushes as other times."""
     known = _statistics(file) if times else {}
     return frozenset(way[0].id for way in times if _may_be_old(known.get(way[-1].id), way[-1].type))

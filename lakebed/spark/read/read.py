@@ -40,12 +40,12 @@ from lakebed.spark.read.structs import files_by_probes, without_probes
 from lakebed.spark.session import check_running
 from lakebed.spark.types import check_types, readable_schema, result_schema, scan_schema
 from lakebed.table.filter.filter import Filter, fields_of
-from lakebed.table.manifest.file_fields import as_held
+from lakebed.table.manifest.file_fields import fields_for_file
 from lakebed.table.manifest.inline import is_inline
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
-from lakebed.table.schema.metadata_columns import FILE, selected
+from lakebed.table.schema.metadata_columns import FILE, selected_columns
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import Field, List, Map, Parts, Struct, walk
+from lakebed.table.types.types import Field, Fields, List, Map, Struct, walk
 
 
 def read(
@@ -64,7 +64,7 @@ def read(
     or its size has changed. Names and types are the table's; all columns are nullable, like all that Spark reads.
     `columns` may name `table.metadata_columns` too, and `ORDINAL`. `inline_rows` reads the inline entries.
     """
-    asked = schema if columns is None else selected(schema, columns, ADDED_COLUMNS)
+    asked = schema if columns is None else selected_columns(schema, columns, ADDED_COLUMNS)
     _check_session(spark, schema)
     check_types(asked.fields if filter is None else (*asked.fields, *fields_of(filter)))
     inline = [file for file in data_files if is_inline(file)]
@@ -152,12 +152,12 @@ class _Reading:
     def _forms(self, data_files: Sequence[DataFileRef]) -> Iterator[tuple[_Form, list[DataFileRef]]]:
         for unpushable, group in files_by_pushdown(self._spark, data_files, self._known):
             for missing, alike in files_by_missing_fields(self._files, self._needed, group).items():
-                stored = as_held(alike[0], self._known.fields)
+                stored = fields_for_file(alike[0], self._known.fields)
                 for scanned, same in self._files_by_probes(stored, alike).items():
                     hidden = self._unpushable | unpushable
                     yield _Form(self._known, Schema(stored), Schema(scanned), missing, hidden), same
 
-    def _files_by_probes(self, stored: Parts, alike: list[DataFileRef]) -> Mapping[Parts, list[DataFileRef]]:
+    def _files_by_probes(self, stored: Fields, alike: list[DataFileRef]) -> Mapping[Fields, list[DataFileRef]]:
         if not self._needs_probes:
             return {stored: alike}
         return files_by_probes(self._files, stored, self._needed, alike)

@@ -19,7 +19,7 @@ from lakebed.files import Files
 from lakebed.spark.fit import quoted
 from lakebed.spark.read.footer import read_footer
 from lakebed.spark.read.pushdown import hide_from_pushdown
-from lakebed.table.manifest.file_fields import held_ids
+from lakebed.table.manifest.file_fields import field_ids_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import (
@@ -38,14 +38,14 @@ from lakebed.table.types.types import (
     VALUE,
     Decimal,
     Field,
+    Fields,
     List,
     Map,
-    Parts,
     Struct,
     Type,
-    parts_of,
+    children_of,
     walk,
-    with_parts,
+    with_children,
 )
 
 FOOTER_THREADS = 8
@@ -74,15 +74,15 @@ _PLAIN: Mapping[pyarrow.DataType, Type] = {
 
 
 def files_by_probes(
-    files: Files, columns: Parts, needed: Parts, data_files: Sequence[DataFileRef]
-) -> Mapping[Parts, list[DataFileRef]]:
+    files: Files, columns: Fields, needed: Fields, data_files: Sequence[DataFileRef]
+) -> Mapping[Fields, list[DataFileRef]]:
     """The files by the columns to read from them: with probes where a needed struct has no field in the file.
 
     A file is opened if its entry does not show a field of each struct.
     """
     ids = {field.id for field in needed}
     wanted = [field for field in columns if field.id in ids]
-    groups: dict[Parts, list[DataFileRef]] = {}
+    groups: dict[Fields, list[DataFileRef]] = {}
     with ThreadPoolExecutor(FOOTER_THREADS) as pool:
         found = pool.map(lambda file: _probed_columns(files, file, wanted), data_files)
         for file, probed in zip(data_files, found, strict=True):
@@ -97,7 +97,7 @@ def without_probes(asked: Field) -> Column:
 
 
 def _has_probe(type: Type) -> bool:
-    return any(way[-1].id == PROBE for way in walk(parts_of(type)))
+    return any(way[-1].id == PROBE for way in walk(children_of(type)))
 
 
 def _without_probes(column: Column, type: Type) -> Column:
@@ -121,7 +121,7 @@ def _without_probes(column: Column, type: Type) -> Column:
 
 def _probed_columns(files: Files, file: DataFileRef, wanted: Iterable[Field]) -> dict[int, Field]:
     """The columns that need probes in a file, with their probes, by id."""
-    known = {column.field_id for column in file.statistics} | (held_ids(file) or frozenset())
+    known = {column.field_id for column in file.statistics} | (field_ids_of(file) or frozenset())
     unsure = [field for field in wanted if any(_may_need_probe(way[-1], known) for way in walk((field,)))]
     if not unsure:
         return {}
@@ -138,11 +138,11 @@ def _with_probes(file: DataFileRef, field: Field, siblings: _Children) -> Field:
     """The field with probes inside it, if it is among the siblings that the file has."""
     if (found := siblings.get(folded_column(field.physical_name))) is None:
         return field
-    there, parts = _children(found[1]), parts_of(field.type)
+    there, parts = _children(found[1]), children_of(field.type)
     probed = tuple(_with_probes(file, part, there) for part in parts)
     if isinstance(field.type, Struct) and all(folded_column(part.physical_name) not in there for part in parts):
         probed = (*probed, _probe(file, field, there))
-    return replace(field, type=with_parts(field.type, probed))
+    return replace(field, type=with_children(field.type, probed))
 
 
 def _probe(file: DataFileRef, field: Field, there: _Children) -> Field:

@@ -14,7 +14,7 @@ from lakebed.table.filter.condition import name_text
 from lakebed.table.filter.filter import Operator
 from lakebed.table.filter.like import Pattern
 from lakebed.table.sql.casts import day_text, moment_text
-from lakebed.table.types.types import BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, Parts, Primitive, Type
+from lakebed.table.types.types import BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, Primitive, Type, Way
 
 VOID = Primitive("void")
 """Spark's type of NULL itself; no column has it."""
@@ -86,7 +86,7 @@ class ColumnOf:
     """A column of one of the sources of rows, or a field of its structs, outermost first."""
 
     source: str
-    way: Parts
+    way: Way
 
     @property
     def type(self) -> Type:

@@ -10,7 +10,7 @@ from lakebed.errors import Invalid
 from lakebed.table.expression.expression import Constant
 from lakebed.table.schema.defaults import plain_default
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import DOUBLE, FLOAT, Field, List, Map, Struct, parts_of
+from lakebed.table.types.types import DOUBLE, FLOAT, Field, List, Map, Struct, children_of
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,7 +44,7 @@ def _plain(given: Any, field: Field, path: str) -> Any:
         case List():
             if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
                 raise _unfit(given, field, path)
-            [element] = parts_of(field.type)
+            [element] = children_of(field.type)
             return [_plain(one, element, f"{path}.{element.name}") for one in given]
         case Map():
             return _map(given, field, path)
@@ -63,7 +63,7 @@ def _struct(given: Any, field: Field, fields: tuple[Field, ...], path: str) -> d
 
 
 def _map(given: Any, field: Field, path: str) -> list[tuple[Any, Any]]:
-    key, value = parts_of(field.type)
+    key, value = children_of(field.type)
     pairs = given.items() if isinstance(given, Mapping) else given
     if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
         raise _unfit(given, field, path)

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from lakebed.errors import Invalid
 from lakebed.table.expression.expression import ColumnOf
 from lakebed.table.filter.condition import Names
-from lakebed.table.schema.schema import Schema, shown
+from lakebed.table.schema.schema import Schema, dotted_path
+from lakebed.table.types.times import EPOCH
 from lakebed.table.types.types import List, Map
 
 ROWS = ""
@@ -36,7 +37,7 @@ class Scope:
         if any(isinstance(one.type, List | Map) for one in column.way[:-1]):
             raise Invalid(
                 "an expression can't look into lists and maps",
-                subject=repr(shown(column.way)),
+                subject=repr(dotted_path(column.way)),
                 advice="The local engine can not: read with Spark, change the rows there, and overwrite.",
             )
         return column
@@ -53,7 +54,7 @@ class Scope:
     def _several(self, found: list[ColumnOf]) -> Invalid:
         return Invalid(
             "a column's name stands for more than one",
-            subject=repr(shown(found[0].way)),
+            subject=repr(dotted_path(found[0].way)),
             expected=" or ".join(map(str, found)),
         )
 
@@ -72,7 +73,7 @@ def rows_scope(schema: Schema) -> Scope:
 
 def micros_now() -> int:
     """The moment that it is now."""
-    return (datetime.now(UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    return (datetime.now(UTC) - EPOCH) // timedelta(microseconds=1)
 
 
 def _found(source: str, schema: Schema, names: Names) -> Iterator[ColumnOf]:

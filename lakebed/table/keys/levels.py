@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from lakebed.table.manifest.delta import file_format
+from lakebed.table.manifest.delta import file_format, replaced
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 COMPACTED_LEVEL: Final = 1
@@ -109,13 +109,7 @@ def lowered(file: DataFileRef) -> DataFileRef:
 
 def on_level(file: DataFileRef, level: int) -> DataFileRef:
     """The file on a level: a copy, unless it is there. Without a stamp of its format it keeps that of its old level."""
-    if file.level == level:
-        return file
-    copy = DataFileRef()
-    copy.CopyFrom(file)
-    copy.format = file_format(file)
-    copy.level = level
-    return copy
+    return file if file.level == level else replaced(file, format=file_format(file), level=level)
 
 
 def _by_place(files: Iterable[Placed]) -> dict[tuple[Hashable, int], list[Placed]]:

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lakebed.table.manifest import manifest_pb2 as pb
-from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, with_status
+from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, replaced, with_status
 from lakebed.table.merge.sides import Files, Side, SideDelta, has_fewer_deletes, paths_of, state
+
+_VECTOR = ("dv_path", "dv_offset", "dv_length", "deleted_rows")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,13 +184,7 @@ def _as_deleted(known: pb.DataFileRef | None, entry: pb.DataFileRef) -> pb.DataF
     """The file as it was when it was deleted: a delete entry states the whole vector, the rest is known."""
     if known is None or state(known) == state(entry):
         return known or entry
-    file = pb.DataFileRef()
-    file.CopyFrom(known)
-    for field in ("dv_path", "dv_offset", "dv_length", "deleted_rows"):
-        file.ClearField(field)
-        if entry.HasField(field):
-            setattr(file, field, getattr(entry, field))
-    return file
+    return replaced(known, **{name: getattr(entry, name) if entry.HasField(name) else None for name in _VECTOR})
 
 
 def _lasts(group: Group, later: Sequence[SideDelta]) -> bool:

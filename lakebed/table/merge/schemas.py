@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 from lakebed.errors import Invalid
 from lakebed.table.merge.strategy import Settle
 from lakebed.table.schema.evolution import widens
-from lakebed.table.schema.schema import Schema, check_identifier, shown
+from lakebed.table.schema.schema import Schema, check_identifier, dotted_path
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import Field, Parts, parts_of, walk, with_parts
+from lakebed.table.types.types import Field, Fields, Way, children_of, walk, with_children
 
 Side = TypeVar("Side")
 
@@ -66,7 +66,7 @@ def merge_schemas(
     return SchemaMerge(_known(Schema(fields, 0, key), ours, theirs), tuple(merging.conflicts))
 
 
-def _key(merging: "_Merging", fields: Parts, base: Schema, ours: Schema, theirs: Schema) -> tuple[int, ...] | None:
+def _key(merging: "_Merging", fields: Fields, base: Schema, ours: Schema, theirs: Schema) -> tuple[int, ...] | None:
     """The merged primary key; None, and a conflict, if both changed it or if its columns can't be a key any more."""
     before, here, there = base.identifier_ids, ours.identifier_ids, theirs.identifier_ids
     if here == there or before in (here, there):
@@ -77,7 +77,7 @@ def _key(merging: "_Merging", fields: Parts, base: Schema, ours: Schema, theirs:
     return None
 
 
-def _is_key(fields: Parts, ids: tuple[int, ...]) -> bool:
+def _is_key(fields: Fields, ids: tuple[int, ...]) -> bool:
     ways = {way[-1].id: way for way in walk(fields)}
     try:
         for id in ids:
@@ -116,7 +116,7 @@ class _Merging:
         """The side that conflicts are settled for; without one, ours, which nobody will look at."""
         return theirs if self._settle is Settle.THEIRS else ours
 
-    def fields(self, base: Parts, ours: Parts, theirs: Parts, above: Parts = ()) -> Parts:
+    def fields(self, base: Fields, ours: Fields, theirs: Fields, above: Way = ()) -> Fields:
         """What is inside of one field, or the columns, merged."""
         before, here, there = _by_id(base), _by_id(ours), _by_id(theirs)
         found = [
@@ -125,12 +125,12 @@ class _Merging:
         ]
         kept = self._without_clashes([one for one in found if one is not None], before, here, there, above)
         if not kept and ours and theirs:
-            what = f"all columns of {shown(above)}" if above else "all columns"
+            what = f"all columns of {dotted_path(above)}" if above else "all columns"
             self.add(what, *(", ".join(one.name for one in side) for side in (base, ours, theirs)))
             return self.winner(ours, theirs)
         return tuple(kept)
 
-    def _field(self, base: Field | None, ours: Field | None, theirs: Field | None, above: Parts) -> Field | None:
+    def _field(self, base: Field | None, ours: Field | None, theirs: Field | None, above: Way) -> Field | None:
         if ours is not None and theirs is not None:
             return self._aspects(base, ours, theirs, above)
         left = ours or theirs
@@ -138,7 +138,7 @@ class _Merging:
             return left
         return self._dropped(base, ours, theirs, above)
 
-    def _dropped(self, base: Field, ours: Field | None, theirs: Field | None, above: Parts) -> Field | None:
+    def _dropped(self, base: Field, ours: Field | None, theirs: Field | None, above: Way) -> Field | None:
         """A field that one side dropped: gone, unless the other side changed it or anything inside it."""
         won = self.winner(ours, theirs)
         if won is not None and base.id in self._kept:
@@ -147,13 +147,13 @@ class _Merging:
         if left == base:
             return None
         texts = [_described(one) for one in (base, ours, theirs)]
-        self.add(f"column {shown((*above, base))}", *texts)
+        self.add(f"column {dotted_path((*above, base))}", *texts)
         self._undecided.add(base.id)
         return left if self._settle is Settle.FAIL else won
 
-    def _aspects(self, base: Field | None, ours: Field, theirs: Field, above: Parts) -> Field:
+    def _aspects(self, base: Field | None, ours: Field, theirs: Field, above: Way) -> Field:
         way = (*above, base or ours)
-        path = f"column {shown(way)}"
+        path = f"column {dotted_path(way)}"
 
         def settled(aspect: str, of: Callable[[Field], Any], text: Callable[[Any], str] = str) -> Any:
             before = of(base) if base is not None else None
@@ -173,15 +173,15 @@ class _Merging:
             comment=settled("comment", lambda one: one.comment),
             write_default=settled("default", lambda one: one.write_default, _default_text),
         )
-        if parts := parts_of(ours.type):
-            inner = self.fields(parts_of(base.type) if base else (), parts, parts_of(theirs.type), way)
-            return replace(merged, type=with_parts(ours.type, inner))
+        if parts := children_of(ours.type):
+            inner = self.fields(children_of(base.type) if base else (), parts, children_of(theirs.type), way)
+            return replace(merged, type=with_children(ours.type, inner))
         settled("type", lambda one: one.type)
         wider = ours if widens(theirs.type, ours.type) else theirs
         return replace(merged, type=wider.type, widened_from=wider.widened_from)
 
     def _without_clashes(
-        self, fields: list[Field], base: _Fields, ours: _Fields, theirs: _Fields, above: Parts
+        self, fields: list[Field], base: _Fields, ours: _Fields, theirs: _Fields, above: Way
     ) -> list[Field]:
         """The fields, no two of one name: who has it on the winner's side keeps it."""
         while (clash := _clash([one for one in fields if one.id not in self._skipped])) is not None:
@@ -203,7 +203,7 @@ class _Merging:
         return self._undecided if self._settle is Settle.FAIL else set()
 
 
-def _by_id(parts: Parts) -> _Fields:
+def _by_id(parts: Fields) -> _Fields:
     return {one.id: one for one in parts}
 
 

@@ -7,7 +7,7 @@ from lakebed.table.filter.filter import And, Comparison, Filter, Leaf, OneOf, Op
 from lakebed.table.manifest.frame import crc32c
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.plan.pruning import block_entry, is_within, may_match
-from lakebed.table.schema.schema import Schema, shown
+from lakebed.table.schema.schema import Schema, dotted_path
 from lakebed.table.statistics.bloom import BloomFilter, parse_bloom
 from lakebed.table.statistics.bloom_values import possible_bytes
 from lakebed.table.statistics.column import known_column
@@ -82,7 +82,7 @@ class _Block:
             if known.field_id == leaf.field.id and known.HasField("bloom_checksum"):
                 data = self._read(self._entry.path, known.bloom_offset, known.bloom_length)
                 if crc32c(data) != known.bloom_checksum:
-                    subject = f"{self._entry.path}, column {shown(leaf.way)}, row group {self._number}"
+                    subject = f"{self._entry.path}, column {dotted_path(leaf.way)}, row group {self._number}"
                     expected, found = f"a checksum of {known.bloom_checksum:08x}", f"{crc32c(data):08x}"
                     raise Corrupt("a bloom filter was changed", subject=subject, expected=expected, found=found)
                 return parse_bloom(data)

@@ -1,6 +1,5 @@
 """What a file's partition values say about a filter: that no row passes, or that every row does."""
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +42,7 @@ from lakebed.table.types.types import (
     Decimal,
     Type,
 )
-from lakebed.table.types.values import scaled, unscaled
+from lakebed.table.types.values import is_nan, scaled, unscaled
 
 Known = list[tuple[BoundField, Value | None]]
 """A file's partition: its fields, each with its value."""
@@ -105,9 +104,9 @@ def leaf_may_match_partition(leaf: Leaf, bound: BoundField, value: Value | None)
         case NotNull():
             return True
         case IsNan():
-            return _is_nan(value)
+            return is_nan(value)  # a partition of floating-point values is an identity
         case NotNan():
-            return not _is_nan(value)
+            return not is_nan(value)
         case OneOf(_, values):
             return any(transform.apply(type, one) == value for one in values)
         case NoneOf(_, values):
@@ -145,10 +144,6 @@ def is_whole(transform: Transform, value: Value) -> bool:
     if transform.name == "truncate" and isinstance(value, str | bytes):
         return len(value) < (transform.parameter or 0)
     return transform.name == "identity"
-
-
-def _is_nan(value: Value) -> bool:
-    return isinstance(value, float) and math.isnan(value)  # a partition of floating-point values is an identity
 
 
 def _comparison_may(sign: Operator, compared: Value, transform: Transform, type: Type, value: Value) -> bool:

@@ -33,7 +33,7 @@ from lakebed.table.manifest.snapshot import LiveFile
 from lakebed.table.partition.spec import BoundField, PartitionSpec, bound_fields
 from lakebed.table.plan.partitions import leaf_may_match_partition
 from lakebed.table.plan.pruning import may_match
-from lakebed.table.schema.schema import Schema, shown
+from lakebed.table.schema.schema import Schema, dotted_path
 from lakebed.table.statistics.bound_arrays import (
     Bounds,
     Mask,
@@ -180,7 +180,7 @@ class FileRows:
             return bounds_of(type, column)
         except Corrupt as error:
             path = self.column("path")[wrong_row(type, column)].as_py()
-            subject = f"{path}, column {shown(test.way)}"
+            subject = f"{path}, column {dotted_path(test.way)}"
             raise Corrupt(error.problem, subject=subject, expected=error.expected, found=error.found) from error
 
     def without_statistics(self, field_id: int, schema_ids: Sequence[int]) -> Iterator[Numeric]:

@@ -299,7 +299,7 @@ def wrong_row(type: Type, column: pyarrow.Array) -> int:
 
 def _corrupt(type: Type, column: pyarrow.Array) -> Corrupt:
     data: bytes = column[wrong_row(type, column)].as_py()
-    return Corrupt("these bytes are no bound", expected=type, found=data.hex() or "no bytes")
+    return Corrupt("these bytes are not a bound", expected=type, found=data.hex() or "no bytes")
 
 
 def _mask(found: Any) -> Mask:

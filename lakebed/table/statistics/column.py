@@ -1,15 +1,14 @@
 """What is known of a column's values in one file: by the file's entry, or because the file is older than the column."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 from lakebed.errors import Corrupt
 from lakebed.table.filter.filter import ColumnTest, Value
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.schema.schema import Schema, shown
+from lakebed.table.schema.schema import Schema, dotted_path
 from lakebed.table.types.types import walk
-from lakebed.table.types.values import decode_bound, encode_bound
+from lakebed.table.types.values import decode_bound, encode_bound, is_nan
 
 
 @dataclass(frozen=True)
@@ -63,10 +62,10 @@ class KnownColumn:
         try:
             bound: Value = decode_bound(self.test.field.type, data)
         except Corrupt as error:
-            subject = f"{self.path}, column {shown(self.test.way)}"
+            subject = f"{self.path}, column {dotted_path(self.test.way)}"
             raise Corrupt(error.problem, subject=subject, expected=error.expected, found=error.found) from error
         # Some writers take NaN for a minimum or maximum; parquet.thrift says to ignore such a bound.
-        return None if isinstance(bound, float) and math.isnan(bound) else bound
+        return None if is_nan(bound) else bound
 
 
 def known_column(test: ColumnTest, file: DataFileRef, written: Schema | None = None) -> KnownColumn:

@@ -107,7 +107,7 @@ def test_too_few_or_too_many_values_are_refused(values):
 def test_a_value_that_its_type_can_not_hold_is_refused():
     spec = make_spec(SCHEMA, ["truncate(10, id)"], spec_id=1)
     lowest = spec.fields[0].transform.apply(INT, -(2**31))
-    with pytest.raises(Invalid, match="no value of its type"):
+    with pytest.raises(Invalid, match="not a value of its type"):
         set_partition(DataFileRef(), spec, SCHEMA, [lowest])
 
 
@@ -119,7 +119,7 @@ def test_the_spec_has_to_be_the_files():
 def test_damaged_bytes_are_corrupt():
     file = file_of(None, 5, None, None, None, None)
     file.partition[1].value = b"\x01"
-    with pytest.raises(Corrupt, match="no bound"):
+    with pytest.raises(Corrupt, match="these bytes are not a bound"):
         partition_values(file, SPEC, SCHEMA)
 
 

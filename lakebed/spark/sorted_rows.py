@@ -28,12 +28,12 @@ GROUP: Final = "group"
 
 
 def ranges_of_keys(rows: DataFrame, schema: Schema, count: int) -> DataFrame:
-    """The rows in a task for each of so many ranges of the primary key: no key is in two of them."""
+    """The rows in `count` tasks, each with a range of the primary key: no key is in two of them."""
     return _ranges(rows, [_column(schema.way_by_id(id)) for id in schema.identifier_ids], count)
 
 
 def ranges_of_order(rows: DataFrame, schema: Schema, order: SortOrder, count: int) -> DataFrame:
-    """The rows, which have their ids, in a task for each of so many ranges of an order."""
+    """The rows, which have their ids, in `count` tasks, each with a range of an order."""
     terms, columns = list[Term](), list[Column]()
     for place, (field, way) in enumerate(sorted_columns(order, schema)):
         column = _column(way)
@@ -107,7 +107,7 @@ def set_exact_keys(files: Files, file: DataFileRef, schema: Schema) -> None:
 
 
 def _ranges(rows: DataFrame, columns: Sequence[Column], count: int) -> DataFrame:
-    """The rows in so many ranges of these columns; equal rows are in one range."""
+    """The rows in `count` ranges of these columns; equal rows are in one range."""
     return rows.coalesce(1) if count == 1 else rows.repartitionByRange(count, *columns)
 
 

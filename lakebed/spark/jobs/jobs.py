@@ -53,7 +53,7 @@ class Jobs(Protocol):
 
 
 def jobs_of(spark: SparkSession, tag: str) -> Jobs:
-    """The jobs of a tag, which nobody else has."""
+    """The jobs of a tag, which no other work has."""
     check_running(spark)
     return ConnectJobs(spark, tag) if is_remote(spark) else ClassicJobs(spark.sparkContext, tag)
 

@@ -37,7 +37,7 @@ FILE_ORDINAL: Final = quoted(ORDINAL)
 POSITION: Final = quoted(f"{OWN_PREFIX}position")
 ID: Final = quoted(f"{OWN_PREFIX}row")
 NUMBER: Final = quoted(f"{OWN_PREFIX}source")
-"""The number of a source's row, different for each."""
+"""The number of a row in the source."""
 CLAUSE: Final = quoted("lakebed.clause")
 """The number of the clause of a merge that applies to a row."""
 _PAIRED = "paired"

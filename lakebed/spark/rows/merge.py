@@ -82,7 +82,7 @@ def merge_rows(
 ) -> RowChange:
     """Update, delete and insert rows as the clauses say; `rows` are numbered. Only files that may match are read.
 
-    Clauses for rows that the source does not match read all files. `Invalid` if several rows of the source match one.
+    Clauses for rows that the source does not match read all files. `Invalid` if several of the source match one row.
     """
     check_session(source.spark)
     merge = _bound_merge(target.name, target.schema, rows, on, clauses)

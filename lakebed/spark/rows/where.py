@@ -61,7 +61,7 @@ def bind_where(where: str | Condition, schema: Schema) -> Where:
 
 
 def passing_rows(rows: DataFrame, where: Where, table: str) -> DataFrame:
-    """The rows, of those that have passed the filter, that pass the rest; `Invalid` if Spark can't read it."""
+    """The rows, all of which pass the filter, that pass the rest too; `Invalid` if Spark can't read it."""
     if not where.rest:
         return rows
     check_session(rows.sparkSession)

@@ -40,7 +40,7 @@ class _Edit:
 
 
 def run(spark: "SparkSession", query: Query, frames: Mapping[int, "DataFrame"]) -> "DataFrame":
-    """The DataFrame of a query; `frames` are those of its uses, by where their names begin.
+    """The DataFrame of a query; `frames` has one for each use, by where its name begins.
 
     Spark's own errors go through, with a note on which place of the original text they mean.
     """

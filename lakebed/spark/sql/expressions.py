@@ -15,7 +15,7 @@ Tables = Mapping[tuple[str, ...], str]
 
 
 def table_names(name: LakeName, alias: str | None, given: str) -> dict[tuple[str, ...], str]:
-    """The names of a table before its columns: its alias, or any end of its own name without one."""
+    """The names of a table before its columns: its alias; without one, its own name and each suffix of it."""
     if alias is not None:
         return {(alias.casefold(),): given}
     parts = tuple(part.casefold() for part in name.parts)

@@ -48,7 +48,7 @@ class Query:
     """A query: its text, with blanks for what is around it, and what of it is the lake's.
 
     `suspects` are dotted names that may be the lake's, but are mostly columns. In a query that sqlglot can't read, all
-    names are suspects except those with a ref or a moment.
+    names are suspects except names with a ref or a moment.
     """
 
     words: Words

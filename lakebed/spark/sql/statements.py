@@ -62,7 +62,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class InsertOverwrite:
-    """A query's rows that replace those that pass `where`; without it all rows, or by partition."""
+    """A query's rows that replace rows that pass `where`; without it all rows, or whole partitions."""
 
     insert: Insert
     where: str | None

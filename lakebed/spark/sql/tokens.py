@@ -250,7 +250,7 @@ def _one_statement(text: str, words: list[Word]) -> list[Word]:
     for number, word in enumerate(words):
         if word.reads(";"):
             after = words[number + 1]
-            raise refused(text, "there is more than one statement", after, expected="one in each call of sql")
+            raise refused(text, "there is more than one statement", after, expected="one statement in each call of sql")
     if not words:
         raise Invalid("there is no statement", expected="SQL", found=repr(text[:80]))
     return words

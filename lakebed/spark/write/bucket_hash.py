@@ -98,16 +98,16 @@ def _byte(low: Column, place: int) -> Column:
 
 def _tail(low: Column, rest: Column) -> Column:
     """The last bytes of a number as Murmur3 takes them: the first of them is the lowest."""
-    tails = [reduce(_joined, [F.shiftleft(_byte(low, at), 8 * (n - 1 - at)) for at in range(n)]) for n in (1, 2, 3)]
+    tails = [reduce(_or, [F.shiftleft(_byte(low, at), 8 * (n - 1 - at)) for at in range(n)]) for n in (1, 2, 3)]
     return F.when(rest == 1, tails[0]).when(rest == 2, tails[1]).when(rest == 3, tails[2]).otherwise(F.lit(0))
 
 
-def _joined(one: Column, other: Column) -> Column:
-    return one.bitwiseOR(other)
+def _or(left: Column, right: Column) -> Column:
+    return left.bitwiseOR(right)
 
 
-def _xor(one: Column, other: Column) -> Column:
-    return one.bitwiseXOR(other)
+def _xor(left: Column, right: Column) -> Column:
+    return left.bitwiseXOR(right)
 
 
 def _word(column: Column) -> Column:

@@ -36,7 +36,7 @@ def read(
     with opened(sources, planned.file) as stored:
         rows = _Rows((planned.file,), stored, vector)
         rows.check_columns(schema.fields)
-        for group in stored.groups(planned.blocks):
+        for group in stored.groups(planned.row_groups):
             if not rows.are_gone(group):
                 yield from _passing(rows, group, schema, filter)
 

@@ -17,7 +17,7 @@ from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Filter, fields_of
 from lakebed.table.manifest.inline import inline_id, is_inline
 from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_text
-from lakebed.table.plan.pruning import block_matches, may_match
+from lakebed.table.plan.pruning import may_match, row_group_matches
 from lakebed.table.plan.splits import TARGET_BYTES, Split, splits
 from lakebed.table.schema.metadata_columns import METADATA_IDS, selected_columns
 from lakebed.table.schema.schema import Schema
@@ -140,7 +140,7 @@ class Scan:
 
     def _known_rows(self, planned: PlannedFile) -> int | None:
         """How many rows a file gives, None if only reading it tells."""
-        if planned.blocks is not None or self._test(planned) is not None:
+        if planned.row_groups is not None or self._test(planned) is not None:
             return None
         return live_rows(self._sources.files, planned.file)
 
@@ -175,14 +175,16 @@ def _pruned(files: Sequence[PlannedFile], filter: Filter | None) -> Plan:
     if filter is None:
         kept = tuple(files)
     else:
-        kept = tuple(_in_blocks(one, filter) for one in files if may_match(filter, one.file))
-    blocks = sum(max(1, len(one.file.blocks)) for one in files)
-    left = sum(one.num_blocks for one in kept)
-    return Plan(kept, len(files), {"statistics": Cut(len(files) - len(kept), blocks - left)})
+        kept = tuple(_in_row_groups(one, filter) for one in files if may_match(filter, one.file))
+    row_groups = sum(max(1, len(one.file.blocks)) for one in files)
+    left = sum(one.num_row_groups for one in kept)
+    return Plan(kept, len(files), {"statistics": Cut(len(files) - len(kept), row_groups - left)})
 
 
-def _in_blocks(planned: PlannedFile, filter: Filter) -> PlannedFile:
-    return planned if planned.blocks is not None else replace(planned, blocks=block_matches(filter, planned.file))
+def _in_row_groups(planned: PlannedFile, filter: Filter) -> PlannedFile:
+    if planned.row_groups is not None:
+        return planned
+    return replace(planned, row_groups=row_group_matches(filter, planned.file))
 
 
 def _located(sources: Sources, files: Iterable[PlannedFile]) -> Iterator[tuple[Sources, list[PlannedFile]]]:
@@ -210,7 +212,7 @@ def _fetched(sources: Sources, files: Sequence[PlannedFile]) -> Iterator[tuple[S
 
 def _kind(planned: PlannedFile) -> tuple[bool, Filter | None]:
     """What files have in common that are read together: they are inline, and tested alike."""
-    return is_inline(planned.file) and planned.blocks is None, planned.residual
+    return is_inline(planned.file) and planned.row_groups is None, planned.residual
 
 
 def _checked_limit(limit: int | None) -> int | None:

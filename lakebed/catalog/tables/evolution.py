@@ -12,7 +12,7 @@ from lakebed.catalog.tables.ids import DraftIds, TableIds, TakenIds
 from lakebed.catalog.tables.tables import TableState, put_schema, put_sort_order, put_spec, table_state
 from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC
 from lakebed.catalog.transaction.commits import Argument
-from lakebed.catalog.transaction.conflicts import told
+from lakebed.catalog.transaction.conflicts import changed_meanwhile
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
@@ -94,7 +94,7 @@ class Evolution:
     def _conflict(self, work: Work, subject: str) -> Conflict:
         commit = _last_evolution(work, self._seen.id, self._version)
         clashes = () if commit is None else (Clash("schema", self._seen.id, self._version, commit.version, commit),)
-        rows = [told(work, one) for one in clashes]
+        rows = [changed_meanwhile(work, clash) for clash in clashes]
         return Conflict(
             f"this was changed meanwhile{rows[0].by if rows else ''}",
             subject=subject,

@@ -34,6 +34,6 @@ def count_nan(file: DataFileRef, schema: Schema) -> None:
     gets no bounds.
     """
     floating = {way[-1].id for way in leaves(schema.fields) if way[-1].type in (FLOAT, DOUBLE)}
-    for known in chain(file.statistics, *(block.columns for block in file.blocks)):
+    for known in chain(file.statistics, *(row_group.columns for row_group in file.blocks)):
         if known.field_id in floating and known.HasField("lower"):
             known.nan_count = 0

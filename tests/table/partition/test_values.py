@@ -100,7 +100,7 @@ def test_a_file_without_a_spec_is_of_the_empty_one():
 
 @pytest.mark.parametrize("values", [(), ("us-east",), ("us-east",) * 7])
 def test_too_few_or_too_many_values_are_refused(values):
-    with pytest.raises(Invalid, match=r"data/a\.parquet: a partition lacks values or columns"):
+    with pytest.raises(Invalid, match=r"data/a\.parquet: values or columns of a partition are missing"):
         file_of(*values)
 
 
@@ -112,7 +112,7 @@ def test_a_value_that_its_type_can_not_hold_is_refused():
 
 
 def test_the_spec_has_to_be_the_files():
-    with pytest.raises(Invalid, match=r"data/a\.parquet: a file has another spec .expected 4, found 0"):
+    with pytest.raises(Invalid, match=r"data/a\.parquet: a file was written with another spec .expected 4, found 0"):
         partition_values(file_of(*[None] * 6), UNPARTITIONED, SCHEMA)
 
 

@@ -24,7 +24,7 @@ _FieldsByName = dict[str, spark.StructField]
 def check_rows(data: Any) -> DataFrame:
     """The caller's rows; `Invalid` unless they are a DataFrame that is not a stream."""
     if not isinstance(data, DataFrame):
-        raise Invalid("this is not tabular data", expected="a DataFrame", found=type(data).__name__)
+        raise Invalid("these are not rows", expected="a DataFrame", found=type(data).__name__)
     if data.isStreaming:
         raise Invalid(
             "a stream has no end, and its rows can't be written by one commit",

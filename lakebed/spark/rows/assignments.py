@@ -92,7 +92,7 @@ def _value(value: Any, field: Field, rows: DataFrame, table: str) -> Column:
             return stored_value(column, kind, field, table, str(value))
         case _:
             raise Invalid(
-                "a column is set to a value that is not an expression",
+                "a column is set to something that is not an expression",
                 subject=f"{table}, column {field.name!r}",
                 expected="SQL as text, or lakebed.lit(value)",
                 found=f"{value!r} of type {type(value).__name__}",

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from lakebed.catalog.data import compaction
-from lakebed.catalog.data.compaction import Done, Form, Made
+from lakebed.catalog.data.compaction import Done, Form, NewFiles
 from lakebed.catalog.data.target import Target
 from lakebed.files import FileInfo, Files
 from lakebed.spark.fit import fit, quoted
@@ -220,10 +220,10 @@ class GroupWriter(compaction.Writer):
                 pool.shutdown(wait=False, cancel_futures=True)  # those under way are waited for by the `with`
                 raise
 
-    def _written(self, batch: Sequence[Group]) -> list[Made]:
+    def _written(self, batch: Sequence[Group]) -> list[NewFiles]:
         return [self._alone(*batch)] if len(batch) == 1 else self._together(batch)
 
-    def _alone(self, group: Group) -> Made:
+    def _alone(self, group: Group) -> NewFiles:
         if group.partition is OLDER_SPEC:
             return self.spread(group.files)
         if self.form.keys is not None:
@@ -232,7 +232,7 @@ class GroupWriter(compaction.Writer):
             return self._sorted(group, self.form.sorts)
         return self._packed(group)
 
-    def _together(self, groups: Sequence[Group]) -> list[Made]:
+    def _together(self, groups: Sequence[Group]) -> list[NewFiles]:
         """A file for each of the groups, by one job."""
         state, options = self.form.written, self.form.options
         order = self.form.order if self.form.keys is None else self.form.keys
@@ -242,18 +242,18 @@ class GroupWriter(compaction.Writer):
         folder, most = f"{state.data_folder}/{uuid4()}", max(_rows_of(one.files) for one in groups)
         files, row_bytes = self.target.files, self._row_bytes(most)
         made = write_laid_out(files, folder, state.schema, rows, layout, options, row_bytes=row_bytes)
-        by_group: list[Made] = [[] for _ in groups]
+        by_group: list[NewFiles] = [[] for _ in groups]
         for one in made:
             by_group[group_of(one.path)].append(one)
         return by_group
 
-    def spread(self, files: Sequence[DataFileRef]) -> Made:
+    def spread(self, files: Sequence[DataFileRef]) -> NewFiles:
         """Rows of any partitions, in the table's own."""
         target = self.form.options.file_bytes
         most = _rows_of(files) * target // max(1, sum(map(live_bytes, files)))
         return self._write(self._rows(files), self.form.order, self._tell, most, self.form.state.spec)
 
-    def _packed(self, group: Group) -> Made:
+    def _packed(self, group: Group) -> NewFiles:
         """Files one after the other in each task, which writes one: nothing is shuffled."""
         bins = self._bins(group.files)
         # Of parts that all are one task, Spark 4.1 and later make one task again, unless one of them is none at all.
@@ -261,7 +261,7 @@ class GroupWriter(compaction.Writer):
         most = max(-(-_rows_of(one) // self._count(one)) for one in bins)
         return self._write(reduce(DataFrame.union, frames), self.form.order, self._completing(group), most)
 
-    def _sorted(self, group: Group, order: SortOrder) -> Made:
+    def _sorted(self, group: Group, order: SortOrder) -> NewFiles:
         terms, columns = list[Term](), list[Column]()
         for place, (one, way) in enumerate(sorted_columns(order, self.form.state.schema)):
             column = _column(way)
@@ -275,7 +275,7 @@ class GroupWriter(compaction.Writer):
         shown = rows.drop(*(one.name for one in terms))
         return self._write(shown, order, self._completing(group), _rows_of(group.files))
 
-    def _by_key(self, group: Group, order: SortOrder) -> Made:
+    def _by_key(self, group: Group, order: SortOrder) -> NewFiles:
         """Files that have no key in common, each with its first and its last."""
         schema = self.form.state.schema
         keys = [_column(schema.way_by_id(one)) for one in schema.identifier_ids]
@@ -313,7 +313,7 @@ class GroupWriter(compaction.Writer):
 
     def _write(
         self, rows: DataFrame, order: SortOrder, complete: Complete, most: int, spec: PartitionSpec = UNPARTITIONED
-    ) -> Made:
+    ) -> NewFiles:
         """Write the rows, of which a file has so many at most, and complete the entries of its files."""
         state, files, options = self.form.written, self.target.files, self.form.options
         folder, row_bytes = f"{state.data_folder}/{uuid4()}", self._row_bytes(most)

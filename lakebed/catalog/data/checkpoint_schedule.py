@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 
 from lakebed.catalog.data.checkpoints import Checkpoint, load_part, write_checkpoint
-from lakebed.catalog.data.live_files import TableFiles, folded
+from lakebed.catalog.data.live_files import TableFiles, files_since_checkpoint
 from lakebed.catalog.tables.properties import CHECKPOINT_BYTES, CHECKPOINT_DELTAS, number, table_properties
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.context import Context, Ref
@@ -28,13 +28,13 @@ _log = logging.getLogger("lakebed.checkpoints")
 def checkpoint(work: Work, table: str) -> Checkpoint | None:
     """Write a checkpoint of a table as it is at the work's base; None if it has no delta since the last one."""
     state = table_state(work, table)
-    return _written(work, state, folded(work, state))
+    return _written(work, state, files_since_checkpoint(work, state))
 
 
 def checkpoint_if_due(work: Work, table: str) -> Checkpoint | None:
     """Write one if there are deltas, or bytes of manifests, enough."""
     state = table_state(work, table)
-    files = folded(work, state)
+    files = files_since_checkpoint(work, state)
     properties = table_properties(work, table)
     deltas, size = (number(properties, setting) for setting in (CHECKPOINT_DELTAS, CHECKPOINT_BYTES))
     if deltas and files.overlay.deltas > ALARM * deltas:

@@ -132,9 +132,8 @@ class GroupWriter(Writer):
     ) -> pyarrow.RecordBatchReader:
         planned = tuple(map(PlannedFile, files))
         names = self.form.written.schema.names if columns is None else columns
-        plan, state = Plan(planned, len(planned)), self.form.state
-        scan = Scan(self.target.sources, state.schema, planned, filter, names, plan=plan)
-        return scan.to_batches()
+        plan = Plan(planned, len(planned))
+        return Scan(self.target.sources, self.form.state.schema, plan, filter, names).to_batches()
 
 
 @dataclass(frozen=True, slots=True)

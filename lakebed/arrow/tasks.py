@@ -38,7 +38,7 @@ class ReadTask:
 
     def batches(self) -> Iterator[pyarrow.RecordBatch]:
         plan = Plan(self.split.files, len(self.split.files), filter=self.filter)
-        yield from Scan(self.sources, self.schema, self.split.files, self.filter, self.columns, plan=plan).to_batches()
+        yield from Scan(self.sources, self.schema, plan, self.filter, self.columns).to_batches()
 
 
 def read_tasks(

@@ -68,10 +68,10 @@ class _Found:
 
 def _read(target: Target, planned: PlannedFile, filter: Filter) -> Iterator[_Found]:
     """The rows of a file that pass, the last one first."""
-    names, whole = target.schema.names, Plan((planned,), 1)
+    names = target.schema.names
     own = {folded_column(one) for one in names}
     lineage = [one for one in (LAST_UPDATED.name, ROW_ID.name) if one not in own]
-    scan = Scan(target.sources, target.schema, [planned], filter, [*names, *lineage], plan=whole)
+    scan = Scan(target.sources, target.schema, Plan((planned,), 1), filter, [*names, *lineage])
     table = scan.to_arrow()
     rows, ages = _python_rows(table.select(range(len(names)))), table.select(range(len(names), table.num_columns))
     for row, age in zip(reversed(rows), reversed(ages.to_pylist()), strict=True):

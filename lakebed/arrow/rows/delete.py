@@ -41,8 +41,7 @@ def rows_of(
     target: Target, planned: Sequence[PlannedFile], filter: Filter | None, columns: Sequence[str]
 ) -> Iterator[pyarrow.RecordBatch]:
     """The rows of planned files that pass; each batch is of one file, and none is empty."""
-    whole = Plan(planned, len(planned))
-    scan = Scan(target.sources, target.schema, planned, filter, columns, plan=whole)
+    scan = Scan(target.sources, target.schema, Plan(planned, len(planned)), filter, columns)
     return (batch for batch in scan.to_batches() if batch.num_rows)
 
 

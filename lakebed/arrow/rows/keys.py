@@ -6,7 +6,7 @@ from dataclasses import replace
 import pyarrow
 import pyarrow.compute
 
-from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.rows.source import JOINED_ROWS, column_filter
 from lakebed.arrow.types import shown_value
 from lakebed.catalog.data.row_changes import Written
@@ -28,7 +28,8 @@ def share_keys(sources: Sources, schema: Schema, ours: Sequence[DataFileRef], th
 
 def keys_of(sources: Sources, schema: Schema, wanted: Sequence[DataFileRef]) -> pyarrow.Table:
     """The keys of the rows of files, a column for each part of the key."""
-    rows = Scan(sources, schema, [PlannedFile(one) for one in wanted], columns=key_columns(schema)).to_arrow()
+    plan = pruned_plan([PlannedFile(file) for file in wanted])
+    rows = Scan(sources, schema, plan, columns=key_columns(schema)).to_arrow()
     return keys_in(rows, schema)
 
 
@@ -63,8 +64,7 @@ def check_new_keys(target: Target, written: Written) -> None:
     keys = keys_of(own, schema, written.files)
     _check_once(target.name, schema, keys)
     filter = _filter(schema, keys)
-    planned = target.plan(filter).files
-    for held in _key_tables(Scan(there, schema, planned, filter, key_columns(schema)), schema):
+    for held in _key_tables(Scan(there, schema, target.plan(filter), filter, key_columns(schema)), schema):
         found = keys.join(held, keys=keys.column_names, join_type="left semi", use_threads=False)
         if found.num_rows:
             raise _known(target.name, schema, found, "is in the table already")

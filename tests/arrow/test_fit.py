@@ -299,5 +299,5 @@ def test_what_has_no_rows_is_refused(data: object) -> None:
 
 
 def test_a_dataframe_of_mixed_values_is_refused() -> None:
-    with pytest.raises(Invalid, match="no one type"):
+    with pytest.raises(Invalid, match="values of different types"):
         reader_of(pandas.DataFrame({"a": [1, "x"]}))

@@ -53,10 +53,15 @@ def where(text: str) -> Any:
 
 
 def scanned(
-    files: LocalFiles, schema: Schema, data_files: list[DataFileRef], filter: Filter | None = None, **more: Any
+    files: LocalFiles,
+    schema: Schema,
+    data_files: list[DataFileRef],
+    filter: Filter | None = None,
+    *more: Any,
+    **others: Any,
 ) -> Scan:
     plan = pruned_plan([PlannedFile(one) for one in data_files], filter)
-    return Scan(sources_of(files), schema, plan, filter, **more)
+    return Scan(sources_of(files), schema, plan, filter, *more, **others)
 
 
 def ids(scan: Scan) -> list[int]:

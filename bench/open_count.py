@@ -6,7 +6,7 @@ import sys
 import pandas  # noqa: F401  # pyarrow loads it where it is installed: the loading of modules is not what is measured
 
 import lakebed
-import lakebed.arrow
+import lakebed.arrow.engine
 import lakebed.lake.lake
 from bench.fabricated import NAME
 from bench.timing import seconds

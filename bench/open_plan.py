@@ -9,7 +9,7 @@ import pandas  # noqa: F401  # pyarrow loads it where it is installed: the loadi
 import sqlglot.dialects.spark  # noqa: F401
 
 import lakebed
-import lakebed.arrow
+import lakebed.arrow.engine
 import lakebed.lake.lake
 from bench.child import resident_bytes
 from bench.fabricated import NAME

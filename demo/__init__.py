@@ -1,1 +1,1 @@
-"""A first look at Lakebed: `python -m demo`. `__main__` tells the story; the other files ask, compare and print."""
+"""A first look at Lakebed: `python -m demo`. `__main__` has the steps; the other files query, compare and print."""

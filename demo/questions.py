@@ -1,4 +1,4 @@
-"""What the demo asks, each question in two forms: SQL for Spark and DuckDB, a scan for Lakebed's local engine."""
+"""The demo's queries, each in two forms: SQL for Spark and DuckDB, a scan for Lakebed's own engine."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from lakebed import Catalog
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The columns of both answers come in the same order; their rows in any."""
+    """A query; both forms return the same columns in the same order, and rows in any order."""
 
     name: str
     sql: str
@@ -29,7 +29,7 @@ def _shipped_in_1995(lake: Catalog) -> pyarrow.Table:
     rows = lines.to_arrow()
     discounts = compute.multiply(rows["l_extendedprice"], rows["l_discount"])
     columns = [lines.count(), compute.sum(discounts), compute.max(rows["l_shipdate"])]
-    return pyarrow.table([[one] for one in columns], ["lines", "discounts", "last"])
+    return pyarrow.table([[value] for value in columns], ["lines", "discounts", "last"])
 
 
 def _lines_by_priority(lake: Catalog) -> pyarrow.Table:
@@ -50,25 +50,25 @@ def _all_lines(lake: Catalog) -> pyarrow.Table:
 
 QUESTIONS = (
     Question(
-        "How many orders of each status, for what price",
+        "How many orders does each status have, and what is their total price",
         "SELECT o_orderstatus, count(*), sum(o_totalprice) FROM {orders} GROUP BY o_orderstatus",
         _orders_by_status,
     ),
     Question(
-        "How many lines shipped in 1995 had 5 % off or more, for what discount, and until when",
+        "How many line items shipped in 1995 had 5 % off or more, how much was that, and when did the last one ship",
         """SELECT count(*), sum(l_extendedprice * l_discount), max(l_shipdate) FROM {lineitem}
            WHERE l_shipdate >= DATE '1995-01-01' AND l_shipdate < DATE '1996-01-01' AND l_discount >= 0.05""",
         _shipped_in_1995,
     ),
     Question(
-        "How many lines of each priority, and how many pieces",
+        "How many line items does each priority have, and how many pieces",
         """SELECT o_orderpriority, count(*), sum(l_quantity) FROM {lineitem} JOIN {orders} ON l_orderkey = o_orderkey
            GROUP BY o_orderpriority""",
         _lines_by_priority,
     ),
     Question("Which orders are there", "SELECT o_orderkey, o_orderdate, o_totalprice FROM {orders}", _all_orders),
     Question(
-        "Which lines are there",
+        "Which line items are there",
         "SELECT l_orderkey, l_linenumber, l_shipdate, l_extendedprice FROM {lineitem}",
         _all_lines,
     ),

@@ -1,4 +1,4 @@
-"""Spark, with its own messages in a file instead of among the demo's."""
+"""Spark, with its messages in a file instead of between the demo's."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ STDERR = 2
 
 
 def start(log: Path) -> SparkSession:
-    """A session on this machine alone; what Java and Spark say, now and later, goes to the log."""
+    """A local session; everything that Java and Spark print goes to the log."""
     with _errors_to(log):
         return lakebed.spark.session(
             **{
@@ -28,7 +28,7 @@ def start(log: Path) -> SparkSession:
 
 @contextmanager
 def _errors_to(log: Path) -> Iterator[None]:
-    """Give the processes that are started here a file as their standard error, for as long as they live."""
+    """Give the processes that are started in the block a file as their standard error, for as long as they live."""
     ours = os.dup(STDERR)
     try:
         with log.open("wb") as file:

@@ -1,4 +1,4 @@
-"""TPC-H: the raw files, and what DuckDB has to read to see what a line of the lake should hold."""
+"""TPC-H: the raw files, and what DuckDB has to read to see what a branch should contain."""
 
 import shutil
 import subprocess
@@ -13,9 +13,9 @@ NAMES = ("orders", "lineitem")
 YEAR = "o_orderdate >= '1998-01-01'"
 URGENT = f"{YEAR} AND o_orderpriority = '1-URGENT'"
 FEBRUARY = "o_orderstatus = 'O' AND month(o_orderdate) = 2"
-SHIFT = 1_000_000_000  # more than any key of TPC-H at this scale
+SHIFT = 1_000_000_000  # larger than any key of TPC-H at this scale
 
-# Columns that are left out become null.
+# Columns that are omitted become null.
 THREE_ORDERS = pyarrow.Table.from_pylist(
     [
         {"o_orderkey": 1, "o_custkey": 7, "o_totalprice": Decimal("19.99"), "o_orderdate": date(2026, 11, 1)},
@@ -26,7 +26,7 @@ THREE_ORDERS = pyarrow.Table.from_pylist(
 
 
 def make_files(folder: Path, scale: float) -> None:
-    """Write orders and lineitem as one Parquet file each, unless they are there."""
+    """Write orders and lineitem as one Parquet file each, unless they exist."""
     if folder.exists():
         return
     unfinished = folder.with_name(f"{folder.name}-unfinished")
@@ -38,12 +38,12 @@ def make_files(folder: Path, scale: float) -> None:
 
 
 def on_main(files: Path) -> dict[str, str]:
-    """What DuckDB selects from instead of a table of the trunk: the raw file."""
+    """What DuckDB reads instead of a table of the trunk: the raw file."""
     return {name: f"'{files / name}.parquet'" for name in NAMES}
 
 
 def on_branch(files: Path) -> dict[str, str]:
-    """The raw file, its rows of 1998 again with other keys, and the three orders."""
+    """What DuckDB reads for dev: the raw file, its rows of 1998 with new keys, and the three orders."""
     raw = on_main(files)
     keys = f"SELECT o_orderkey FROM {raw['orders']} WHERE {YEAR}"
     orders = f"SELECT * REPLACE (o_orderkey + {SHIFT} AS o_orderkey) FROM {raw['orders']} WHERE {YEAR}"
@@ -55,7 +55,7 @@ def on_branch(files: Path) -> dict[str, str]:
 
 
 def changed_orders(files: Path) -> str:
-    """The raw file after the upsert and the delete: what DuckDB selects from for orders."""
+    """What DuckDB reads for orders after the upsert and the delete."""
     raw = on_main(files)["orders"]
     dearer = f"SELECT * REPLACE (o_totalprice + 10 AS o_totalprice) FROM {raw} WHERE {URGENT}"
     copies = f"SELECT * REPLACE (o_orderkey + {SHIFT} AS o_orderkey) FROM {raw} WHERE {URGENT}"
@@ -63,6 +63,6 @@ def changed_orders(files: Path) -> str:
     return f"(FROM ({upserted}) WHERE NOT ({FEBRUARY}))"
 
 
-def nowhere(files: Path) -> dict[str, str]:
+def empty_tables(files: Path) -> dict[str, str]:
     """Tables without rows."""
     return {name: f"(FROM {source} LIMIT 0)" for name, source in on_main(files).items()}

@@ -1,4 +1,4 @@
-"""A versioned lakehouse catalog. What is exported here is loaded when it is first used."""
+"""A versioned lakehouse catalog. Each export is loaded when it is first used."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -132,4 +132,4 @@ def __dir__() -> list[str]:
 
 
 if not TYPE_CHECKING:
-    __getattr__ = _load  # hidden from mypy, which would otherwise take any misspelt name for an export
+    __getattr__ = _load  # hidden from mypy, which would otherwise accept any misspelt name as an export

@@ -1,4 +1,4 @@
-"""Caches: the values used last, and values that many threads want and one loads."""
+"""Caches: a loading cache shared by threads, and the most recently used values."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -15,7 +15,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a cache has done: loads that were begun, answers without one, values that made room, and what it holds."""
+    """What a cache has done: loads started, hits, evictions; and what it holds now."""
 
     loads: int
     hits: int
@@ -25,15 +25,15 @@ class Counts:
 
 
 class SingleFlight(Generic[Value]):
-    """Values by key, up to `limit` bytes of them; those not asked for the longest make room.
+    """Values by key, at most `limit` bytes of them; the least recently used are evicted first.
 
-    Of threads that ask for one key, the first loads and the others wait for it. A load that fails is not kept: all who
-    wait get its error, and the next to ask loads again. A value larger than the limit is answered and not kept.
+    If several threads ask for one key, the first loads it and the rest wait. A failed load is not kept: every waiting
+    thread gets its error, and the next request loads again. A value larger than the limit is returned, but not kept.
     """
 
     def __init__(self, limit: int, size: Callable[[Value], int]) -> None:
         if limit < 0:
-            raise Invalid("a cache can't be smaller than nothing", expected="0 bytes or more", found=limit)
+            raise Invalid("the limit of a cache is negative", expected="0 bytes or more", found=limit)
         self._limit = limit
         self._size = size
         self._lock = Lock()
@@ -42,7 +42,7 @@ class SingleFlight(Generic[Value]):
         self._bytes = self._loads = self._hits = self._evictions = 0
 
     def get(self, key: Hashable, load: Callable[[], Value]) -> Value:
-        """The value of the key, loaded if it is not held. `load` must not ask for the same key."""
+        """The value of the key, loaded if it is not cached. `load` must not ask for the same key."""
         while True:
             with self._lock:
                 if key in self._values:
@@ -54,7 +54,7 @@ class SingleFlight(Generic[Value]):
                     mine = self._flights[key] = Future()
                     self._loads += 1
             if flight is None:
-                return self._loaded(key, load, mine)
+                return self._load(key, load, mine)
             error = flight.exception()
             if error is None:
                 with self._lock:
@@ -62,13 +62,13 @@ class SingleFlight(Generic[Value]):
                 return flight.result()
             if isinstance(error, Exception):
                 raise error
-            # The thread that loaded was told to stop, which is nobody else's affair: somebody else loads.
+            # The loading thread was interrupted (KeyboardInterrupt, SystemExit). That concerns only it: load again.
 
     def counts(self) -> Counts:
         with self._lock:
             return Counts(self._loads, self._hits, self._evictions, len(self._values), self._bytes)
 
-    def _loaded(self, key: Hashable, load: Callable[[], Value], flight: Future[Value]) -> Value:
+    def _load(self, key: Hashable, load: Callable[[], Value], flight: Future[Value]) -> Value:
         try:
             value = load()
             size = self._size(value)
@@ -95,7 +95,7 @@ class SingleFlight(Generic[Value]):
 
 
 class Recent(Generic[Key, Value]):
-    """Some values by key: of more than `limit`, those stay that were used last. Threads may share it."""
+    """The `limit` most recently used values, by key. Threads may share it."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -104,10 +104,10 @@ class Recent(Generic[Key, Value]):
 
     def get(self, key: Key) -> Value | None:
         with self._lock:
-            found = self._known.get(key)
-            if found is not None:
+            value = self._known.get(key)
+            if value is not None:
                 self._known.move_to_end(key)
-            return found
+            return value
 
     def put(self, key: Key, value: Value) -> None:
         with self._lock:

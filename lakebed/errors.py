@@ -3,16 +3,16 @@
 LakebedError
 ├── NotFound          name something else, or create it
 ├── AlreadyExists     choose another name, or open what is there
-├── Invalid           mend the call
-│   ├── Ambiguous     say which one by its id: `candidates` lists them
+├── Invalid           fix the call
+│   ├── Ambiguous     name one by its id: `candidates` lists them
 │   └── TooLarge      split the work
 ├── Forbidden         ask for the right, or write elsewhere
 ├── Conflict          look at what changed, decide, run again
-├── Unavailable       wait, free what is short, run again: nothing was written
+├── Unavailable       wait or free resources, then run again: nothing was written
 │   └── TimedOut      the same, or make the work shorter
-├── OutcomeUnknown    look the event id up: it was written wholly or not at all
-├── Corrupt           restore from a copy: what is stored is not what was written
-└── Expired           ask for a younger version
+├── OutcomeUnknown    look the event id up: all was written, or nothing
+├── Corrupt           restore from a copy: the stored bytes are not what was written
+└── Expired           ask for a newer version
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class LakebedError(Exception):
         return f"{text}. {self.advice}" if self.advice else text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Errors cross process borders (multiprocessing, Spark workers), and keyword arguments do not by themselves.
+        # Errors are pickled between processes (multiprocessing, Spark workers), which would lose keyword arguments.
         return _rebuild, (type(self), self.problem, dict(self.__dict__))
 
 
@@ -78,7 +78,7 @@ class Invalid(LakebedError):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One of several things that a name may stand for, and when it was made and dropped."""
+    """One of several objects that a name may refer to, and when it was created and dropped."""
 
     id: str
     name: str
@@ -86,11 +86,11 @@ class Candidate:
     dropped: datetime
 
     def __str__(self) -> str:
-        return f"{self.id} (made {self.created:%Y-%m-%d %H:%M:%S}, dropped {self.dropped:%Y-%m-%d %H:%M:%S})"
+        return f"{self.id} (created {self.created:%Y-%m-%d %H:%M:%S}, dropped {self.dropped:%Y-%m-%d %H:%M:%S})"
 
 
 class Ambiguous(Invalid):
-    """Several things were called so; `candidates` says which, with the ids that tell them apart."""
+    """Several objects had this name; `candidates` lists them with their ids."""
 
     kind = "ambiguous"
 
@@ -102,7 +102,7 @@ class Ambiguous(Invalid):
 
 
 class TooLarge(Invalid):
-    """A value or a change is beyond what one transaction can hold."""
+    """A value or a change is larger than one transaction can hold."""
 
     kind = "too_large"
 
@@ -114,7 +114,7 @@ class Forbidden(LakebedError):
 
 
 class Conflict(LakebedError):
-    """What this change relied on was changed by somebody else; `conflicts` says what and by whom."""
+    """A concurrent commit changed what this change relied on; `conflicts` lists what, and by whom."""
 
     kind = "conflict"
 
@@ -124,30 +124,30 @@ class Conflict(LakebedError):
 
 
 class Unavailable(LakebedError):
-    """The lake can't be reached or can't be written now; nothing was changed."""
+    """The lake can't be reached or written at the moment; nothing was changed."""
 
     kind = "unavailable"
 
 
 class TimedOut(Unavailable):
-    """The work took longer than it may; nothing was changed."""
+    """The work took longer than allowed; nothing was changed."""
 
     kind = "timed_out"
 
 
 class OutcomeUnknown(LakebedError):
-    """The answer to a commit was lost: it took effect wholly or not at all, and its event id tells which."""
+    """The answer to a commit was lost: it took effect wholly or not at all. Look it up by its event id."""
 
     kind = "outcome_unknown"
 
 
 class Corrupt(LakebedError):
-    """Stored bytes are not what Lakebed writes."""
+    """Stored bytes are not what Lakebed wrote."""
 
     kind = "corrupt"
 
 
 class Expired(LakebedError):
-    """The version asked for has been expired."""
+    """The requested version has expired."""
 
     kind = "expired"

@@ -1,4 +1,4 @@
-"""Makes the format `lakebed` known to Spark, which looks for packages of such a name: docs/guide/spark.md."""
+"""The format `lakebed` for Spark, which discovers packages whose name starts with `pyspark_`: docs/guide/spark.md."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ __all__ = ["DefaultSource", "source_for"]
 
 
 class DefaultSource(LakebedSource):
-    """The tables of the lake that `.option("lake", url)` names."""
+    """The tables of the lake in `.option("lake", url)`."""
 
     tables: ClassVar[Tables] = TableSource()
 
@@ -17,6 +17,6 @@ class DefaultSource(LakebedSource):
 def source_for(url: str, format: str = NAME) -> type[LakebedSource]:
     """The tables of a lake, without the option: `spark.dataSource.register(source_for(lake.url))`.
 
-    Spark 4.0 wants another name than `lakebed` for it, which it has found already.
+    Spark 4.0 needs a `format` other than `lakebed`, which it has already discovered.
     """
     return source_of(TableSource(url), format)

@@ -127,7 +127,7 @@ def test_a_value_larger_than_the_limit_is_answered_and_not_kept():
 
 
 def test_a_limit_below_nothing_is_refused():
-    with pytest.raises(Invalid, match="smaller than nothing"):
+    with pytest.raises(Invalid, match="the limit of a cache is negative"):
         SingleFlight(-1, len)
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import lakebed
-from demo.__main__ import ask, load, tell
+from demo.__main__ import load, query, run
 from demo.page import compare, expect
 from demo.tpch import NAMES, make_files, on_main
 
@@ -23,15 +23,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_story_is_told_to_its_end(
+def test_the_demo_runs_to_its_end(
     spark: SparkSession, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tell(spark, files, tmp_path / "lake")
-    said = capsys.readouterr().out
-    assert "● Ask dev as it was" in said
-    assert "merge dev" in said.rpartition("● Look at the log")[2]
-    assert "VERSION AS OF" in said.rpartition("● Ask in SQL")[2]
-    assert "1,500 rows" in said, "TPC-H has 1,500 orders at this scale"
+    run(spark, files, tmp_path / "lake")
+    printed = capsys.readouterr().out
+    assert "● Query dev as of version" in printed
+    assert "merge dev" in printed.rpartition("● Show the log of main")[2]
+    assert "VERSION AS OF" in printed.rpartition("● Query the orders in SQL")[2]
+    assert "1,500 rows" in printed, "TPC-H has 1,500 orders at this scale"
 
 
 def test_the_data_is_made_once(files: Path) -> None:
@@ -51,13 +51,13 @@ def test_one_cent_in_one_row_of_the_raw_files_ends_the_demo(spark: SparkSession,
         for name, frame in frames.items():
             main.create_table(f"tpch.{name}", frame.schema)
         load(main, frames)
-        ask(spark, main, on_main(files))
+        query(spark, main, on_main(files))
         _add_a_cent(files / "orders.parquet")
         with pytest.raises(SystemExit) as ended:
-            ask(spark, main, on_main(files))
-    said = str(ended.value.code)  # text, so the exit code is 1
-    assert "DIFFERENT: How many orders of each status" in said
-    assert "only from Spark" in said and "only from Lakebed" in said and "only from DuckDB" in said
+            query(spark, main, on_main(files))
+    printed = str(ended.value.code)  # text, so the exit code is 1
+    assert "DIFFERENT: How many orders does each status have" in printed
+    assert "only from Spark" in printed and "only from Lakebed" in printed and "only from DuckDB" in printed
 
 
 def _add_a_cent(path: Path) -> None:

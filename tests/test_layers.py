@@ -1,6 +1,10 @@
-"""Imports inside `lakebed` point down the layers, stand at the top of their module, and make no cycle."""
+"""Imports inside `lakebed` point down the layers, stand at the top of their module, and make no cycle.
+
+Folders stay small, and inner ones export nothing.
+"""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -11,24 +15,91 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-# From the top down; neighbours on a line do not know each other.
-DRAWING = """
-cli
-server | pipelines
-lake
-arrow | spark | iceberg
-catalog
-metastore
-table | records
-store | files | caches
-errors
-"""
-HEIGHTS = {
-    package.strip(): height
-    for height, line in enumerate(reversed(DRAWING.split("\n")))
-    for package in line.split("|")
-    if package.strip()
+# From the top down; neighbours on a line do not know each other. A package has an inner order if it is drawn here:
+# every folder and module directly under it is then part of the drawing.
+DRAWINGS = {
+    "lakebed": """
+        cli
+        server | pipelines
+        lake
+        arrow | spark | iceberg
+        catalog
+        metastore
+        table | records
+        store | files | caches
+        errors
+    """,
+    "lakebed.lake": """
+        data_source
+        lake
+        catalog
+        transaction
+        shares | sql | tables
+        table
+        namespaces | rows | views
+        branches | evolve | merges | objects | tags | view
+        arguments | inspect | namespace
+        clauses | description | engines | lines | properties
+    """,
+    "lakebed.arrow": """
+        engine
+        compaction
+        rows | sorted_rows | tasks
+        add_files | write
+        fit | foreign_columns | read
+        expression | shape | transforms
+        types
+    """,
+    "lakebed.catalog": """
+        inspect
+        merge
+        data
+        refs | tables
+        objects
+        transaction
+    """,
+    "lakebed.metastore": """
+        records
+        kinds | metastore
+        change
+        line | pages
+    """,
+    "lakebed.table": """
+        keys | plan
+        entries | expression | merge | partition | statistics
+        filter | manifest
+        schema | sql
+        types
+    """,
+    "lakebed.records": """
+        check
+        cells | commits
+        bodies | codec
+        layout | names | records_pb2
+    """,
+    "lakebed.store": """
+        urls
+        memory | sqlite
+        buffered | subspace
+        conflicts | limits | store | tuples
+        transaction | version
+    """,
+    "lakebed.files": """
+        local
+        external | listing | ranges
+        files | fsync | os_errors | paths
+    """,
 }
+Heights = dict[str, int]
+
+
+def heights_of(drawing: str) -> Heights:
+    """How high each name stands in a drawing; the lowest line is 0."""
+    lines = drawing.strip().split("\n")
+    return {name.strip(): height for height, line in enumerate(reversed(lines)) for name in line.split("|")}
+
+
+HEIGHTS = {package: heights_of(drawing) for package, drawing in DRAWINGS.items()}
 
 # The exceptions: the lazy exports of `lakebed/__init__.py`, and the functions in `lake` that load an engine.
 EXPORTS = "lakebed"
@@ -40,14 +111,20 @@ ENGINE_LOADERS = {
 }
 
 # Shipped test support: it may import anything, and nothing else may import it.
-TESTING = "testing"
+TESTING = "lakebed.testing"
+
+# Nobody reads a table of contents that is longer than this.
+MOST_MODULES = 25
+
+# Inner packages that others import by their own names: the search for a Java, and the suites for authors of backends.
+ENTRY_POINTS = {"lakebed.spark.java", "lakebed.testing.metastore", "lakebed.testing.store"}
 
 LOADERS = {"import_module", "__import__"}
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One module named by another: `target` is None if only running the code would tell which."""
+    """One module named by another: `target` is None if only running the code shows which."""
 
     importer: str
     target: str | None
@@ -55,53 +132,89 @@ class Import:
     hidden_in: str | None  # the function, class or other statement around it; None at the top of the module
 
 
-def findings(root: Path) -> list[str]:
-    """What is wrong with the imports of `root/lakebed`, one sentence each."""
+def findings(root: Path, heights: dict[str, Heights]) -> list[str]:
+    """What is wrong with the modules of `root/lakebed` and their imports, one sentence each."""
     modules = {module_name(path, root): path for path in sorted((root / "lakebed").rglob("*.py"))}
     imports = [found for name, path in modules.items() for found in imports_of(name, path, set(modules))]
-    problems = [problem for name in modules if (problem := unknown(name))]
+    problems = [problem for name in modules if (problem := undrawn(name, heights))]
+    problems += [problem for name, path in modules.items() if (problem := furnished(name, path))]
     for found in imports:
         here = f"{found.importer}, line {found.line}, "
-        problems += [here + problem for problem in (misplaced(found), misdirected(found)) if problem]
-    return problems + cycles(imports)
+        problems += [here + problem for problem in (misplaced(found), misdirected(found, heights)) if problem]
+    return problems + crowded(modules) + cycles(imports)
 
 
 def module_name(path: Path, root: Path) -> str:
     return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
 
 
-def package_of(module: str) -> str:
-    """The name in the drawing: `store` for `lakebed.store.sqlite.store`, nothing for `lakebed` itself."""
-    return module.partition(".")[2].partition(".")[0]
+def is_inside(module: str, package: str) -> bool:
+    return module == package or module.startswith(package + ".")
 
 
-def unknown(module: str) -> str | None:
-    package = package_of(module)
-    if module == EXPORTS or package in {*HEIGHTS, TESTING}:
+def drawn_name(module: str, package: str) -> str:
+    """The name in a package's drawing: `sqlite` for `lakebed.store.sqlite.file`, nothing for `lakebed.store` itself."""
+    return module.removeprefix(package).lstrip(".").partition(".")[0]
+
+
+def undrawn(module: str, heights: dict[str, Heights]) -> str | None:
+    for package, known in heights.items():
+        name = drawn_name(module, package)
+        if is_inside(module, package) and name not in {"", *known} and not is_inside(module, TESTING):
+            return f"{module} is in no layer: add {name} to the drawing of {package} in tests/test_layers.py"
+    return None
+
+
+def furnished(module: str, path: Path) -> str | None:
+    """An inner `__init__.py` that re-exports would create the cycles that are absent without it."""
+    if path.name != "__init__.py" or module.count(".") < 2 or module in ENTRY_POINTS:
         return None
-    return f"{module} is in no layer: add {package} to the drawing in tests/test_layers.py"
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    if len(tree.body) == 1 and ast.get_docstring(tree):
+        return None
+    return f"{module}/__init__.py has to hold a docstring that says what lives there, and nothing else"
+
+
+def crowded(modules: dict[str, Path]) -> list[str]:
+    names = [name for name, path in modules.items() if path.name != "__init__.py"]
+    sizes = Counter(name.rpartition(".")[0] for name in names)
+    return [
+        f"{folder} has {size} modules: cut it into folders of at most {MOST_MODULES}"
+        for folder, size in sizes.items()
+        if size > MOST_MODULES
+    ]
 
 
 def misplaced(found: Import) -> str | None:
     allowed = found.importer == EXPORTS or (found.importer, found.hidden_in) in ENGINE_LOADERS
     if found.hidden_in is None or allowed:
         return None
-    return f"hides an import of {found.target or 'what only a run can tell'} in {found.hidden_in}: move it to the top"
+    return f"hides an import of {found.target or 'what only a run can show'} in {found.hidden_in}: move it to the top"
 
 
-def misdirected(found: Import) -> str | None:
-    importer, target = package_of(found.importer), package_of(found.target or "")
-    if found.target is None or importer == TESTING:
+def misdirected(found: Import, heights: dict[str, Heights]) -> str | None:
+    if found.target is None or is_inside(found.importer, TESTING):
         return None
-    if target == TESTING:
+    if is_inside(found.target, TESTING):
         return f"imports {found.target}, which only tests may use"
-    if found.importer == EXPORTS or importer == target:
-        return None
-    if found.target == EXPORTS:
-        return "imports upward, from lakebed itself: name the module where the thing lives"
-    if problem := unknown(found.target):
+    if problem := undrawn(found.target, heights):
         return f"imports what is not drawn: {problem}"
-    above = HEIGHTS[target] - HEIGHTS.get(importer, len(DRAWING))
+    for package, known in heights.items():
+        if is_inside(found.importer, package) and is_inside(found.target, package):
+            problem = misdirected_inside(package, known, found.importer, found.target)
+            if problem:
+                return problem
+    return None
+
+
+def misdirected_inside(package: str, known: Heights, importer_module: str, target_module: str) -> str | None:
+    """What one drawing says against an import; a package itself may import all that it consists of."""
+    importer, target = drawn_name(importer_module, package), drawn_name(target_module, package)
+    if importer in {"", target}:
+        return None
+    if not target:
+        return f"imports upward, from {package} itself: name the module where the thing lives"
+    above = known[target] - known.get(importer, len(known))
     if above == 0:
         return f"imports sideways: {importer} and {target} are neighbours and do not know each other"
     return f"imports upward: {target} stands above {importer}" if above > 0 else None
@@ -172,7 +285,13 @@ def loads(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def test_imports_point_down_the_layers() -> None:
-    assert findings(ROOT) == []
+    assert findings(ROOT, HEIGHTS) == []
+
+
+@pytest.mark.parametrize("package", sorted(DRAWINGS.keys() - {"lakebed"}))
+def test_every_name_of_an_inner_drawing_exists(package: str) -> None:
+    paths = (ROOT / package.replace(".", "/")).iterdir()
+    assert set(HEIGHTS[package]) <= {path.stem for path in paths if path.is_dir() or path.suffix == ".py"}
 
 
 def test_the_check_looks_at_the_real_package() -> None:
@@ -183,13 +302,14 @@ def test_the_check_looks_at_the_real_package() -> None:
     assert "lakebed.errors" in {each.target for each in found}
 
 
-def check(root: Path, sources: dict[str, str]) -> list[str]:
-    """The findings in a small tree, with these files added to it."""
+def check(root: Path, sources: dict[str, str], inner: dict[str, str] | None = None) -> list[str]:
+    """The findings in a small tree, with these files added to it, and with these inner drawings instead of the real."""
     for name, source in sources.items():
         path = root / "lakebed" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source)
-    return findings(root)
+    drawings = {"lakebed": DRAWINGS["lakebed"], **(inner or {})}
+    return findings(root, {package: heights_of(drawing) for package, drawing in drawings.items()})
 
 
 @pytest.mark.parametrize(
@@ -299,4 +419,74 @@ def test_only_testing_imports_testing(tmp_path: Path) -> None:
 
 def test_a_package_outside_the_drawing_is_found(tmp_path: Path) -> None:
     [problem] = check(tmp_path, {"plumbing/pipes.py": ""})
-    assert problem == "lakebed.plumbing.pipes is in no layer: add plumbing to the drawing in tests/test_layers.py"
+    where = "the drawing of lakebed in tests/test_layers.py"
+    assert problem == f"lakebed.plumbing.pipes is in no layer: add plumbing to {where}"
+
+
+STORE = {
+    "lakebed.store": """
+        sqlite | memory
+        store
+    """
+}
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {"store/sqlite/file.py": "from lakebed.store import store", "store/store.py": ""},
+        {"store/sqlite/file.py": "from lakebed.store.sqlite.lock import Lock", "store/sqlite/lock.py": ""},
+        {"store/__init__.py": "from lakebed.store.memory import MemoryStore", "store/memory.py": ""},
+        {"catalog/tree.py": "from lakebed.store import memory", "store/memory.py": ""},
+    ],
+)
+def test_an_import_that_points_down_an_inner_order_is_fine(tmp_path: Path, sources: dict[str, str]) -> None:
+    assert check(tmp_path, sources, STORE) == []
+
+
+@pytest.mark.parametrize(
+    ("importer", "line", "expected"),
+    [
+        ("store/store.py", "from lakebed.store.sqlite.file import File", "imports upward: sqlite stands above store"),
+        ("store/store.py", "from .sqlite import file", "imports upward: sqlite stands above store"),
+        ("store/memory.py", "from lakebed.store.sqlite import file", "imports sideways: memory and sqlite are neigh"),
+        ("store/sqlite/file.py", "from lakebed.store import Store", "imports upward, from lakebed.store itself"),
+        ("store/sqlite/file.py", "from lakebed.catalog import tree", "imports upward: catalog stands above store"),
+    ],
+)
+def test_an_import_against_an_inner_order_is_found(tmp_path: Path, importer: str, line: str, expected: str) -> None:
+    files = {"store/__init__.py": "", "store/store.py": "", "store/sqlite/file.py": "", "catalog/tree.py": ""}
+    [problem] = check(tmp_path, {**files, importer: line}, STORE)
+    assert problem.startswith("lakebed." + importer.removesuffix(".py").replace("/", ".") + ", line 1, " + expected)
+
+
+def test_a_module_outside_an_inner_drawing_is_found(tmp_path: Path) -> None:
+    sources = {"store/keys/pack.py": "", "store/store.py": "from lakebed.store.keys import pack"}
+    first, second = check(tmp_path, sources, STORE)
+    undrawn_keys = "lakebed.store.keys.pack is in no layer: add keys to the drawing of lakebed.store"
+    assert first.startswith(undrawn_keys)
+    assert second.startswith("lakebed.store.store, line 1, imports what is not drawn: " + undrawn_keys)
+
+
+@pytest.mark.parametrize(
+    "source", ["", "import os", '"""Keys."""\nfrom lakebed.store.keys.pack import pack', "PACK = 1"]
+)
+def test_an_inner_package_that_is_more_than_its_docstring_is_found(tmp_path: Path, source: str) -> None:
+    inner = {"store/keys/__init__.py": source, "store/keys/pack.py": ""}
+    [problem] = check(tmp_path, inner)
+    assert problem.startswith("lakebed.store.keys/__init__.py has to hold a docstring")
+
+
+def test_a_docstring_is_enough_for_an_inner_package(tmp_path: Path) -> None:
+    exports = "from lakebed.store.pack import pack"
+    entry_points = {name.removeprefix("lakebed.").replace(".", "/") + "/__init__.py": exports for name in ENTRY_POINTS}
+    outer = {"store/__init__.py": exports, "store/pack.py": "", "spark/__init__.py": ""}
+    assert check(tmp_path, {**outer, **entry_points, "store/keys/__init__.py": '"""Keys."""\n'}) == []
+
+
+def test_a_folder_of_too_many_modules_is_found(tmp_path: Path) -> None:
+    inside = {f"store/keys/key{number}.py": "" for number in range(MOST_MODULES)}
+    around = {"store/keys/__init__.py": '"""Keys."""', "store/keys/more/key.py": "", "store/key.py": ""}
+    assert check(tmp_path, {**inside, **around}) == []
+    [problem] = check(tmp_path, {"store/keys/last.py": ""})
+    assert problem == "lakebed.store.keys has 26 modules: cut it into folders of at most 25"

@@ -17,9 +17,9 @@ from lakebed.arrow.transforms import column_at, plain_value, transformed
 from lakebed.arrow.types import file_schema
 from lakebed.errors import Corrupt, Invalid, NotFound
 from lakebed.files import Files
-from lakebed.files.os_errors import refused
+from lakebed.files.os_errors import error_for
 from lakebed.table.filter.filter import Value
-from lakebed.table.manifest.file_fields import set_held
+from lakebed.table.manifest.file_fields import set_field_ids
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.partition.spec import BoundField, PartitionSpec, bound_fields
 from lakebed.table.partition.values import set_partition
@@ -120,7 +120,7 @@ class _File:
             self._add(f"{error.subject}: {error.problem}" if error.subject != self._path else error.problem)
         except OSError as error:
             if error.errno is not None:  # an error of the system; Arrow's errors have no number
-                raise refused(error, self._path) from error
+                raise error_for(error, self._path) from error
             self._add(f"not a readable Parquet file: {error}")
         except (pyarrow.ArrowException, ValueError) as error:  # a name that is not UTF-8 is a ValueError
             self._add(f"not a readable Parquet file: {error}")
@@ -172,7 +172,7 @@ class _File:
     def _described(self, parquet: ParquetFile, size: int, columns: ForeignColumns) -> DataFileRef | None:
         file = data_file(parquet.metadata, self._schema, path=self._path, size=size)
         if columns.others:
-            set_held(file, columns.held)
+            set_field_ids(file, columns.held)
         seal_blooms(file, self._files.read)
         bound = bound_fields(self._spec, self._schema)
         known = {field.field.field_id: _known_value(field, file, columns.held) for field in bound}

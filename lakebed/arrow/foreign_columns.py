@@ -16,13 +16,13 @@ from lakebed.table.types.types import (
     TIMESTAMPTZ,
     Decimal,
     Field,
+    Fields,
     List,
     Map,
-    Parts,
     Simple,
     Struct,
     Type,
-    parts_of,
+    children_of,
 )
 
 # In addition to Iceberg's own forms: both engines read these correctly, with filters too.
@@ -53,7 +53,7 @@ class ForeignColumns:
         self.problems.setdefault(path, problem)
 
 
-def foreign_columns(metadata: FileMetaData, form: pyarrow.Schema, fields: Parts) -> ForeignColumns:
+def foreign_columns(metadata: FileMetaData, form: pyarrow.Schema, fields: Fields) -> ForeignColumns:
     """Compare a file's columns, which Arrow reads in this form, with a table's fields by their physical names."""
     found = ForeignColumns()
     columns = [metadata.schema.column(place) for place in range(metadata.num_columns)]
@@ -78,7 +78,7 @@ class _Comparison:
         self._found = found
         self._columns = columns
 
-    def compare(self, arrow: Iterable[pyarrow.Field], fields: Parts, path: str) -> None:
+    def compare(self, arrow: Iterable[pyarrow.Field], fields: Fields, path: str) -> None:
         wanted = {field.physical_name: field for field in fields}
         seen: set[str] = set()
         for column in arrow:
@@ -98,15 +98,15 @@ class _Comparison:
             case Struct(fields) if pyarrow.types.is_struct(arrow.type):
                 self.compare(arrow.type, fields, f"{path}.")
             case List() if is_list(arrow.type):
-                self._parts((arrow.type.value_field,), parts_of(field.type), path)
+                self._parts((arrow.type.value_field,), children_of(field.type), path)
             case Map() if pyarrow.types.is_map(arrow.type):
-                self._parts((arrow.type.key_field, arrow.type.item_field), parts_of(field.type), path)
+                self._parts((arrow.type.key_field, arrow.type.item_field), children_of(field.type), path)
             case _ if isinstance(field.type, Simple) and not arrow.type.num_fields:
                 self._leaf(next(self._columns), field, path)
             case _:
                 self._skip(arrow)  # a misfit already
 
-    def _parts(self, arrow: Sequence[pyarrow.Field], parts: Parts, path: str) -> None:
+    def _parts(self, arrow: Sequence[pyarrow.Field], parts: Fields, path: str) -> None:
         for column, part in zip(arrow, parts, strict=True):
             self._field(column, part, f"{path}.{part.name}")
 
@@ -117,7 +117,7 @@ class _Comparison:
             # Spark fails on such a file, unless it knows that the column was widened.
             self._found.add(path, f"{field.type} expected, {_form(column)} found: the table's files have more digits")
 
-    def _other(self, arrow: pyarrow.Field, fields: Parts, path: str, seen: set[str]) -> None:
+    def _other(self, arrow: pyarrow.Field, fields: Fields, path: str, seen: set[str]) -> None:
         """Add a column that is not one of the fields, and refuse it if it could be mistaken for one."""
         self._found.others.append(f"{path}{arrow.name}")
         if arrow.name in seen:

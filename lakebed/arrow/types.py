@@ -30,7 +30,7 @@ from lakebed.table.types.types import (
     Primitive,
     Struct,
     Type,
-    parts_of,
+    children_of,
 )
 
 FIELD_ID = b"PARQUET:field_id"  # what Arrow's Parquet writer takes a field's id from, and its reader leaves it in
@@ -126,9 +126,9 @@ def _arrow(type: Type, make: _Maker) -> pyarrow.DataType:
         case Fixed(length):
             return pyarrow.binary(length)
         case List():
-            return pyarrow.list_(*(_field(one, make) for one in parts_of(type)))
+            return pyarrow.list_(*(_field(one, make) for one in children_of(type)))
         case Map():
-            return pyarrow.map_(*(_field(one, make) for one in parts_of(type)))
+            return pyarrow.map_(*(_field(one, make) for one in children_of(type)))
         case Struct(fields):
             return pyarrow.struct([_field(one, make) for one in fields])
 

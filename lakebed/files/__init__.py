@@ -1,4 +1,4 @@
-"""Objects with put-if-absent, on a local folder; docs/internals/files.md says what is promised."""
+"""Whole files with put-if-absent, in a local folder. docs/internals/files.md states what they guarantee."""
 
 from lakebed.files.files import BytesLike, Data, DeleteFailure, FileInfo, Files
 from lakebed.files.local import LocalFiles

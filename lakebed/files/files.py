@@ -1,4 +1,4 @@
-"""The interface of every place that files can be in; docs/internals/files.md says what it promises."""
+"""The interface of every place that holds files. docs/internals/files.md states what it guarantees."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ class DeleteFailure:
     error: LakebedError
 
 
-# Inside the class below, `list` is its method.
+# Inside the class below, `list` is a method.
 Contents = list[bytes]
 DeleteFailures = list[DeleteFailure]
 
@@ -38,8 +38,8 @@ DeleteFailures = list[DeleteFailure]
 class Files(ABC):
     """Whole files under relative paths; safe for many threads and processes, and can be pickled.
 
-    What only reads (`location`, `read`, `read_ranges`, `head`, `size`, `exists`, `sync`) also takes the URL of a file
-    outside the root, as `path_of` gives it.
+    Calls that only read (`location`, `read`, `read_ranges`, `head`, `size`, `exists`, `sync`) also take the URL of a
+    file outside the root, as `path_of` returns it.
     """
 
     @property
@@ -49,36 +49,36 @@ class Files(ABC):
 
     @abstractmethod
     def location(self, path: str) -> str:
-        """The address under which Spark, DuckDB or pyarrow open the file."""
+        """The address under which Spark, DuckDB and pyarrow open the file."""
 
     @abstractmethod
     def path_of(self, location: str) -> str:
-        """The path of a file, there or not, that is named by its address: relative below the root, else a URL.
+        """The path of a file, existing or not, by its address: relative below the root, otherwise a URL.
 
-        An address is a URL, or a path as this process would open it. `Invalid` for one that can't be read from here.
+        An address is a URL, or a path as this process would open it. `Invalid` if it can't be read from here.
         """
 
     @abstractmethod
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         """Exactly `length` bytes from `start` on, or all of them.
 
-        `Invalid` if `start` is beyond the end, `Corrupt` if the file ends before `length`, `NotFound`.
+        `Invalid` if `start` is beyond the end, `Corrupt` if fewer than `length` bytes follow, or `NotFound`.
         """
 
     @abstractmethod
     def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> Contents:
-        """The bytes of each `(start, length)`, in the order asked; the errors of `read`."""
+        """The bytes of each `(start, length)`, in the given order; raises the errors of `read`."""
 
     @abstractmethod
     def head(self, path: str) -> FileInfo:
-        """Size and time of the file, or `NotFound`."""
+        """The file's size and time, or `NotFound`."""
 
     def size(self, path: str) -> int:
         """The file's size in bytes, or `NotFound`."""
         return self.head(path).size
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file; a folder is none."""
+        """Whether there is such a file; a folder does not count."""
         try:
             self.head(path)
         except NotFound:
@@ -87,52 +87,53 @@ class Files(ABC):
 
     @abstractmethod
     def put(self, path: str, data: Data) -> None:
-        """Write the file, or replace it: readers see the old one or the new one, whole. Durable on return."""
+        """Write the file, or replace it: readers see the whole old one or the whole new one. Durable on return."""
 
     @abstractmethod
     def put_if_absent(self, path: str, data: Data) -> None:
-        """Write the file unless the path is taken: `AlreadyExists`. Of many callers one wins. Durable on return."""
+        """Write the file, or `AlreadyExists` if the path is taken. Of many callers one wins. Durable on return."""
 
     @abstractmethod
     def create(self, path: str) -> AbstractContextManager[BinaryIO]:
-        """A new file to write forward in a `with`, durable after it, removed if an error ends it; or `AlreadyExists`.
+        """A new file to write sequentially in a `with` block, durable after it; or `AlreadyExists`.
 
-        The path may show a part of the file meanwhile, and after a kill: only for names that nobody else knows.
+        An error in the block removes the file. Readers may see a part of it while it is written, and after the process
+        was killed: use only names that nobody else knows.
         """
 
     @abstractmethod
     def list(self, prefix: str = "", *, after: str | None = None, limit: int | None = None) -> Iterator[FileInfo]:
-        """The files whose path begins with `prefix` and comes behind `after`, in byte order of the whole path."""
+        """The files whose path starts with `prefix` and sorts after `after`, in byte order of the whole path."""
 
     @abstractmethod
     def delete(self, path: str) -> None:
-        """Delete the file, durably; fine if it is not there."""
+        """Delete the file, durably; a missing one is fine."""
 
     @abstractmethod
     def delete_many(self, paths: Iterable[str]) -> DeleteFailures:
-        """Delete each file as `delete` does, and answer those that could not be."""
+        """Delete each file as `delete` does, and return those that could not be deleted."""
 
     def delete_folder(self, folder: str) -> DeleteFailures:
-        """Delete the files below a folder that nobody else writes to, and answer those that could not be.
+        """Delete the files below a folder that nobody else writes to, and return those that could not be deleted.
 
-        Where folders are there without files too, it goes with all that are in it.
+        Where folders exist without files, the folder and those inside it are deleted too.
         """
         return self.delete_many([info.path for info in self.list(f"{folder}/")])
 
     @abstractmethod
     def sync(self, paths: Iterable[str]) -> None:
-        """Make files that others wrote durable, or `NotFound` before any is."""
+        """Make files durable that other programs wrote; `NotFound`, before any is synced, if one is missing."""
 
     @abstractmethod
     def sweep_temporaries(self, older_than_seconds: float) -> int:
-        """Remove what killed writers left, and folders that stayed empty, and answer how many files went.
+        """Remove old leftovers of killed writers, and empty folders; return how many files were removed.
 
-        A put that takes longer than this age fails with `Unavailable`: a day is a good one.
+        A put that takes longer than this age fails with `Unavailable`: a day is a good choice.
         """
 
 
 def pieces(path: str, data: Data) -> Iterator[memoryview]:
-    """The data as flat views, none of them copied unless it is strided; `Invalid` for what has no bytes."""
+    """The data as flat views, copied only if it is strided; `Invalid` if it is not bytes."""
     try:
         several: Iterable[BytesLike] = (memoryview(data),)  # type: ignore[arg-type]
     except TypeError:
@@ -148,8 +149,8 @@ def _flat(path: str, piece: BytesLike) -> memoryview:
         raise Invalid(
             "the data is not bytes",
             subject=path,
-            expected="something bytes-like, or an iterable of such",
+            expected="a bytes-like object, or an iterable of them",
             found=type(piece).__name__,
-            advice="Encode text before it is put.",
+            advice="Encode text first.",
         ) from None
     return view.cast("B") if view.c_contiguous else memoryview(view.tobytes())

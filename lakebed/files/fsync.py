@@ -1,4 +1,4 @@
-"""Steps that outlive a power cut. They raise `OSError`: whoever knows the path says what it means."""
+"""File system steps that survive a power cut. They raise `OSError`; the caller, who knows the path, translates it."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def opened(full: str, flags: int = os.O_RDONLY) -> Iterator[int]:
-    """A descriptor of what is there, never through a link."""
+    """A descriptor of what is at the path; a link is not followed."""
     descriptor = os.open(full, flags | os.O_NOFOLLOW)
     try:
         yield descriptor
@@ -26,9 +26,9 @@ def sync_folder(folder: str) -> None:
 
 
 def make_folders(folder: str, top: str) -> None:
-    """Make what lacks of the folder below `top`, from there down, each durable in its parent before the next.
+    """Create the missing folders below `top`, from there down, each durable in its parent before the next.
 
-    `FileNotFoundError` if `top` is not there: a lake whose disk is not mounted is not begun anew beneath it.
+    `FileNotFoundError` if `top` is missing: if a lake's disk is not mounted, no new lake is started at its mount point.
     """
     if folder == top or os.path.isdir(folder):
         return
@@ -37,17 +37,17 @@ def make_folders(folder: str, top: str) -> None:
     try:
         os.mkdir(folder)
     except FileExistsError:
-        return  # made by somebody else just now, or a file: whoever opens something in it will know
+        return  # another process just made it, or it is a file: opening something in it will show
     try:
         sync_folder(parent)
     except OSError:
         with suppress(OSError):
-            os.rmdir(folder)  # or the next writer would take it for durable
+            os.rmdir(folder)  # otherwise the next writer would assume that it is durable
         raise
 
 
 def write_whole(descriptor: int, piece: memoryview) -> None:
-    """Write all of the piece: one call of the system writes 2 GB at most, and less when it likes."""
+    """Write all of the piece: one system call writes at most 2 GB, and may write less."""
     written = os.write(descriptor, piece)
     while written < len(piece):
         written += os.write(descriptor, piece[written:])

@@ -1,4 +1,4 @@
-"""Walking a local folder: in the order of object stores for listings, in any order for sweeps."""
+"""Walking a local folder: in the order of object stores to list, in any order to sweep."""
 
 import os
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from lakebed.files.files import FileInfo
-from lakebed.files.os_errors import check_root, refusals, refused
+from lakebed.files.os_errors import check_root, error_for, os_errors_translated
 from lakebed.files.paths import TEMPORARY, part_flaw
 
 
@@ -15,7 +15,7 @@ def info(path: str, found: os.stat_result) -> FileInfo:
 
 
 def walk(root: str, folder: str, prefix: str, after: str) -> Iterator[FileInfo]:
-    """The files in `folder` and below whose path begins with `prefix` and comes behind `after`, in path order."""
+    """The files in `folder` and below whose path starts with `prefix` and sorts after `after`, in path order."""
     waiting = _entries(root, f"{folder}/" if folder else "", prefix, after)
     while waiting:
         path, entry = waiting.pop()
@@ -27,19 +27,19 @@ def walk(root: str, folder: str, prefix: str, after: str) -> Iterator[FileInfo]:
         except FileNotFoundError:
             continue  # deleted since its folder was read
         except OSError as error:
-            raise refused(error, path) from error
+            raise error_for(error, path) from error
         yield info(path, found)
 
 
 def _entries(root: str, folder: str, prefix: str, after: str) -> list[tuple[str, "os.DirEntry[str]"]]:
-    """What a folder holds, last one first.
+    """What a folder holds, last entry first.
 
-    Folders end with a slash, and sorting them so gives path order: `a.b`, `a/`, `a0`. Code points order as UTF-8 does.
+    Folders sort with a slash at the end, which gives path order: `a.b`, `a/`, `a0`. Code points sort as UTF-8 does.
     """
     found = []
     for entry in _scanned(root, folder):
         if part_flaw(entry.name) is not None:
-            continue  # a temporary, or a name that no call accepts
+            continue  # a temporary file, or a name that no call accepts
         if entry.is_dir(follow_symlinks=False):
             path = f"{folder}{entry.name}/"
         elif entry.is_file(follow_symlinks=False):
@@ -60,15 +60,15 @@ def _scanned(root: str, folder: str) -> list["os.DirEntry[str]"]:
         check_root(root)
         return []  # gone since its parent was read
     except OSError as error:
-        raise refused(error, folder or root) from error
+        raise error_for(error, folder or root) from error
 
 
 def sweep(root: str, folder: str, before: float) -> int:
-    """Remove temporaries and empty folders that did not change after `before`; answers how many temporaries."""
+    """Remove temporary files and empty folders not changed after `before`; return how many files were removed."""
     removed = 0
     for entry in _scanned(root, folder):
         path = f"{folder}{entry.name}"
-        with refusals(path), suppress(FileNotFoundError):
+        with os_errors_translated(path), suppress(FileNotFoundError):
             if _is_temporary(entry) and _is_old(entry, before):
                 os.unlink(entry.path)
                 removed += 1

@@ -1,4 +1,4 @@
-"""Files in a local folder: a temporary is fsynced, then linked or renamed, then its folder is fsynced."""
+"""Files in a local folder: a temporary file is fsynced, then linked or renamed, then its folder is fsynced."""
 
 import io
 import os
@@ -11,42 +11,50 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lakebed.errors import Invalid, LakebedError
-from lakebed.files.external import check_inside, decoded, find, folders_above, full_path, is_outside, url_of
+from lakebed.files.external import (
+    absolute_path,
+    check_not_external,
+    find,
+    folders_above,
+    full_path,
+    is_external,
+    url_of,
+)
 from lakebed.files.files import Contents, Data, DeleteFailure, DeleteFailures, FileInfo, Files, pieces
 from lakebed.files.fsync import make_folders, opened, sync_file, sync_folder, write_whole
 from lakebed.files.listing import info, sweep, walk
 from lakebed.files.os_errors import (
-    absent,
+    change_error,
     check_root,
-    linked,
-    misplaced,
+    error_for,
+    link_found,
     negative,
-    refusals,
-    refused,
-    refused_change,
-    refused_sync,
-    taken,
-    unknown,
+    not_found,
+    os_errors_translated,
+    path_taken,
+    sync_error,
+    unknown_outcome,
     vanished,
+    wrong_kind,
 )
 from lakebed.files.paths import TEMPORARY, check_path, check_prefix
 from lakebed.files.ranges import read_range
 
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-ATTEMPTS = 10  # each one is lost only to a sweep of the very folder that was just made
+ATTEMPTS = 10  # an attempt fails only if a sweep removes the folder that was just made
 BUFFER = 1 << 18
 
 
 class LocalFiles(Files):
-    """The files below a folder, which is made if it is not there; `Invalid` if it is a file."""
+    """The files below a folder, which is created if it is missing; `Invalid` if it is a file."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
-        # Resolved once: the root itself may be reached through links, nothing below it may.
+        # Resolved once: links may lead to the root itself, but not to anything below it.
         self.root = os.path.realpath(root)
-        with refusals(self.root):
+        with os_errors_translated(self.root):
             make_folders(self.root, "/")
             if not stat.S_ISDIR(os.stat(self.root).st_mode):
-                raise misplaced(self.root, "a folder", "a file")
+                raise wrong_kind(self.root, "a folder", "a file")
 
     @property
     def url(self) -> str:
@@ -54,13 +62,13 @@ class LocalFiles(Files):
 
     def location(self, path: str) -> str:
         """The absolute path, unquoted."""
-        return full_path(path) if is_outside(path) else f"{self.root}/{check_path(path)}"
+        return full_path(path) if is_external(path) else f"{self.root}/{check_path(path)}"
 
     def path_of(self, location: str) -> str:
         if not location or "\0" in location:
-            raise Invalid("this names no file", subject=ascii(location), expected="a path or a URL")
-        # Without links: a file that can be reached on two ways is one file.
-        full = os.path.realpath(decoded(location) if is_outside(location) else location)
+            raise Invalid("this is not the address of a file", subject=ascii(location), expected="a path or a URL")
+        # With links resolved: a file that can be reached in two ways is one file.
+        full = os.path.realpath(absolute_path(location) if is_external(location) else location)
         inside = full.startswith(f"{self.root}/")
         return check_path(full[len(self.root) + 1 :]) if inside else url_of(full)
 
@@ -78,11 +86,11 @@ class LocalFiles(Files):
     def put(self, path: str, data: Data) -> None:
         full, found = self._look(path)
         if found is not None and not stat.S_ISREG(found.st_mode):
-            raise misplaced(path, "a file", "a folder")
+            raise wrong_kind(path, "a file", "a folder")
         self._publish(full, path, data, os.replace)
 
     def put_if_absent(self, path: str, data: Data) -> None:
-        # Looking first spares a loser the write; the link decides.
+        # Looking first saves a loser the write, but the link decides.
         self._publish(self._absent(path), path, data, os.link)
 
     @contextmanager
@@ -92,7 +100,7 @@ class LocalFiles(Files):
         try:
             with io.BufferedWriter(_NewFile(descriptor, path), BUFFER) as file:
                 yield file
-            with refusals(path):
+            with os_errors_translated(path):
                 os.fsync(descriptor)
         except BaseException:
             with suppress(OSError):
@@ -123,31 +131,31 @@ class LocalFiles(Files):
             except LakebedError as error:
                 failures.append(DeleteFailure(path, error))
         for folder, gone in folders.items():
-            # Also for what was not there: a delete before this one may have failed to make that last.
+            # Also for files that were missing: an earlier delete may have failed to sync the folder.
             try:
                 with suppress(FileNotFoundError, NotADirectoryError):
                     sync_folder(folder)
             except OSError as error:
-                failures += [DeleteFailure(path, unknown(error, path)) for path in sorted(gone)]
+                failures += [DeleteFailure(path, unknown_outcome(error, path)) for path in sorted(gone)]
         return failures
 
     def delete_folder(self, folder: str) -> DeleteFailures:
         failures = super().delete_folder(folder)
         for inside, _, _ in os.walk(f"{self.root}/{check_path(folder)}", topdown=False):
-            with suppress(OSError):  # one that is not empty stays, as what is in it does
+            with suppress(OSError):  # a folder that is not empty stays
                 os.rmdir(inside)
         return failures
 
     def sync(self, paths: Iterable[str]) -> None:
         files = {path: self._find(path)[0] for path in paths}
-        folders = {folder for path in files if not is_outside(path) for folder in _folders_of(path)}
+        folders = {folder for path in files if not is_external(path) for folder in _folders_of(path)}
         for path, full in files.items():
-            with refusals(path, refused_sync):
+            with os_errors_translated(path, sync_error):
                 sync_file(full)
         for folder in sorted(folders, key=len, reverse=True):
-            with refusals(folder or self.root, refused_sync):
+            with os_errors_translated(folder or self.root, sync_error):
                 sync_folder(f"{self.root}/{folder}")
-        _sync_outside([full for path, full in files.items() if is_outside(path)])
+        _sync_outside([full for path, full in files.items() if is_external(path)])
 
     def sweep_temporaries(self, older_than_seconds: float) -> int:
         if older_than_seconds < 0:
@@ -155,8 +163,8 @@ class LocalFiles(Files):
         return sweep(self.root, "", time.time() - older_than_seconds)
 
     def _look(self, path: str) -> tuple[str, os.stat_result | None]:
-        """The full path and what is there; `Invalid` if a link is on the way."""
-        check_inside(path)
+        """The full path and its status; `Invalid` if a part of it is a link."""
+        check_not_external(path)
         full, found = self.root, None
         for part in check_path(path).split("/"):
             full = f"{full}/{part}"
@@ -166,17 +174,17 @@ class LocalFiles(Files):
                 check_root(self.root)
                 return f"{self.root}/{path}", None
             except OSError as error:
-                raise refused(error, path) from error
+                raise error_for(error, path) from error
             if stat.S_ISLNK(found.st_mode):
-                raise linked(path, full)
+                raise link_found(path, full)
         return full, found
 
     def _find(self, path: str) -> tuple[str, os.stat_result]:
-        if is_outside(path):
+        if is_external(path):
             return find(path)
         full, found = self._look(path)
         if found is None or not stat.S_ISREG(found.st_mode):
-            raise absent(path, f"{'nothing' if found is None else 'no plain file'} at {full}")
+            raise not_found(path, f"{'nothing' if found is None else 'something other than a file'} at {full}")
         return full, found
 
     def _absent(self, path: str) -> str:
@@ -184,30 +192,31 @@ class LocalFiles(Files):
         if found is None:
             return full
         if not stat.S_ISREG(found.st_mode):
-            raise misplaced(path, "a file", "a folder")
-        raise taken(path, f"a file of {found.st_size} bytes")
+            raise wrong_kind(path, "a file", "a folder")
+        raise path_taken(path, f"a file of {found.st_size} bytes")
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[tuple[int, int]]:
         full, _ = self._find(path)
-        with refusals(path), opened(full) as descriptor:
+        with os_errors_translated(path), opened(full) as descriptor:
             yield descriptor, os.fstat(descriptor).st_size
 
     def _open_new(self, full: str, path: str) -> int:
-        """A descriptor of a new file, whose folder is made if it lacks, again if a sweep takes it in between."""
-        with refusals(path):
+        """A descriptor of a new file; creates its folder if missing, and again if a sweep removes it."""
+        with os_errors_translated(path):
             for _ in range(ATTEMPTS):
                 with suppress(FileNotFoundError):
                     try:
                         return os.open(full, NEW, 0o666)
                     except FileExistsError:
-                        raise taken(path, "a file") from None
+                        raise path_taken(path, "a file") from None
                 with suppress(FileNotFoundError):
                     make_folders(os.path.dirname(full), self.root)
-        raise vanished(path, f"no folder {os.path.dirname(full)}", f"See that {self.root} is mounted, and run again.")
+        advice = f"Check that {self.root} is mounted, and run again."
+        raise vanished(path, f"no folder {os.path.dirname(full)}", advice)
 
     def _publish(self, full: str, path: str, data: Data, step: Callable[[str, str], None]) -> None:
-        """Write the data to a temporary, and let `step` give it its name."""
+        """Write the data to a temporary file, and let `step` give it its name."""
         temporary = f"{os.path.dirname(full)}/{TEMPORARY}{os.urandom(12).hex()}"
         descriptor = self._open_new(temporary, path)
         try:
@@ -222,35 +231,35 @@ class LocalFiles(Files):
         _sync_change(full, path)
 
     def _unlink(self, path: str) -> str:
-        """Remove the file, if there is one, and answer its folder."""
+        """Remove the file if it exists, and return its folder."""
         full, found = self._look(path)
         if found is not None and stat.S_ISREG(found.st_mode):
             try:
                 with suppress(FileNotFoundError):
                     os.unlink(full)
             except OSError as error:
-                raise refused_change(error, path) from error
+                raise change_error(error, path) from error
         return os.path.dirname(full)
 
 
 class _NewFile(io.FileIO):
-    """The raw file under `create`: what the system refuses while a writer writes is one of Lakebed's errors."""
+    """The raw file under `create`: turns the system's errors during a write into Lakebed's."""
 
     def __init__(self, descriptor: int, path: str) -> None:
-        # The descriptor outlives a writer that closes its file, so that it can be fsynced.
+        # The descriptor stays open when the writer closes the file, so that it can be fsynced.
         super().__init__(descriptor, "wb", closefd=False)
         self.path = path
 
     def write(self, data: Any) -> int:
-        with refusals(self.path):
+        with os_errors_translated(self.path):
             return super().write(data)
 
 
 def _write(descriptor: int, path: str, data: Data) -> None:
-    for piece in pieces(path, data):  # outside `refusals`: an error of the caller's iterable is not ours
-        with refusals(path):
+    for piece in pieces(path, data):  # outside `os_errors_translated`: an error of the caller's iterable is not ours
+        with os_errors_translated(path):
             write_whole(descriptor, piece)
-    with refusals(path):
+    with os_errors_translated(path):
         os.fsync(descriptor)
 
 
@@ -258,29 +267,29 @@ def _show(temporary: str, full: str, path: str, step: Callable[[str, str], None]
     try:
         step(temporary, full)
     except FileExistsError:
-        raise taken(path, "a file that was put meanwhile") from None
+        raise path_taken(path, "a file that was put in the meantime") from None
     except FileNotFoundError:
-        raise vanished(path, "that a sweep took it", "Sweep with a longer age, and run again.") from None
+        raise vanished(path, "that a sweep removed it", "Sweep with a longer age, and run again.") from None
     except OSError as error:
-        raise refused_change(error, path) from error
+        raise change_error(error, path) from error
 
 
 def _sync_change(full: str, path: str) -> None:
     try:
         sync_folder(os.path.dirname(full))
     except OSError as error:
-        raise unknown(error, path) from error
+        raise unknown_outcome(error, path) from error
 
 
 def _sync_outside(files: Sequence[str]) -> None:
-    for folder in sorted({one for full in files for one in folders_above(full)}, key=len, reverse=True):
-        with refusals(folder, refused_sync), suppress(PermissionError):
-            # A folder that this user may not even list was there long before the file that it may read.
+    for folder in sorted({folder for full in files for folder in folders_above(full)}, key=len, reverse=True):
+        with os_errors_translated(folder, sync_error), suppress(PermissionError):
+            # A folder that this user may not even list existed long before the file in it.
             sync_folder(folder)
 
 
 def _folders_of(path: str) -> Iterator[str]:
-    """Each folder on the way up, to the root, which is the empty one."""
+    """The folders above a path, up to the root, which is the empty text."""
     while path:
         path = path.rpartition("/")[0]
         yield path

@@ -1,4 +1,4 @@
-"""What the operating system's refusals mean: an `OSError` on the way in, one of Lakebed's errors on the way out."""
+"""The operating system's errors as Lakebed's: an `OSError` comes in, a `LakebedError` goes out."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ _Meaning = tuple[type[LakebedError], str, str, str]
 
 _FORBIDDEN: _Meaning = (
     Forbidden,
-    "the system does not allow this",
+    "the system does not permit this",
     "a folder and a file that this user may use, on a file system with hard links",
     "Change the owner or the mode, or use another folder. Nothing was changed.",
 )
@@ -26,7 +26,7 @@ _MEANINGS: dict[int, _Meaning] = {
     errno.EACCES: _FORBIDDEN,
     errno.EPERM: _FORBIDDEN,
     errno.EROFS: _FORBIDDEN,
-    errno.EOPNOTSUPP: _FORBIDDEN,  # a link where there are no hard links; some answer EPERM
+    errno.EOPNOTSUPP: _FORBIDDEN,  # a file system without hard links; some report EPERM
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
     errno.ENOTDIR: (Invalid, "a part of the path is a file", "a folder", "Write beside that file, not below it."),
@@ -41,58 +41,58 @@ _MEANINGS: dict[int, _Meaning] = {
 }
 _OTHER: _Meaning = (
     Unavailable,
-    "the disk does not answer as it should",
+    "the disk reported an error",
     "no error",
-    "Look into the system's log, mend the disk, and run again. Nothing was changed.",
+    "Check the system's log, fix the disk, and run again. Nothing was changed.",
 )
 
-# A link or rename that fails with one of these has surely not happened; after EIO, ESTALE or ETIMEDOUT who knows.
+# A link or rename that fails with one of these did not happen. After EIO, ESTALE or ETIMEDOUT that is unknown.
 _SURE = _MEANINGS.keys() | {errno.EEXIST, errno.ENOTEMPTY, errno.EXDEV, errno.EMLINK, errno.EINVAL, errno.EBUSY}
 
 
-def refused(error: OSError, path: str) -> LakebedError:
-    """The error that a refusal means, when it surely changed nothing."""
+def error_for(error: OSError, path: str) -> LakebedError:
+    """Our error for a failure that changed nothing for certain."""
     kind, problem, expected, advice = _MEANINGS.get(error.errno or 0, _OTHER)
-    return kind(problem, subject=path, expected=expected, found=said(error), advice=advice)
+    return kind(problem, subject=path, expected=expected, found=errno_text(error), advice=advice)
 
 
-def refused_sync(error: OSError, path: str) -> LakebedError:
-    """The error that the refusal of a sync of what others wrote means."""
+def sync_error(error: OSError, path: str) -> LakebedError:
+    """Our error for a failed sync of a file that another program wrote."""
     if error.errno in _MEANINGS:
-        return refused(error, path)
+        return error_for(error, path)
     return Unavailable(
-        "the disk failed to make this last",
+        "the disk failed to make this durable",
         subject=path,
-        expected="bytes that outlive a power cut",
-        found=said(error),
-        # wiki.postgresql.org/wiki/Fsync_Errors: the pages that could not be written are dropped, and count as clean.
+        expected="bytes that survive a power cut",
+        found=errno_text(error),
+        # wiki.postgresql.org/wiki/Fsync_Errors: the pages that could not be written are dropped and marked clean.
         advice="Write the files again under new names: a second sync could succeed without their bytes.",
     )
 
 
-def refused_change(error: OSError, path: str) -> LakebedError:
-    """The error that the refusal of the very step that shows or removes a file means."""
-    return refused(error, path) if error.errno in _SURE else unknown(error, path)
+def change_error(error: OSError, path: str) -> LakebedError:
+    """Our error for a failure of the step that publishes or removes a file."""
+    return error_for(error, path) if error.errno in _SURE else unknown_outcome(error, path)
 
 
-def unknown(error: OSError, path: str) -> OutcomeUnknown:
-    """The error of a change that was made, and that the disk would not promise to keep."""
+def unknown_outcome(error: OSError, path: str) -> OutcomeUnknown:
+    """Our error for a change that was made, but may not be durable."""
     return OutcomeUnknown(
-        "the disk failed while it made this change last",
+        "the disk failed to make this change durable",
         subject=path,
-        expected="a change that outlives a power cut",
-        found=said(error),
-        advice="Read the file: it is there whole or not at all. Sync it before you rely on it.",
+        expected="a change that survives a power cut",
+        found=errno_text(error),
+        advice="Read the file: all of it is there, or nothing. Sync it before you rely on it.",
     )
 
 
-def said(error: OSError) -> str:
+def errno_text(error: OSError) -> str:
     return f"{errno.errorcode.get(error.errno or 0, error.errno)}: {os.strerror(error.errno or 0)}"
 
 
 @contextmanager
-def refusals(path: str, meaning: Callable[[OSError, str], LakebedError] = refused) -> Iterator[None]:
-    """Raise what the system refuses inside as the error that it means."""
+def os_errors_translated(path: str, meaning: Callable[[OSError, str], LakebedError] = error_for) -> Iterator[None]:
+    """Turn an `OSError` of the block into our error for it."""
     try:
         yield
     except OSError as error:
@@ -100,47 +100,47 @@ def refusals(path: str, meaning: Callable[[OSError, str], LakebedError] = refuse
 
 
 def check_root(root: str) -> None:
-    """`Unavailable` if the root is gone: a disk that is not mounted is not an empty lake."""
+    """`Unavailable` if the root is missing: a disk that is not mounted is not an empty lake."""
     if not os.path.isdir(root):
         raise Unavailable(
-            "the root cannot be reached",
+            "the root can't be reached",
             subject=root,
             expected="the folder that was opened",
             found="no folder",
-            advice="See that its disk is mounted, and run again.",
+            advice="Check that its disk is mounted, and run again.",
         )
 
 
-def absent(path: str, found: str) -> NotFound:
+def not_found(path: str, found: str) -> NotFound:
     advice = "List its folder to see what is there."
     return NotFound("there is no such file", subject=path, expected="a file", found=found, advice=advice)
 
 
-def taken(path: str, found: str) -> AlreadyExists:
+def path_taken(path: str, found: str) -> AlreadyExists:
     advice = "Read it, or choose another path."
     return AlreadyExists("the path is taken", subject=path, expected="no file", found=found, advice=advice)
 
 
 def vanished(path: str, found: str, advice: str) -> Unavailable:
-    problem = "what was to be the file vanished"
+    problem = "the file vanished while it was being written"
     return Unavailable(problem, subject=path, expected="that nobody removes it", found=found, advice=advice)
 
 
-def misplaced(path: str, expected: str, found: str) -> Invalid:
+def wrong_kind(path: str, expected: str, found: str) -> Invalid:
     problem = f"the path is not {expected}"
     return Invalid(problem, subject=path, expected=expected, found=found, advice="Choose another path.")
 
 
-def linked(path: str, full: str) -> Invalid:
+def link_found(path: str, full: str) -> Invalid:
     return Invalid(
-        "a symbolic link is on the way",
+        "a part of the path is a symbolic link",
         subject=path,
         expected="plain folders and files below the root",
         found=f"a link at {full}",
-        advice="Put what it leads to in its place: a link can lead outside, or give a file two paths.",
+        advice="A link can lead outside, or give a file two paths. Replace it with what it points to.",
     )
 
 
 def negative(what: str, value: object, subject: str) -> Invalid:
     problem = f"the {what} is negative"
-    return Invalid(problem, subject=subject, expected="0 or more", found=value, advice="Mend the call.")
+    return Invalid(problem, subject=subject, expected="0 or more", found=value, advice="Fix the call.")

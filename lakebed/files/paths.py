@@ -1,16 +1,16 @@
-"""Which paths are good: relative POSIX texts that mean the same on every backend and never leave the root."""
+"""Which paths are allowed: relative POSIX paths that mean the same on every backend and never leave the root."""
 
 import re
 
 from lakebed.errors import Invalid
 
 TEMPORARY = ".tmp-"
-"""What the names of temporaries begin with, and no others."""
+"""The prefix of the names of temporary files, and of no others."""
 
 PART_BYTES = 255  # NAME_MAX of every common file system
 PATH_BYTES = 1024  # the longest key of S3, GCS and Azure
 
-# C0 and C1 controls, the separator of Windows, and surrogates, which have no bytes in UTF-8.
+# C0 and C1 controls, the separator of Windows, and surrogates, which UTF-8 can't encode.
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff]")
 
 
@@ -23,7 +23,7 @@ def check_path(path: str) -> str:
 
 
 def check_prefix(prefix: str) -> str:
-    """The folder that everything with this prefix is in ("" is the root), or `Invalid` if no path can begin so."""
+    """The folder of everything with this prefix ("" is the root), or `Invalid` if no path can start with it."""
     folder, slash, begin = prefix.rpartition("/")
     flaw = _flaw(folder) if slash else None
     if flaw is None and _FORBIDDEN.search(begin):
@@ -36,20 +36,20 @@ def check_prefix(prefix: str) -> str:
 def part_flaw(part: str) -> str | None:
     """What is wrong with one part of a path, if anything is."""
     if not part:
-        return "an empty part: the path is empty, absolute, or has a slash too many"
+        return "an empty part: the path is empty, absolute, or has too many slashes"
     if part in (".", ".."):
         return f"the part {part!r}"
     if (character := _FORBIDDEN.search(part)) is not None:
         return f"the character {character.group()!r}"
     if part.startswith(TEMPORARY):
-        return f"a part that begins with {TEMPORARY!r}, which is kept for temporaries"
+        return f"a part that starts with {TEMPORARY!r}, which is reserved for temporary files"
     if len(part.encode()) > PART_BYTES:
-        return f"a part of {len(part.encode())} bytes, and {PART_BYTES} is the most"
+        return f"a part of {len(part.encode())} bytes, where {PART_BYTES} is the maximum"
     return None
 
 
 def part_is_plain(part: str) -> bool:
-    """Whether every character of a part means the same wherever it is read."""
+    """Whether every character of a part means the same on every system."""
     return _FORBIDDEN.search(part) is None
 
 
@@ -58,16 +58,16 @@ def _flaw(path: str) -> str | None:
         if (flaw := part_flaw(part)) is not None:
             return flaw
     if (size := len(path.encode())) > PATH_BYTES:
-        return f"{size} bytes, and {PATH_BYTES} is the most"
+        return f"{size} bytes, where {PATH_BYTES} is the maximum"
     return None
 
 
 def _refused(path: str, flaw: str) -> Invalid:
     shown = path if path.isprintable() else ascii(path)
     return Invalid(
-        "the path is refused",
+        "the path is not allowed",
         subject=shown if len(shown) <= 100 else f"{shown[:99]}…",
         expected="a relative path such as data/a/b.parquet",
         found=flaw,
-        advice="Name a file below the root, in plain parts.",
+        advice="Name a file below the root, by a plain relative path.",
     )

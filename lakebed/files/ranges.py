@@ -1,4 +1,4 @@
-"""Reading exactly a range of an open file."""
+"""Reading exactly one range of an open file."""
 
 import os
 
@@ -11,9 +11,9 @@ def read_range(descriptor: int, path: str, size: int, start: int, length: int) -
         raise negative("range", (start, length), path)
     if start > size:
         raise Invalid(
-            "the range begins beyond the end",
+            "the range starts beyond the end of the file",
             subject=path,
-            expected=f"a start of {size} at most",
+            expected=f"a start of at most {size}",
             found=start,
             advice="Ask for its size first.",
         )
@@ -24,13 +24,13 @@ def read_range(descriptor: int, path: str, size: int, start: int, length: int) -
             subject=path,
             expected=f"{length} bytes from {start} on",
             found=f"{size - start if read is None else len(read)} bytes",
-            advice="Restore it from a copy: it was cut, or is another file than was meant.",
+            advice="The file was truncated or replaced: restore it from a copy.",
         )
     return read
 
 
 def _read(descriptor: int, start: int, length: int) -> bytes:
-    """As many bytes as there are: one call of the system reads 2 GB at most."""
+    """As many bytes as there are: one system call reads at most 2 GB."""
     read = os.pread(descriptor, length, start)
     if len(read) == length:
         return read

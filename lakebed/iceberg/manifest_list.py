@@ -1,6 +1,5 @@
 """Iceberg's manifest list: the manifests of a snapshot, each with the ranges of its partition values."""
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from lakebed.iceberg.exported import ExportedTable
 from lakebed.iceberg.manifests import Content, Manifest, Partition, Status
 from lakebed.table.filter.filter import Value
 from lakebed.table.types.types import UUID
-from lakebed.table.types.values import lower_bound, upper_bound
+from lakebed.table.types.values import is_nan, lower_bound, upper_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def _summaries(manifest: Manifest) -> Iterator[AvroRow]:
 
 def _summary(partition: Partition, values: list[Value | None]) -> AvroRow:
     known: list[Any] = [one for one in values if one is not None]
-    ordered = [one for one in known if not _is_nan(one)]
+    ordered = [one for one in known if not is_nan(one)]
     bounded = bool(ordered) and partition.type != UUID  # whose order differs among readers
     return {
         "contains_null": len(known) < len(values),
@@ -77,10 +76,6 @@ def _summary(partition: Partition, values: list[Value | None]) -> AvroRow:
         "lower_bound": lower_bound(partition.type, min(ordered)) if bounded else None,
         "upper_bound": upper_bound(partition.type, max(ordered)) if bounded else None,
     }
-
-
-def _is_nan(value: Value) -> bool:
-    return isinstance(value, float) and math.isnan(value)
 
 
 _SUMMARY = record(

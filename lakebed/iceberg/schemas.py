@@ -9,7 +9,7 @@ from lakebed.table.partition.sort_order import SortOrder
 from lakebed.table.partition.spec import PartitionSpec
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import TIMESTAMP_NS, TIMESTAMPTZ_NS, Field, Parts, Type, parts_of, walk
+from lakebed.table.types.types import TIMESTAMP_NS, TIMESTAMPTZ_NS, Field, Fields, Type, children_of, walk
 
 NAME_MAPPING = "schema.name-mapping.default"
 """The property by which Iceberg's readers find columns in files that have no field ids."""
@@ -53,13 +53,13 @@ def _without_ours(body: Any) -> Any:
             return body
 
 
-def _mapped(fields: Parts) -> list[dict[str, Any]]:
+def _mapped(fields: Fields) -> list[dict[str, Any]]:
     return [_mapped_field(one) for one in fields]
 
 
 def _mapped_field(field: Field) -> dict[str, Any]:
     mapped: dict[str, Any] = {"field-id": field.id, "names": [field.physical_name]}
-    inside = parts_of(field.type)
+    inside = children_of(field.type)
     return {**mapped, "fields": _mapped(inside)} if inside else mapped
 
 

@@ -21,8 +21,8 @@ from lakebed.catalog.transaction.commits import check_event_id
 from lakebed.errors import Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.lake import Lake, connect
+from lakebed.lake.rows.written import Prepared
 from lakebed.lake.table import Table
-from lakebed.lake.written_rows import Prepared
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.condition import Condition, all_conditions
 from lakebed.table.filter.parse import parse_condition

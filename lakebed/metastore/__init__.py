@@ -1,4 +1,4 @@
-"""The versioned object tree. docs/internals/metastore.md says what it promises."""
+"""The versioned object tree. docs/internals/metastore.md states what it guarantees."""
 
 from lakebed.metastore.change import (
     AttributeRead,

@@ -1,4 +1,4 @@
-"""What a commit is asked to do: the state it was made against, what it read, what it writes."""
+"""What a commit is asked to do: the state that it starts from, what it read, what it writes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from lakebed.records.layout import Attribute
 from lakebed.store import Version
 
 LifeRecord = pb.CatalogRecord | pb.DatabaseRecord | pb.TableReference | pb.TablePartition
-"""What says where an object is: its type, container, name, and whether it was dropped."""
+"""Where an object is: its type, container and name, and whether it was dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class AttributeRead:
-    """An attribute of an object was read, there or not. Of another line than the change's if `line` names one."""
+    """An attribute of an object was read, existing or not; on the change's line unless `line` names another."""
 
     object_id: str
     attribute: Attribute
@@ -35,7 +35,7 @@ class AttributeRead:
 
 @dataclass(frozen=True, slots=True)
 class NameRead:
-    """A name in a parent was looked up, taken or free."""
+    """A name in a parent was looked up, whether it is taken or free."""
 
     parent: str
     name: str
@@ -43,7 +43,7 @@ class NameRead:
 
 @dataclass(frozen=True, slots=True)
 class ListingRead:
-    """The names in a parent were listed. On another line than the change's if `line` names one."""
+    """The names in a parent were listed; on the change's line unless `line` names another."""
 
     parent: str
     line: str | None = None
@@ -53,8 +53,8 @@ class ListingRead:
 class DataRead:
     """A partition's data was read.
 
-    `objection` gets the deltas since the base, oldest first, and says why one can't stand, if so. Without it any delta
-    is one too many.
+    `objection` gets the deltas since the base, oldest first, and returns why one of them conflicts, or None. Without it
+    every delta conflicts.
     """
 
     partition: str
@@ -66,10 +66,10 @@ Read = AttributeRead | NameRead | ListingRead | DataRead
 
 @dataclass(frozen=True, slots=True)
 class DataChange:
-    """A partition's next delta: `fold` makes it from the newest one and from the ids that the commit gave out.
+    """A partition's next delta: `fold` makes it from the newest delta and the ids that the commit allocated.
 
-    It runs inside the commit, perhaps more than once, and must depend on nothing else. `allocate` says how many ids of
-    each kind are wanted; `fold` gets the first of each.
+    It runs inside the commit, perhaps more than once, and must depend on nothing else. `allocate` holds how many ids of
+    each kind are needed; `fold` gets the first of each.
     """
 
     table: str
@@ -91,7 +91,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """What a line hangs on: an object of another line."""
+    """An object of another line that a line belongs to."""
 
     line: str
     object_id: str
@@ -101,11 +101,11 @@ class Holder:
 class Change:
     """One commit's worth of writes to one line.
 
-    `lives` are whole new life records by object id: creating, renaming, moving, dropping and undropping are all a new
-    life, and names follow from lives. `attributes` are whole new records. A life or attribute that is written counts as
-    read: if somebody changed it after `base`, the commit is a `Conflict`. Data is not: `fold` rebases it.
-    `hangs_on` are objects of other lines that must not be dropped, whenever that was: the branch and the catalog that
-    the line belongs to.
+    `lives` are complete new life records by object id: to create, rename, move, drop or undrop an object is to write a
+    new life, and names follow from lives. `attributes` are complete new records. A life or attribute that is written
+    counts as read: if another commit changed it after `base`, this commit is a `Conflict`. Data does not: `fold`
+    rebases it. `hangs_on` are objects of other lines that must not be dropped at any time: the branch and the catalog
+    that the line belongs to.
     """
 
     event_id: str
@@ -144,7 +144,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """One thing that a change relied on and somebody else changed after its base: what, when, and in which commit."""
+    """Something that a change relied on and another commit changed after its base: what, when, and which commit."""
 
     what: str
     object_id: str

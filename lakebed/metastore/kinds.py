@@ -1,4 +1,4 @@
-"""Kinds of objects: which record says where one is, what it may be in, and how it may be named."""
+"""Kinds of objects: their life records, the containers that they may be in, and their names."""
 
 import os
 from uuid import UUID
@@ -19,7 +19,7 @@ LIFE_RECORDS: dict[int, type[LifeRecord]] = {
     **dict.fromkeys((pb.EDITION, pb.STREAM, pb.PARTITION), pb.TablePartition),
 }
 
-# What an object may be in. None is the top of its line: the lake for projects, the catalog for the rest.
+# The containers that an object may be in. None is the top of its line: the lake for projects, otherwise the catalog.
 CONTAINERS: dict[int, tuple[int | None, ...]] = {
     pb.PROJECT: (None,),
     pb.CATALOG: (None, pb.PROJECT),
@@ -34,7 +34,7 @@ CONTAINERS: dict[int, tuple[int | None, ...]] = {
 
 
 def new_id() -> str:
-    """A fresh random id (a version 4 UUID)."""
+    """A new random id (a version 4 UUID)."""
     return str(UUID(bytes=os.urandom(16), version=4))
 
 
@@ -50,9 +50,9 @@ def life(kind: int, container: str, name: str) -> LifeRecord:
 
 
 def check_life(object_id: str, record: LifeRecord) -> None:
-    """Refuse a record that can't be an object's life, whatever the lake holds."""
+    """Refuse a record that can't be an object's life, whatever the state of the lake."""
     if record.type not in LIFE_RECORDS:
-        raise Invalid("an object has no type", subject=object_id, found=record.type)
+        raise Invalid("an object has no valid type", subject=object_id, found=record.type)
     if type(record) is not LIFE_RECORDS[record.type]:
         raise Invalid(
             f"a {type_name(record.type)} has the wrong record",

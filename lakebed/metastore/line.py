@@ -1,4 +1,4 @@
-"""Lines: a trunk or a branch, with the ancestors that it reads through to."""
+"""Lines: a trunk or a branch, with the ancestors that it inherits from."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ NOWHERE = "00000000-0000-0000-0000-000000000000"
 class Line:
     """Where a reader looks and a commit writes.
 
-    `top` is the object that the line's outermost names are in: the catalog's id, the same on its trunk and on all its
-    branches. `ancestry` is nearest first, each with the version at which this line forked away, none later than the one
-    before it.
+    `top` is the object that contains the line's outermost names: the catalog's id, the same on its trunk and on all its
+    branches. `ancestry` is nearest first, each with the version at which this line forked off. These versions never
+    increase from one to the next.
     """
 
     id: str
@@ -24,7 +24,7 @@ class Line:
     casing: Casing = Casing.FOLDED
 
     def sight(self, version: Version) -> Sight:
-        """What can be seen of this line and its ancestors at `version`."""
+        """What is visible of this line and its ancestors at `version`."""
         if not self.ancestry or self.ancestry[0].version <= version:
             return (LineAt(self.id, version), *self.ancestry)
         return (LineAt(self.id, version), *(LineAt(at.line, min(at.version, version)) for at in self.ancestry))

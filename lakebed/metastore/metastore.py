@@ -1,4 +1,4 @@
-"""The versioned object tree: the interface that every form of metastore implements, and all catalog logic stands on."""
+"""The versioned object tree: the interface that every metastore implements and all catalog logic uses."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from lakebed.records.layout import Attribute
 from lakebed.store import Version
 
 TOMBSTONE = "purged"
-"""The kind of body that says, for good and to all lines, that an object was purged: its text is the line's id."""
+"""The kind of body that marks an object as purged, for good and on all lines: its text is the line's id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A name in a parent, as written, and the object that has it; `type` is one of `ObjectType`."""
+    """A name in a parent, as written, and its object; `type` is one of `ObjectType`."""
 
     name: str
     id: str
@@ -38,7 +38,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedCheckpoint:
-    """A checkpoint that was begun and neither put nor ended: the files that it meant to write may be there."""
+    """A checkpoint that was begun but neither put nor ended: some of its files may exist."""
 
     intent: str
     line: str
@@ -49,9 +49,9 @@ class UnfinishedCheckpoint:
 
 
 class Reader(ABC):
-    """A line at a version: what it answers never changes. Each call is one short store transaction or a few.
+    """A line at a version: its answers never change. Each call takes one or a few short store transactions.
 
-    Pages are as of the first page's version, whatever commits in between; a token of another question is `Invalid`.
+    All pages show the version of the first, whatever commits in between. A token of another question is `Invalid`.
     """
 
     line: Line
@@ -59,28 +59,28 @@ class Reader(ABC):
 
     @abstractmethod
     def attributes(self, wanted: Sequence[tuple[str, Attribute]]) -> list[State | None]:
-        """Attributes of objects, None where one was never written; one round trip for all, through all ancestors."""
+        """Attributes of objects, None where one was never written: one round trip for all, including all ancestors."""
 
     @abstractmethod
     def paths(self, ids: Sequence[str]) -> list[tuple[State, ...]]:
-        """Each object's life and those of all it is in, from the outermost to its own.
+        """Each object's life after those of its containers, outermost first.
 
-        Empty where there is no such object. An object is alive if none of them is dropped.
+        Empty where there is no such object. An object is alive if none of these lives is dropped.
         """
 
     @abstractmethod
     def resolve(self, names: Sequence[tuple[str, str]]) -> list[str | None]:
-        """The ids of the objects that have these names in these parents; None where a name is free."""
+        """The ids of the objects with these names in these parents; None where a name is free."""
 
     @abstractmethod
     def children(self, parent: str, *, prefix: str = "", limit: int = 1000, token: str | None = None) -> Page[Child]:
-        """The names in a parent in folded order."""
+        """The names in a parent, ordered by their folded forms."""
 
     @abstractmethod
     def dropped(
         self, parent: str, *, name: str | None = None, limit: int = 1000, token: str | None = None
     ) -> Page[Dropped]:
-        """The objects that were dropped out of a parent, all or those of one name."""
+        """The objects that were dropped from a parent, all or those with one name."""
 
     @abstractmethod
     def history(
@@ -92,14 +92,14 @@ class Reader(ABC):
         limit: int = 1000,
         token: str | None = None,
     ) -> Page[State]:
-        """An attribute's states, newest first, those after `since` only."""
+        """An attribute's states, newest first; only those after `since`."""
 
     @abstractmethod
     def checkpoint(self, partition: str) -> State | None:
         """The newest checkpoint (`TableCheckpoint`) of a partition's data: the line's own, else the nearest ancestor's.
 
-        Its version is that of the delta that it stands for, never a later one than this reader's. One that is written
-        later may be answered later: it stands for the same data.
+        Its version is that of the delta that it represents, never later than this reader's. A checkpoint that is
+        written later may be returned later: it represents the same data.
         """
 
     @abstractmethod
@@ -136,24 +136,24 @@ class Metastore(ABC):
 
     @abstractmethod
     def reader(self, line: Line, version: Version | None = None) -> Reader:
-        """The line at a version, the newest unless one is named; a later one than the newest is `Invalid`."""
+        """The line at a version, by default the newest; a version later than the newest is `Invalid`."""
 
     @abstractmethod
     def commit(self, change: Change) -> Commit:
         """Make the change, wholly or not at all.
 
-        An event id that was used before answers its commit, or is `Invalid` if that was another change. What was read
-        and has changed: `Conflict`. A name that is taken: `AlreadyExists`. An object or parent that is not there or was
-        dropped: `NotFound`. Beyond one transaction: `TooLarge`. Nothing is written in any of these.
+        An event id that was used before returns its commit, or is `Invalid` if that was another change. `Conflict` if
+        what was read has changed, `AlreadyExists` if a name is taken, `NotFound` if an object or parent is missing or
+        dropped, `TooLarge` if the change does not fit into one transaction. Nothing is written in any of these cases.
         """
 
     @abstractmethod
     def find(self, event_id: str) -> Commit | None:
-        """The commit with this event id, on whatever line."""
+        """The commit with this event id, on any line."""
 
     @abstractmethod
     def allocate(self, table: str, kind: str, count: int = 1) -> int:
-        """The first of `count` fresh ids of a table, shared by all lines, never given out again; gaps are fine."""
+        """The first of `count` new ids of a table, shared by all lines and never reused; gaps are fine."""
 
     @abstractmethod
     def bodies(self, wanted: Sequence[tuple[str, str, int]]) -> list[bytes | None]:
@@ -165,17 +165,17 @@ class Metastore(ABC):
 
     @abstractmethod
     def begin_checkpoint(self, line: str, partition: str, paths: Sequence[str]) -> str:
-        """Note which files a checkpoint will have, before they are written; answers the intent to put it with."""
+        """Record which files a checkpoint will have, before they are written; returns the intent to put it with."""
 
     @abstractmethod
     def put_checkpoint(
         self, line: str, partition: str, version: Version, record: pb.TableCheckpoint, intent: str | None = None
     ) -> None:
-        """Write a checkpoint of the data at a version, and take its intent away with it, wholly or not at all.
+        """Write a checkpoint of the data at a version, and remove its intent with it, wholly or not at all.
 
-        It is no commit, and conflicts with none. `Invalid` unless the line itself has a delta of exactly that version,
-        of the record's snapshot and sequence number, and the intent, if one is named, stands. The same again is fine;
-        another one of the same place takes the place of the first.
+        It is not a commit, and conflicts with none. `Invalid` unless the line itself has a delta of exactly that
+        version, with the record's snapshot and sequence number, and the intent, if given, is still valid. Writing the
+        same checkpoint again is fine; another one of the same line, partition and version replaces it.
         """
 
     @abstractmethod
@@ -184,35 +184,35 @@ class Metastore(ABC):
 
     @abstractmethod
     def drop_checkpoint(self, line: str, partition: str, version: Version) -> None:
-        """Take a checkpoint away, if it is there; its files stay, and so do the deltas."""
+        """Remove a checkpoint, if it exists; its files and the deltas stay."""
 
     @abstractmethod
     def unfinished_checkpoints(self, older_than_seconds: float) -> list[UnfinishedCheckpoint]:
-        """The checkpoints of all lines that were begun so long ago and neither put nor ended."""
+        """The checkpoints of all lines that were begun that long ago, but neither put nor ended."""
 
     @abstractmethod
     def abandon_checkpoint(self, intent: str) -> None:
-        """See to it that a checkpoint can't be put any more, so that its files can be deleted.
+        """Prevent a checkpoint from being put, so that its files can be deleted.
 
-        `NotFound` if it was put or ended meanwhile: then they are not the caller's to delete.
+        `NotFound` if it was put or ended in the meantime: then the caller must not delete them.
         """
 
     @abstractmethod
     def end_checkpoint(self, intent: str) -> None:
-        """Take an intent away, if it is there, once its files are deleted."""
+        """Remove an intent, if it exists, after its files were deleted."""
 
     @abstractmethod
     def erase(self, line: str, objects: Sequence[str], bodies_of: Sequence[str] = ()) -> None:
-        """Take away what objects were on a line, at all versions, and the bodies and allocators of some, for good.
+        """Erase the attributes of objects on a line, at all versions, and the bodies and allocators of some, for good.
 
-        Their lives, names and tombstones stay. It is no commit: nobody is told of it, and it works in steps. Broken
-        off, it is called again. Only for objects that nobody can see alive any more. The checkpoints of a partition go
-        with its data; intents stay, since they name files that may be there.
+        Lives, names and tombstones stay. It is not a commit and does not appear in the log; it works in steps, and is
+        called again if interrupted. Only for objects that nobody can see alive any more. The checkpoints of a partition
+        are erased with its data. Intents stay, since they name files that may exist.
         """
 
     @abstractmethod
     def erase_line(self, line: str) -> None:
-        """Take away all that a line has written, at all versions, but its commits; in the same way as `erase`."""
+        """Erase everything that a line has written, at all versions, except its commits; otherwise like `erase`."""
 
     @abstractmethod
     def close(self) -> None: ...

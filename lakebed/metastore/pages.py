@@ -1,4 +1,4 @@
-"""Pages of long answers, and the tokens with which the next one is asked for.
+"""Pages of long answers, and the tokens that ask for the next one.
 
 token = base64url(question ‖ version ‖ position ‖ CRC-32)      the question is 8 bytes of BLAKE2b
 """
@@ -21,14 +21,14 @@ LIMIT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some items, and the token of the next page (None: this was the last)."""
+    """Some items, and the token of the next page (None on the last)."""
 
     items: list[T]
     token: str | None
 
 
 def every(ask: Callable[..., Page[T]]) -> Iterator[T]:
-    """The items of all pages, one page after the other."""
+    """The items of all pages."""
     token: str | None = None
     while True:
         page = ask(token=token)
@@ -40,7 +40,7 @@ def every(ask: Callable[..., Page[T]]) -> Iterator[T]:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is being paged through: a token is good for the same question to the same lake only."""
+    """What is being paged through: a token is valid only for the same question to the same lake."""
 
     parts: tuple[object, ...]
 
@@ -68,5 +68,5 @@ class Question:
 
 def check_limit(limit: int) -> int:
     if not 1 <= limit <= LIMIT:
-        raise Invalid("a page has a limit out of bounds", expected=f"1 to {LIMIT:,}", found=limit)
+        raise Invalid("the limit of a page is out of range", expected=f"1 to {LIMIT:,}", found=limit)
     return limit

@@ -1,1 +1,1 @@
-"""Typed records in a store. docs/internals/records.md says what they promise."""
+"""Typed records in a store. docs/internals/records.md states what they guarantee."""

@@ -1,7 +1,7 @@
 """Reading and writing cells: as of a version, through a line's ancestors, many in one round trip.
 
-A sight is what one looks at: a line and its ancestors, nearest first, each with the last version that may be seen of
-it. The first line that has a row decides; a row that says nothing hides what the ancestors have.
+A sight is what a read can see: a line and its ancestors, nearest first, each with its last visible version. The first
+line that has a row decides. An empty row hides what the ancestors have.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ Sight = tuple[LineAt, ...]
 
 
 class Row(NamedTuple):
-    """A cell's value: the line and the version at which it was written, and the bytes of its record."""
+    """A cell's value: the line and version that wrote it, and the bytes of its record."""
 
     line: str
     version: Version
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Rows of a scan in key order, by the part of the key that follows the scope; None: `end` was reached."""
+    """Rows of a scan in key order, by the part of the key after the scope; `reached` is None at the end."""
 
     rows: list[tuple[bytes, Row]]
     reached: bytes | None
@@ -48,24 +48,24 @@ Source = Callable[[bytes, int], Stretch]
 
 
 def as_of(reads: Reads, sight: Sight, cells: Sequence[Cell]) -> list[Row | None]:
-    """Each cell's row in its nearest line that has one: one round trip, however many cells and lines."""
+    """Each cell's row in the nearest line that has one: one round trip for any number of cells and lines."""
     asked = [
         RangeRead(layout.versions_up_to(cell.history_prefix(at.line), at.version), 1, True)
         for cell in cells
         for at in sight
     ]
     pages = iter(reads.get_ranges(asked))
-    return [_first([(at, next(pages).entries) for at in sight]) for _ in cells]
+    return [_first_row([(at, next(pages).entries) for at in sight]) for _ in cells]
 
 
 def nearest(reads: Reads, sight: Sight, prefix: Callable[[str], bytes]) -> Row | None:
     """The newest versioned row under a line's prefix, in the nearest line that has one: one round trip."""
     asked = [RangeRead(layout.versions_up_to(prefix(at.line), at.version), 1, True) for at in sight]
     pages = reads.get_ranges(asked)
-    return _first([(at, page.entries) for at, page in zip(sight, pages, strict=True)])
+    return _first_row([(at, page.entries) for at, page in zip(sight, pages, strict=True)])
 
 
-def _first(found: list[tuple[LineAt, list[tuple[bytes, bytes]]]]) -> Row | None:
+def _first_row(found: list[tuple[LineAt, list[tuple[bytes, bytes]]]]) -> Row | None:
     for at, entries in found:
         for key, value in entries:
             return Row(at.line, layout.key_version(key), value)
@@ -73,7 +73,7 @@ def _first(found: list[tuple[LineAt, list[tuple[bytes, bytes]]]]) -> Row | None:
 
 
 class Place(NamedTuple):
-    """Where a walk goes on: before `version` of the sight's line number `number`."""
+    """Where a walk continues: before `version`, on the sight's line number `number`."""
 
     number: int
     version: Version
@@ -82,9 +82,9 @@ class Place(NamedTuple):
 def walk(
     reads: Reads, sight: Sight, prefix: Callable[[str], bytes], *, floor: Version, start: Place | None, limit: int
 ) -> tuple[list[Row], Place | None]:
-    """At most `limit` versioned rows, newest first, the line's own and then each ancestor's; and where to go on.
+    """At most `limit` versioned rows after `floor`, and where to continue.
 
-    Only rows after `floor` are taken.
+    The line's own rows come first, then those of each ancestor; newest first.
     """
     rows: list[Row] = []
     for number, at in enumerate(sight):
@@ -92,7 +92,7 @@ def walk(
             continue
         last = start.version.previous() if start is not None and number == start.number else at.version
         if last <= floor:
-            continue  # and no inverted range, which FoundationDB refuses
+            continue  # avoids an inverted range, which FoundationDB refuses
         key = prefix(at.line)
         range = KeyRange(layout.versions_after(key, floor).begin, layout.versions_up_to(key, last).end)
         page = reads.get_range(range, limit=limit - len(rows), reverse=True)
@@ -103,13 +103,13 @@ def walk(
 
 
 def since(reads: Reads, line: str, cell: Cell, version: Version) -> list[Row]:
-    """The rows that the line itself has written after `version`, oldest first."""
+    """The rows that the line itself wrote after `version`, oldest first."""
     page = reads.get_range(layout.versions_after(cell.history_prefix(line), version))
     return [Row(line, layout.key_version(key), value) for key, value in page.entries]
 
 
 def save(transaction: Transaction, incarnation: int, line: str, cell: Cell, current: bytes, past: bytes) -> None:
-    """Write a cell's current row and its history row, both at the version of the coming commit."""
+    """Write a cell's current row and its history row, both at the version of the commit in progress."""
     transaction.set_stamped_value(cell.current_key(line), *layout.pending_value(incarnation, current))
     transaction.set_stamped_key(*layout.pending(cell.history_prefix(line), incarnation), past)
 
@@ -117,7 +117,7 @@ def save(transaction: Transaction, incarnation: int, line: str, cell: Cell, curr
 def line_source(reads: Reads, at: LineAt, space: Space, scope: bytes) -> Source:
     """A line's rows under `scope`, as of its version.
 
-    Current rows name every cell that ever had a value; those that changed later are looked up in the history.
+    Current rows list every cell that ever had a value. Cells that changed later are looked up in the history.
     """
     prefix = layout.PREFIX[space] + layout.id_element(at.line) + scope
     end = after(prefix)
@@ -140,8 +140,8 @@ def line_source(reads: Reads, at: LineAt, space: Space, scope: bytes) -> Source:
 def _earlier(reads: Reads, at: LineAt, space: Space, rests: list[bytes]) -> list[Row | None]:
     """Cells of a line in key order, as of its version.
 
-    Their histories lie side by side: one read takes them all, and only those that it does not reach, because there is
-    much between, are looked up one by one. 10,000 in 105 ms against 281.
+    Their histories are adjacent, so one read covers them. Cells that it does not reach, because long histories lie in
+    between, are looked up one by one. 10,000 cells take 105 ms instead of 281.
     """
     scope = Cell(space, b"").history_prefix(at.line)
     page = reads.get_range(KeyRange(scope + rests[0], after(scope + rests[-1])), limit=4 * len(rests))
@@ -161,9 +161,9 @@ def _earlier(reads: Reads, at: LineAt, space: Space, rests: list[bytes]) -> list
 
 
 def scan(sources: Sequence[Source], start: bytes, limit: int, shown: Callable[[Row], bool]) -> Stretch:
-    """At most `limit` rows that are `shown`, over sources of which an earlier one hides a later one's cells.
+    """At most `limit` rows that are `shown`; cells of an earlier source hide those of a later one.
 
-    Reads on in longer and longer steps: a small limit may have to pass thousands of names that were dropped.
+    Reads in longer and longer steps: even a small limit may have to skip thousands of dropped names.
     """
     rows: list[tuple[bytes, Row]] = []
     position: bytes | None = start
@@ -182,7 +182,7 @@ def scan(sources: Sequence[Source], start: bytes, limit: int, shown: Callable[[R
 
 
 def _merged(stretches: Sequence[Stretch], end: bytes | None) -> Iterator[tuple[bytes, Row]]:
-    """The nearest row of each cell, as far as every source has been read."""
+    """The nearest row of each cell, up to where every source has been read."""
     if len(stretches) == 1:
         yield from stretches[0].rows
         return
@@ -196,6 +196,6 @@ def _merged(stretches: Sequence[Stretch], end: bytes | None) -> Iterator[tuple[b
         yield rest, next(same)[2]
 
 
-def says_something(row: Row) -> bool:
-    """Whether the row has a value; one that says nothing is a record without a field."""
+def has_value(row: Row) -> bool:
+    """Whether the row has a value; an empty row is a record without a field."""
     return len(row.value) > codec.EMPTY_BYTES

@@ -3,7 +3,7 @@
     value   = 01 ‖ record type ‖ protobuf ‖ CRC-32 of all that stands before, little-endian
     current = version ‖ value        the version of its last change, filled in by the store at the commit
 
-What the key holds is left out of the protobuf; `filled` puts it back. Unknown fields stay as they are.
+The protobuf omits what the key holds; `filled` puts it back. Unknown fields are kept.
 """
 
 import zlib
@@ -13,13 +13,15 @@ from google.protobuf.message import DecodeError, Message
 
 from lakebed.errors import Corrupt, Invalid
 from lakebed.records import records_pb2 as pb
+from lakebed.records.layout import Attribute
 from lakebed.store import Version
 
 VALUE_FORMAT = 1
 VERSION_BYTES: Final = 12
 EMPTY_BYTES: Final = 6  # of a record without a field
 
-# The numbers are the format: 1-20 in the order of the source document, 101 and up are ours; `bodies` has 254 and 255.
+# The numbers are part of the format: 1-20 in the order of the source document, 101 and up are ours; `bodies` uses 254
+# and 255.
 TYPES: dict[int, type[Message]] = {
     1: pb.ObjectName,
     2: pb.DroppedObjectName,
@@ -50,7 +52,7 @@ TYPES: dict[int, type[Message]] = {
 }
 NUMBERS = {message: number for number, message in TYPES.items()}
 
-# Each current record whose history is another type; the bytes of one can be read as the other.
+# The current records whose history has another type; the bytes of one can be read as the other.
 HISTORIES: dict[type[Message], type[Message]] = {
     pb.CatalogRecord: pb.CatalogHistory,
     pb.DatabaseRecord: pb.DatabaseHistory,
@@ -76,37 +78,54 @@ _OWN_ID = {
 }
 
 
+# The types of an attribute's current rows. Its history rows have the matching types, except that DATA has deltas.
+LIFE_TYPES = (pb.CatalogRecord, pb.DatabaseRecord, pb.TableReference, pb.TablePartition)
+
+ATTRIBUTE_TYPES: dict[Attribute, tuple[type[Message], ...]] = {
+    Attribute.LIFE: LIFE_TYPES,
+    Attribute.PROPERTIES: (pb.CatalogRecord, pb.DatabaseRecord, pb.TableProperties, pb.TablePartition),
+    Attribute.STORAGE: (pb.TableStorage,),
+    Attribute.SCHEMA: (pb.TableSchema,),
+    Attribute.SPEC: (pb.TableSpec,),
+    Attribute.SORT: (pb.TableSortOrder,),
+    Attribute.DATA: (pb.TableReference,),
+    Attribute.VIEW: (pb.ViewText,),
+    Attribute.REF: (pb.CatalogRecord,),
+    Attribute.PARTITION: (pb.TablePartition,),
+}
+
+
 def encode(record: Message) -> bytes:
-    return _sealed(_HEADS[type(record)], stripped(record))
+    return _seal(_HEADS[type(record)], _payload(record))
 
 
 def encode_both(record: Message) -> tuple[bytes, bytes]:
-    """The values of a current record and of its history, which have the same payload."""
-    payload = stripped(record)
-    current = _sealed(_HEADS[type(record)], payload)
+    """The values of a current record and of its history record, which have the same payload."""
+    payload = _payload(record)
+    current = _seal(_HEADS[type(record)], payload)
     head = _HISTORY_HEADS.get(type(record))
-    return current, current if head is None else _sealed(head, payload)
+    return current, current if head is None else _seal(head, payload)
 
 
 def decode(value: bytes) -> Message:
     """The record as its own type; `Corrupt` names the check that failed."""
-    return _parsed(_known(value), value)
+    return _parse(_type_of(value), value)
 
 
 def decode_current(value: bytes) -> Message:
-    """The record, a history one as its current type."""
-    known = _known(value)
-    return _parsed(_CURRENTS.get(NUMBERS[known], known), value)
+    """The record; a history record as its current type."""
+    stored = _type_of(value)
+    return _parse(_CURRENTS.get(NUMBERS[stored], stored), value)
 
 
 def split_current(row: bytes) -> tuple[Version, bytes]:
     """A current row's version and value."""
     if len(row) < VERSION_BYTES:
-        raise Corrupt("a current record is cut off", expected="at least 12 bytes", found=len(row))
+        raise Corrupt("a current record is truncated", expected="at least 12 bytes", found=len(row))
     return Version(row[:VERSION_BYTES]), row[VERSION_BYTES:]
 
 
-def stripped(record: Message) -> bytes:
+def _payload(record: Message) -> bytes:
     """The protobuf bytes without what the key holds."""
     own = _OWN_ID.get(type(record))
     if own is None:
@@ -120,7 +139,7 @@ def stripped(record: Message) -> bytes:
 
 
 def filled(record: Message, line: str, object_id: str) -> Message:
-    """The record with what its key held put back."""
+    """The record with what its key holds put back."""
     own = _OWN_ID.get(type(record))
     if own is not None:
         setattr(record, own, object_id)
@@ -129,16 +148,16 @@ def filled(record: Message, line: str, object_id: str) -> Message:
     return record
 
 
-def _sealed(head: bytes, payload: bytes) -> bytes:
+def _seal(head: bytes, payload: bytes) -> bytes:
     body = head + payload
     return body + zlib.crc32(body).to_bytes(4, "little")
 
 
-def _known(value: bytes) -> type[Message]:
+def _type_of(value: bytes) -> type[Message]:
     if len(value) < EMPTY_BYTES:
-        raise Corrupt("a record is cut off", expected="at least 6 bytes", found=len(value))
+        raise Corrupt("a record is truncated", expected="at least 6 bytes", found=len(value))
     if zlib.crc32(value[:-4]) != int.from_bytes(value[-4:], "little"):
-        raise Corrupt("a record's checksum does not fit its bytes", found=value[:2].hex())
+        raise Corrupt("a record's checksum does not match its bytes", found=value[:2].hex())
     if value[0] != VALUE_FORMAT:
         raise Invalid("a record has a newer format", expected=VALUE_FORMAT, found=value[0], advice="Upgrade Lakebed.")
     if value[1] not in TYPES:
@@ -146,7 +165,7 @@ def _known(value: bytes) -> type[Message]:
     return TYPES[value[1]]
 
 
-def _parsed(message: type[Message], value: bytes) -> Message:
+def _parse(message: type[Message], value: bytes) -> Message:
     record = message()
     try:
         record.ParseFromString(value[2:-4])

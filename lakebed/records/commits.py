@@ -17,7 +17,7 @@ from lakebed.records import records_pb2 as pb
 from lakebed.store import RangeRead, Reads, Transaction, Version
 from lakebed.store.tuples import pack_element
 
-OPERATION_BYTES = 50_000  # in one value; the rest is for the message and what else a commit says
+OPERATION_BYTES = 50_000  # in one value; the rest is for the message and the other fields of a commit
 
 
 class Stored(NamedTuple):
@@ -28,7 +28,7 @@ class Stored(NamedTuple):
 
 
 def save_commit(transaction: Transaction, incarnation: int, event: str, record: pb.CatalogCommit) -> None:
-    """Write a commit on the line that the record names, with all its indexes."""
+    """Write a commit and all its indexes, on the line that the record names."""
     head, more = record, _groups(record.operations)[1:]
     if more:
         head = copy.deepcopy(record)
@@ -47,28 +47,32 @@ def save_commit(transaction: Transaction, incarnation: int, event: str, record: 
 
 
 def load_commits(reads: Reads, events: Sequence[str]) -> list[Stored | None]:
-    """The commits with these event ids, None where there is none; one round trip, two if one of them is very long."""
+    """The commits with these event ids, None where there is none: one round trip, two if a commit is very long."""
     rows = reads.get_many([layout.commit_key(event) for event in events])
-    found = [None if row is None else stored_commit(row) for row in rows]
-    long = [(event, one) for event, one in zip(events, found, strict=True) if one and one.record.operation_parts]
+    commits = [None if row is None else stored_commit(row) for row in rows]
+    long = [
+        (event, commit.record)
+        for event, commit in zip(events, commits, strict=True)
+        if commit and commit.record.operation_parts
+    ]
     ranges = [RangeRead(layout.prefix_range(layout.operations_prefix(event))) for event, _ in long]
-    for (event, one), page in zip(long, reads.get_ranges(ranges), strict=True):
-        if len(page.entries) != one.record.operation_parts:
+    for (event, record), page in zip(long, reads.get_ranges(ranges), strict=True):
+        if len(page.entries) != record.operation_parts:
             raise Corrupt(
-                "a commit lacks some of its operations",
+                "some operations of a commit are missing",
                 subject=event,
-                expected=f"{one.record.operation_parts} parts",
+                expected=f"{record.operation_parts} parts",
                 found=len(page.entries),
                 advice="Run the records' check.",
             )
         for _, value in page.entries:
-            one.record.operations.extend(operations_part(value).operations)
-        one.record.ClearField("operation_parts")
-    return found
+            record.operations.extend(operations_part(value).operations)
+        record.ClearField("operation_parts")
+    return commits
 
 
 def stored_commit(row: bytes) -> Stored:
-    """A commit's row, with the operations that are in it."""
+    """The commit in a row, with the operations that are in it."""
     version, value = codec.split_current(row)
     return Stored(version, operations_part(value))
 
@@ -76,7 +80,7 @@ def stored_commit(row: bytes) -> Stored:
 def operations_part(value: bytes) -> pb.CatalogCommit:
     record = codec.decode(value)
     if not isinstance(record, pb.CatalogCommit):
-        raise Corrupt("a commit is another record", expected="CatalogCommit", found=type(record).__name__)
+        raise Corrupt("a commit has the wrong record", expected="CatalogCommit", found=type(record).__name__)
     return record
 
 
@@ -88,7 +92,7 @@ def by_object(operations: Iterable[pb.Operation]) -> dict[str, list[pb.Operation
 
 
 def _groups(operations: Iterable[pb.Operation]) -> list[list[pb.Operation]]:
-    """The operations in groups that fit into a value each."""
+    """The operations in groups that each fit into a value."""
     groups: list[list[pb.Operation]] = []
     size = OPERATION_BYTES
     for operation in operations:

@@ -54,7 +54,7 @@ class Space(IntEnum):
 
 
 class Attribute(IntEnum):
-    """What is stored apart about an object, so that a change writes its own attribute's history and nothing else."""
+    """The parts of an object that are stored separately, so that a change writes the history of one part only."""
 
     LIFE = 1  # type, parent, name, dropped
     PROPERTIES = 2
@@ -86,7 +86,7 @@ def id_element(text: str) -> bytes:
 
 def id_text(element: bytes) -> str:
     if len(element) != ID_SIZE or element[0] != 0x30:
-        raise Corrupt("a key has no id where one belongs", found=element.hex())
+        raise Corrupt("a key has no valid id where one is expected", found=element.hex())
     text = element[1:].hex()
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
@@ -107,12 +107,12 @@ def key_version(key: bytes) -> Version:
 
 
 def pending(prefix: bytes, incarnation: int) -> tuple[bytes, int]:
-    """The key `prefix` with the coming commit's version after it, and where the stamp goes."""
+    """The key `prefix` followed by the version of the commit in progress, and the offset of its stamp."""
     return prefix + _VERSION_CODE + incarnation_bytes(incarnation) + b"\xff" * 10, len(prefix) + 3
 
 
 def pending_value(incarnation: int, value: bytes) -> tuple[bytes, int]:
-    """A current row: the coming commit's version before `value`, and where the stamp goes."""
+    """A current row: the version of the commit in progress, then `value`; and the offset of its stamp."""
     return incarnation_bytes(incarnation) + b"\xff" * 10 + value, 2
 
 
@@ -135,7 +135,7 @@ def versions_after(prefix: bytes, version: Version) -> KeyRange:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One thing that has a current value and a history on each line: an attribute, a name, a dropped name."""
+    """A value with a history on each line: an attribute, a name or a dropped name."""
 
     space: Space  # of the current value; the history's is the next one
     rest: bytes

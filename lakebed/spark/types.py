@@ -24,10 +24,10 @@ from lakebed.table.types.types import (
     Fixed,
     List,
     Map,
-    Parts,
     Primitive,
     Struct,
     Type,
+    Way,
     walk,
 )
 
@@ -104,7 +104,7 @@ def _is_unknown(type: Type) -> bool:
     return isinstance(type, Primitive) and type not in _SPARK
 
 
-def _foreign(way: Parts, advice: str) -> Invalid:
+def _foreign(way: Way, advice: str) -> Invalid:
     path = ".".join(one.name for one in way)
     return Invalid("Spark has no type for a column", subject=path, found=str(way[-1].type), advice=advice)
 

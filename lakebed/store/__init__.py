@@ -1,11 +1,11 @@
-"""Ordered, transactional key-values. docs/internals/store.md says what they promise."""
+"""Ordered, transactional key-value stores. docs/internals/store.md states what they guarantee."""
 
 from lakebed.store.memory import MemoryStore
-from lakebed.store.opening import open_store
 from lakebed.store.sqlite.store import SQLiteStore
 from lakebed.store.store import Ran, Store
 from lakebed.store.subspace import Subspace
 from lakebed.store.transaction import Committed, KeyRange, Page, RangeRead, Reads, Stale, Transaction
+from lakebed.store.urls import open_store
 from lakebed.store.version import Version
 
 __all__ = [

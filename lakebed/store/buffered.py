@@ -1,4 +1,4 @@
-"""A transaction that reads a snapshot and buffers its writes: what every backend without a native one uses."""
+"""A transaction that reads a snapshot and buffers its writes, for backends without transactions of this kind."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from lakebed.store import limits
 from lakebed.store.conflicts import ReadSet, WriteSet
 from lakebed.store.transaction import STAMP_BYTES, Committed, Entry, KeyRange, Page, RangeRead, Reads, Transaction
 
-_MERGED_AT_LEAST = 16  # entries asked of the snapshot when own writes may hide some of them
+_MERGED_AT_LEAST = 16  # entries read from the snapshot when own writes may hide some of them
 
 
 class Snapshot(ABC):
@@ -39,17 +39,17 @@ class Snapshot(ABC):
 
 
 class Backend(Protocol):
-    """What a buffered transaction asks of its store."""
+    """What a buffered transaction needs from its store."""
 
     def open_snapshot(self) -> Snapshot: ...
 
     def apply(self, reads: ReadSet, writes: WriteSet, since: bytes | None) -> Committed:
-        """Commit `writes` if nothing in `reads` was written after `since` (None: nothing was read)."""
+        """Commit `writes` unless something in `reads` was written after `since` (None: nothing was read)."""
         ...
 
 
 class BufferedTransaction(Transaction):
-    """Takes its snapshot at the first read; a transaction that only writes never takes one."""
+    """Takes its snapshot at the first read; a transaction that only writes never needs one."""
 
     def __init__(self, backend: Backend) -> None:
         self.reads = ReadSet()
@@ -100,7 +100,7 @@ class BufferedTransaction(Transaction):
     def peek_ranges(self, reads: Sequence[RangeRead]) -> list[Page]:
         source = self._open()
         if self.writes:
-            return [self._page(read, self._own_and(source, read)) for read in reads]
+            return [self._page(read, self._with_own_writes(source, read)) for read in reads]
         return [self._page(read, entries) for read, entries in zip(reads, source.scan_many(reads), strict=True)]
 
     def times_of(self, stamps: Sequence[bytes]) -> list[int]:
@@ -115,32 +115,29 @@ class BufferedTransaction(Transaction):
             self._source = self._backend.open_snapshot()
         return self._source
 
-    def _own_and(self, source: Snapshot, read: RangeRead) -> list[Entry]:
-        if self.writes.pends_in(read.range):
-            raise _pending(read.range)
-        return self._merged(source, read)
-
     @staticmethod
     def _page(read: RangeRead, entries: list[Entry]) -> Page:
         cut = read.limit is not None and len(entries) >= read.limit
         return Page(entries, read.without(entries[-1][0]) if cut else None)
 
-    def _merged(self, source: Snapshot, read: RangeRead) -> list[Entry]:
-        """The snapshot's entries with our own writes over them; reads on while our clears leave too few."""
+    def _with_own_writes(self, source: Snapshot, read: RangeRead) -> list[Entry]:
+        """The snapshot's entries with own writes applied; keeps reading while own clears leave too few."""
+        if self.writes.pends_in(read.range):
+            raise _pending(read.range)
         if read.limit is None:
-            return self._overlaid(source.scan(read), read.range, read.reverse)
+            return self._overlay(source.scan(read), read.range, read.reverse)
         entries: list[Entry] = []
         rest, size = read.range, max(read.limit, _MERGED_AT_LEAST)
         while True:
             part = RangeRead(rest, size, read.reverse)
             found = source.scan(part)
             last = found[-1][0] if len(found) == size else None
-            entries += self._overlaid(found, rest if last is None else part.up_to(last), read.reverse)
+            entries += self._overlay(found, rest if last is None else part.up_to(last), read.reverse)
             if last is None or len(entries) >= read.limit:
                 return entries[: read.limit]
             rest, size = part.without(last), 2 * size
 
-    def _overlaid(self, found: list[Entry], covered: KeyRange, reverse: bool) -> list[Entry]:
+    def _overlay(self, found: list[Entry], covered: KeyRange, reverse: bool) -> list[Entry]:
         cleared = self.writes.cleared_ranges
         seen: dict[bytes, bytes | None] = {key: value for key, value in found if not cleared.contain(key)}
         seen.update((key, self.writes.values[key]) for key in self.writes.within(covered))
@@ -187,11 +184,11 @@ class BufferedTransaction(Transaction):
     def _admit(self, key: bytes, value: bytes) -> None:
         limits.check_key(key)
         limits.check_value(key, value)
-        # FoundationDB counts a write's key twice more, as the range that others may conflict with.
+        # FoundationDB counts the key of a write two more times: as the range that other transactions conflict with.
         self._grow(3 * len(key) + 1 + len(value))
 
     def _grow(self, size: int) -> None:
-        # Twenty times in a small commit, so what is usual is asked here and the calls are left out.
+        # A small commit comes here twenty times, so the usual case is tested inline, without further calls.
         if self._ended or time.monotonic() - self._began > limits.TRANSACTION_SECONDS:
             self._require_open()
         size += self._size
@@ -214,10 +211,10 @@ class BufferedTransaction(Transaction):
 
     def _require_open(self) -> None:
         if self._ended:
-            raise Invalid("this store transaction has ended", advice="Begin another.")
+            raise Invalid("this store transaction has ended", advice="Begin a new one.")
         if self._process != os.getpid():
-            # Else parent and child would both commit it.
-            raise Invalid("a store transaction can't be carried into a forked process", advice="Begin one there.")
+            # Otherwise parent and child would both commit it.
+            raise Invalid("a store transaction can't be used in a forked process", advice="Begin a new one there.")
         took = time.monotonic() - self._began
         if took > limits.TRANSACTION_SECONDS:
             self.close()
@@ -225,7 +222,7 @@ class BufferedTransaction(Transaction):
                 "a store transaction took too long; nothing was written",
                 expected=f"at most {limits.TRANSACTION_SECONDS:g} s",
                 found=f"{took:.1f} s",
-                advice="Split the work into several transactions, or run again when the machine is less busy.",
+                advice="Split the work into several transactions, or try again when the machine is less busy.",
             )
 
 

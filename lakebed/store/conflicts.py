@@ -1,4 +1,4 @@
-"""What a transaction read and what a commit wrote, and whether the two meet."""
+"""What a transaction read and what a commit wrote, and whether the two overlap."""
 
 import struct
 from bisect import bisect_left, bisect_right, insort
@@ -55,7 +55,7 @@ def _texts(data: bytes, at: int) -> Iterator[bytes]:
 
 
 class Ranges:
-    """Key ranges, and which keys and other ranges they meet."""
+    """Key ranges, and the keys and other ranges that they overlap."""
 
     __slots__ = ("_disjoint", "_ranges")
 
@@ -141,7 +141,7 @@ class Batch:
 
 
 class WriteSet:
-    """The writes of one transaction, net, before its stamp is known. `values` holds None where a key was cleared."""
+    """The net writes of one transaction before its stamp is known. `values` holds None for a cleared key."""
 
     def __init__(self) -> None:
         self.values: dict[bytes, bytes | None] = {}
@@ -161,7 +161,7 @@ class WriteSet:
         self.values[key] = value
 
     def put_stamped_key(self, key: bytes, offset: int, value: bytes) -> None:
-        # Two templates that differ only where the stamp goes are one key.
+        # Two templates that differ only in the bytes of the stamp are the same key.
         lowest = stamped(key, offset, _LOWEST)
         if (lowest, offset) not in self.stamped_keys:
             self._pending.add(KeyRange(lowest, stamped(key, offset, _HIGHEST) + b"\x00"))
@@ -193,18 +193,18 @@ class WriteSet:
         return self._order, bisect_left(self._order, range.begin), bisect_left(self._order, range.end)
 
     def pends_key(self, range: KeyRange) -> bool:
-        """Whether a stamped key may come to lie in the range."""
+        """Whether a stamped key may end up in the range."""
         return self._pending.overlap(range)
 
     def pends(self, key: bytes) -> bool:
-        """Whether the key's value is not known before the commit."""
+        """Whether the key's value is known only at the commit."""
         return key in self.stamped_values or self._pending.contain(key)
 
     def pends_in(self, range: KeyRange) -> bool:
         return self.pends_key(range) or any(range.contains(key) for key in self.stamped_values)
 
     def batch(self, stamp: bytes) -> Batch:
-        """The writes as they are at `stamp`."""
+        """The writes with `stamp` filled in."""
         entries = {key: value for key, value in self.values.items() if value is not None}
         entries.update((stamped(key, offset, stamp), value) for (key, offset), value in self.stamped_keys.items())
         entries.update((key, stamped(value, offset, stamp)) for key, (value, offset) in self.stamped_values.items())

@@ -1,4 +1,4 @@
-"""FoundationDB's limits, on every backend, so that nothing works on a laptop and fails at scale."""
+"""FoundationDB's limits, enforced on every backend, so that nothing works on a laptop and fails at scale."""
 
 from lakebed.errors import Invalid, TooLarge
 from lakebed.store.transaction import KeyRange
@@ -15,7 +15,7 @@ def check_key(key: bytes) -> None:
 
 
 def check_range(range: KeyRange) -> None:
-    """One byte more than a key's: the first key after the longest one may be named."""
+    """Allow one byte more than for a key: a range may end right after the longest key."""
     for key in (range.begin, range.end):
         if not isinstance(key, bytes) or len(key) > KEY_BYTES + 1:
             raise _unfit("an end of a range", key, KEY_BYTES + 1)
@@ -25,7 +25,7 @@ def check_value(key: bytes, value: bytes) -> None:
     if not isinstance(value, bytes) or len(value) > VALUE_BYTES:
         error = _unfit("a value", value, VALUE_BYTES)
         error.subject = shown(key)
-        error.advice = "Split it, or put it in a file that the record points at."
+        error.advice = "Split it, or put it in a file that the record points to."
         raise error
 
 
@@ -41,13 +41,13 @@ def check_transaction(size: int) -> None:
 
 def _unfit(what: str, value: object, most: int) -> Invalid:
     if not isinstance(value, bytes):
-        # SQLite would take text too, and sort it before all keys.
+        # SQLite would also accept text, and sort it before all keys.
         return Invalid(f"{what} is not bytes", expected="bytes", found=type(value).__name__)
     expected, found = f"at most {most:,} bytes", f"{len(value):,}"
     return TooLarge(f"{what} is too long", subject=shown(value), expected=expected, found=found)
 
 
 def shown(key: bytes) -> str:
-    """The key as an error names it."""
+    """The key as it appears in an error."""
     text = key[:32].hex()
     return f"key {text}…" if len(key) > 32 else f"key {text}"

@@ -1,4 +1,4 @@
-"""The store in memory: the model that the others are tested against, and a lake that lasts as long as its process."""
+"""The store in memory: the model for tests of the other stores, and a lake that lives as long as its process."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ _Values = list[tuple[bytes, bytes | None]]
 
 
 class MemoryStore(Store):
-    """Every value that a key ever had, by stamp; so a snapshot is only a stamp, and nothing is ever forgotten."""
+    """Keeps every value that a key ever had, by stamp: a snapshot is only a stamp, and nothing is ever freed."""
 
     url = "memory:"
 
@@ -66,7 +66,7 @@ class MemoryStore(Store):
         if int.from_bytes(since) + 1 < int.from_bytes(self._log[0][0]):
             raise Stale("the snapshot is older than the log of commits")
         if any(stamp > since and reads.meets(written) for stamp, written in self._log):
-            raise Stale("something that was read has changed")
+            raise Stale("a key or range that was read has changed")
 
     def _write(self, batch: Batch, stamp: bytes) -> Committed:
         for range in batch.cleared_ranges:

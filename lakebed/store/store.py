@@ -1,4 +1,4 @@
-"""A store of ordered, transactional key-values, and the only retry loop there is."""
+"""A store of ordered, transactional key-values, and the loop that retries its transactions."""
 
 import random
 import time
@@ -18,7 +18,7 @@ RUN_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Ran(Generic[T]):
-    """What a transaction's work answered, and its commit (None if it wrote nothing)."""
+    """What a transaction's work returned, and its commit (None if it wrote nothing)."""
 
     value: T
     committed: Committed | None
@@ -34,26 +34,26 @@ class Store(ABC):
 
     @abstractmethod
     def settle(self) -> None:
-        """Wait until every commit that has taken its time can be seen, or is gone: what follows has a later time."""
+        """Wait until every commit that already has its time is visible or failed: later commits get later times."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files and connections. Closing twice is fine; using a closed store is `Invalid`."""
+        """Release files and connections. Closing twice is fine; using a closed store is `Invalid`."""
 
     def run(self, work: Callable[[Transaction], T], *, seconds: float = RUN_SECONDS) -> Ran[T]:
-        """Run `work` in a transaction and commit it, again and again until no one else changed what it read.
+        """Run `work` in a transaction and commit it; retry while concurrent commits change what it read.
 
         `work` may run many times and must not act on anything but the transaction. Gives up after `seconds` with
-        `Unavailable`. `OutcomeUnknown` is passed on: only the caller knows whether running again is harmless.
+        `Unavailable`. `OutcomeUnknown` is raised at once: only the caller knows whether running again is harmless.
         """
         return self._retry(work, seconds, (Stale, TimedOut))
 
     def run_idempotent(self, work: Callable[[Transaction], T], *, seconds: float = RUN_SECONDS) -> Ran[T]:
-        """As `run`, and an unknown outcome runs again too: for work that finds out if an earlier try took effect."""
+        """As `run`, but also retry an unknown outcome: for work that detects whether an earlier attempt took effect."""
         return self._retry(work, seconds, (Stale, TimedOut, OutcomeUnknown))
 
     def read(self, work: Callable[[Transaction], T], *, seconds: float = RUN_SECONDS) -> T:
-        """Run `work` on one snapshot; what it writes is thrown away."""
+        """Run `work` on one snapshot; its writes are discarded."""
 
         def attempt() -> T:
             with self.begin() as transaction:
@@ -79,9 +79,9 @@ class Store(ABC):
 
 
 def _until(attempt: Callable[[], T], seconds: float, again: tuple[type[Exception], ...]) -> T:
-    """Attempt again after the errors named, for so long.
+    """Retry after the errors in `again`, for at most `seconds`.
 
-    Once an attempt's outcome is unknown, whatever fails later says nothing of it: it stays unknown.
+    Once the outcome of an attempt is unknown, it stays unknown: later failures reveal nothing about it.
     """
     deadline = time.monotonic() + seconds
     tries = 0
@@ -107,12 +107,12 @@ def _until(attempt: Callable[[], T], seconds: float, again: tuple[type[Exception
 
 
 def _pause(tries: int) -> float:
-    """No wait after the first loss, then random and growing, so that losers do not meet again."""
+    """No pause after the first loss, then random and growing, so that the losers do not collide again."""
     return 0.0 if tries == 1 else random.uniform(0, 0.0005 * 2 ** min(tries, 7))
 
 
 def _given_up(tries: int, seconds: float) -> Unavailable:
     return Unavailable(
         f"a transaction lost to other writers {tries} times in {seconds:g} s; nothing was written",
-        advice="Run it again, or let fewer writers change the same objects at once.",
+        advice="Run it again, or have fewer writers change the same objects at once.",
     )

@@ -26,13 +26,13 @@ class Subspace:
         return self.key + key, len(self.key) + offset
 
     def unpack(self, key: bytes) -> tuple[Any, ...]:
-        """The tuple that `pack` made this key of; `Invalid` for a key of another subspace."""
+        """The tuple that `pack` turned into this key; `Invalid` for a key of another subspace."""
         if not self.contains(key):
-            raise Invalid("the key is of another subspace", expected=f"{self.key.hex()}…", found=key[:64].hex())
+            raise Invalid("the key is in another subspace", expected=f"{self.key.hex()}…", found=key[:64].hex())
         return tuples.unpack(key, len(self.key))
 
     def range(self, items: tuple[Any, ...] = ()) -> tuple[bytes, bytes]:
-        """Begin and end of the keys of all longer tuples in this subspace that begin with these items."""
+        """Begin and end of the keys of all longer tuples in this subspace that start with these items."""
         prefix = self.pack(items)
         return prefix + b"\x00", prefix + b"\xff"
 
@@ -40,14 +40,14 @@ class Subspace:
         """Whether the key begins with the prefix; the prefix itself does."""
         return key.startswith(self.key)
 
-    __contains__ = contains  # without it, `in` would try subspace[0], subspace[1], … for ever
+    __contains__ = contains  # without it, `in` would try subspace[0], subspace[1], … forever
 
     def subspace(self, items: tuple[Any, ...]) -> "Subspace":
-        """The part of this subspace whose tuples begin with these items."""
+        """The part of this subspace whose tuples start with these items."""
         return Subspace(items, self.key)
 
     def __getitem__(self, item: Any) -> "Subspace":
-        """The part whose tuples begin with this one item; as with FoundationDB, a tuple is one nested item."""
+        """The part whose tuples start with this one item; as in FoundationDB, a tuple is one nested item."""
         return Subspace((item,), self.key)
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class Subspace:
 
 
 def after(prefix: bytes) -> bytes:
-    """The first key that comes after all that begin with the prefix; `Invalid` if there is none, as after FF FF."""
+    """The first key after all keys with the prefix; `Invalid` if there is none, as after FF FF."""
     head = prefix.rstrip(b"\xff")
     if not head:
         raise Invalid("no key comes after the prefix", expected="a byte other than FF", found=prefix.hex() or "nothing")

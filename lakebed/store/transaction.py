@@ -14,7 +14,7 @@ STAMP_BYTES = 10
 class Stale(Exception):
     """What this transaction read has changed, or its snapshot is gone: begin again.
 
-    A signal to `Store.run`, which retries it, rather than an error: callers above never see it.
+    A signal to `Store.run`, which retries, rather than an error: callers above never see it.
     """
 
 
@@ -34,7 +34,7 @@ class KeyRange:
 
 @dataclass(frozen=True, slots=True)
 class RangeRead:
-    """One range to read: at most `limit` entries of it, from the end backwards if `reverse`."""
+    """One range to read: at most `limit` entries, backwards from the end if `reverse`."""
 
     range: KeyRange
     limit: int | None = None
@@ -51,7 +51,7 @@ class RangeRead:
         return KeyRange(last + b"\x00", self.range.end)
 
     def up_to(self, last: bytes) -> KeyRange:
-        """What has been read once `last` was."""
+        """What has been read after `last` was read."""
         if self.reverse:
             return KeyRange(last, self.range.end)
         return KeyRange(self.range.begin, last + b"\x00")
@@ -59,7 +59,7 @@ class RangeRead:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries in the order asked for, and the range that a limit left unread (it may turn out to be empty)."""
+    """Entries in the requested order, and the range that a limit left unread (it may turn out to be empty)."""
 
     entries: list[Entry]
     rest: KeyRange | None
@@ -67,7 +67,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What a commit answers: its place in the order of all commits, and its time in microseconds since 1970 (UTC).
+    """A commit's place in the order of all commits, and its time in microseconds since 1970 (UTC).
 
     Both only grow: stamps strictly, times weakly.
     """
@@ -95,15 +95,15 @@ class Reads(ABC):
 class Transaction(Reads):
     """Reads at one version, sees its own writes, and commits if nothing that it read has changed since.
 
-    Reads made on the transaction itself join its conflict set; reads made on `snapshot` do not. A pending stamped key
-    or value can't be read: `Invalid`. Nothing is written before `commit`. Beyond a limit: `TooLarge` or `TimedOut`.
-    One thread at a time may use it, and only in the process that began it.
+    Reads on the transaction itself join its conflict set; reads on `snapshot` do not. A pending stamped key or value
+    can't be read: `Invalid`. Nothing is written before `commit`. Exceeding a limit raises `TooLarge` or `TimedOut`.
+    Use it from one thread at a time, and only in the process that began it.
     """
 
     @property
     @abstractmethod
     def snapshot(self) -> Reads:
-        """The same state and own writes, without joining the conflict set."""
+        """The same state, own writes included, without joining the conflict set."""
 
     @property
     @abstractmethod
@@ -121,11 +121,11 @@ class Transaction(Reads):
 
     @abstractmethod
     def set_stamped_key(self, key: bytes, offset: int, value: bytes) -> None:
-        """Write `value` under `key`, whose 10 bytes from `offset` become the commit's stamp."""
+        """Write `value` under `key`; the 10 bytes of `key` from `offset` become the commit's stamp."""
 
     @abstractmethod
     def set_stamped_value(self, key: bytes, value: bytes, offset: int) -> None:
-        """Write `value`, whose 10 bytes from `offset` become the commit's stamp."""
+        """Write `value`; its 10 bytes from `offset` become the commit's stamp."""
 
     @abstractmethod
     def add_read_conflict_key(self, key: bytes) -> None: ...
@@ -135,7 +135,7 @@ class Transaction(Reads):
 
     @abstractmethod
     def times_of(self, stamps: Sequence[bytes]) -> list[int]:
-        """The times of commits, by their stamps; a stamp that no commit has takes the time of the one before it."""
+        """The times of commits, by their stamps; a stamp of no commit has the time of the commit before it."""
 
     @abstractmethod
     def stamp_at(self, time: int) -> bytes | None:
@@ -143,9 +143,9 @@ class Transaction(Reads):
 
     @abstractmethod
     def commit(self) -> Committed | None:
-        """Write everything or nothing. None: there was nothing to write, and what was read holds at `read_stamp`.
+        """Write everything or nothing. None: there was nothing to write, and what was read is valid at `read_stamp`.
 
-        Raises `Stale`, `Unavailable` (nothing written) or `OutcomeUnknown`; the transaction has ended in any case.
+        Raises `Stale`, `Unavailable` (nothing written) or `OutcomeUnknown`. The transaction has ended in any case.
         """
 
     @abstractmethod

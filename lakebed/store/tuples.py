@@ -1,4 +1,4 @@
-"""Tuples as keys: FoundationDB's tuple layer, byte for byte, so that keys sort as their tuples do.
+"""Tuples as keys: FoundationDB's tuple layer, byte for byte, so that keys sort like their tuples.
 
     None            00              (00 FF inside a tuple)
     bytes           01 … 00         (a 00 within is written 00 FF)
@@ -34,7 +34,7 @@ _LARGEST = 255  # bytes of an int: its length is one byte
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """The version that the commit under way will have: its stamp is not known before."""
+    """The version of the commit in progress: its stamp is not known yet."""
 
     incarnation: int
 
@@ -44,7 +44,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """A float of 32 bits; the value is rounded to one."""
+    """A 32-bit float; the value is rounded to one."""
 
     value: float
 
@@ -62,23 +62,23 @@ def pack(items: tuple[Any, ...]) -> bytes:
 
 
 def pack_element(item: Any) -> bytes:
-    """The key of a tuple of one element, to be joined with others."""
+    """The key of a tuple of one element, to be concatenated with others."""
     return _PACKERS[type(item)](item)
 
 
 def pack_stamped(items: tuple[Any, ...]) -> tuple[bytes, int]:
-    """The key of a tuple with one `Pending`, and the offset in it of the ten bytes that the commit assigns."""
+    """The key of a tuple with one `Pending`, and the offset of the ten bytes that the commit assigns."""
     try:
         key, offsets = _pack_pending(items, b"\x00")
     except RecursionError:
         raise Invalid("tuples are nested too deeply") from None
     if len(offsets) != 1:
-        raise Invalid("a stamped key has one pending version", expected=1, found=len(offsets))
+        raise Invalid("a stamped key needs exactly one pending version", expected=1, found=len(offsets))
     return key, offsets[0]
 
 
 def unpack(data: bytes, start: int = 0) -> tuple[Any, ...]:
-    """The tuple of a key, of which the first `start` bytes are something else; `Corrupt` if it has no tuple's bytes."""
+    """The tuple of a key, after its first `start` bytes; `Corrupt` if the bytes are not a tuple's."""
     outer: list[list[Any]] = []
     items: list[Any] = []
     position, size = start, len(data)
@@ -116,7 +116,9 @@ def _pack_text(value: str) -> bytes:
     try:
         data = value.encode()
     except UnicodeEncodeError as error:
-        raise Invalid("text has a lone surrogate", found=repr(value[error.start]), advice="Use valid Unicode") from None
+        raise Invalid(
+            "text has a lone surrogate", found=repr(value[error.start]), advice="Use valid Unicode."
+        ) from None
     if "\x00" in value:
         data = data.replace(b"\x00", b"\x00\xff")
     return b"\x02" + data + b"\x00"
@@ -134,7 +136,7 @@ def _pack_int(value: int) -> bytes:
     if 0 <= value <= 0xFF:
         return _SMALL[value]
     length = (value.bit_length() + 7) >> 3
-    # FoundationDB's Python gives ±(2 ** 64 - 1) the long form, though eight bytes would hold them.
+    # FoundationDB's Python packs ±(2 ** 64 - 1) in the long form, although eight bytes would hold them.
     if length <= 8 and -0xFFFFFFFFFFFFFFFF < value < 0xFFFFFFFFFFFFFFFF:
         if value > 0:
             return _HEADS[length] + value.to_bytes(length, "big")
@@ -167,11 +169,11 @@ def _pack_version(value: Version) -> bytes:
 
 
 def _refuse_pending(value: Pending) -> bytes:
-    raise Invalid("a pending version has no key before its commit", advice="Use pack_stamped")
+    raise Invalid("a pending version has no key before its commit", advice="Use pack_stamped.")
 
 
 def _pack_pending(items: tuple[Any, ...], none: bytes) -> tuple[bytes, list[int]]:
-    """The packed items, with `none` for None, and where in them the stamps of pending versions are."""
+    """The packed items, with `none` for None, and the offsets of the stamps of pending versions."""
     key = b""
     offsets: list[int] = []
     for item in items:
@@ -190,7 +192,7 @@ def _pack_pending(items: tuple[Any, ...], none: bytes) -> tuple[bytes, list[int]
 
 
 def _ordered(data: bytes) -> bytes:
-    """An IEEE float's bytes, such that they sort as the floats: a negative one inverted, else only its sign."""
+    """An IEEE float's bytes, made to sort like the floats: all bits inverted if negative, otherwise only the sign."""
     if data[0] & 0x80:
         return data.translate(_INVERTED)
     return bytes((data[0] ^ 0x80,)) + data[1:]
@@ -203,14 +205,14 @@ def _unordered(data: bytes) -> bytes:
 
 
 class _Packers(dict[type, Callable[[Any], bytes]]):
-    """How each type is packed; a subclass (a named tuple, an IntEnum) as its nearest base, found once."""
+    """How each type is packed; a subclass (a named tuple, an IntEnum) like its nearest base, looked up once."""
 
     def __missing__(self, kind: type) -> Callable[[Any], bytes]:
         for base in kind.__mro__:
             if base in self:
                 self[kind] = self[base]
                 return self[base]
-        raise Invalid("no element of a key has this type", found=f"{kind.__module__}.{kind.__qualname__}")
+        raise Invalid("a key can't have an element of this type", found=f"{kind.__module__}.{kind.__qualname__}")
 
 
 _INVERTED = bytes(range(255, -1, -1))
@@ -233,7 +235,7 @@ _PACKERS = _Packers(
 )
 
 
-# Each takes the key and where the element's code is, and gives the element and where the next one begins.
+# Each takes the key and the position of the element's code, and returns the element and the position of the next one.
 
 
 def _unpack_none(data: bytes, position: int) -> tuple[None, int]:
@@ -315,7 +317,7 @@ def _unpack_version(data: bytes, position: int) -> tuple[Version, int]:
 
 
 def _refuse_code(data: bytes, position: int) -> tuple[Any, int]:
-    raise _corrupt(data, position, f"code 0x{data[position]:02x} begins no element")
+    raise _corrupt(data, position, f"code 0x{data[position]:02x} does not begin an element")
 
 
 def _cut_short(data: bytes, position: int, end: int) -> Corrupt:

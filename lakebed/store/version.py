@@ -8,32 +8,34 @@ from lakebed.errors import Invalid
 
 _LENGTH = 12
 _COUNT = 1 << (8 * _LENGTH)
-_DIGITS = re.compile(r"[0-9]{1,29}")  # 2 ** 96 has 29 digits; the bound keeps int() of a stranger's text cheap
+_DIGITS = re.compile(r"[0-9]{1,29}")  # 2 ** 96 has 29 digits; the bound keeps int() of untrusted text cheap
 
 
 class Version(bytes):
     """Two bytes of incarnation, then the store's ten-byte stamp; shown as one plain number.
 
-    The incarnation grows when a lake moves to another store, so that the new store's stamps come after the old ones.
+    The incarnation grows when a lake moves to another store, so that the new store's stamps sort after the old ones.
     """
 
     __slots__ = ()
 
     def __new__(cls, raw: bytes) -> Self:
         if not isinstance(raw, bytes):
-            raise Invalid("a version is made of bytes", found=type(raw).__name__, advice="Version.parse takes numbers")
+            raise Invalid(
+                "a version is made from bytes", found=type(raw).__name__, advice="For numbers use Version.parse."
+            )
         if len(raw) != _LENGTH:
-            raise Invalid("a version has another length", expected=f"{_LENGTH} bytes", found=len(raw))
+            raise Invalid("a version has the wrong length", expected=f"{_LENGTH} bytes", found=len(raw))
         return super().__new__(cls, raw)
 
     @classmethod
     def of(cls, incarnation: int, stamp: bytes) -> Self:
-        """The version that a store's stamp means in one of the lake's incarnations."""
+        """The version of a store's stamp in one of the lake's incarnations."""
         return cls(incarnation_bytes(incarnation) + stamp)
 
     @classmethod
     def parse(cls, value: "int | str | bytes | Decimal | Version") -> Self:
-        """The version that `int`, `str` or `bytes` gave; `Invalid` for anything else."""
+        """The version that was turned into an `int`, `str` or `bytes`; `Invalid` for anything else."""
         if isinstance(value, bytes):
             return value if isinstance(value, cls) else cls(value)
         if isinstance(value, str) and _DIGITS.fullmatch(value):
@@ -48,19 +50,19 @@ class Version(bytes):
     @classmethod
     def _numbered(cls, number: int) -> Self:
         if not 0 <= number < _COUNT:
-            # A number of any size may come here, and Python refuses to print one of more than 4,300 digits.
+            # The number may have any size, and Python refuses to print more than 4,300 digits.
             found = f"a {'negative ' if number < 0 else ''}number of {number.bit_length()} bits"
             raise Invalid("no version has this number", expected="0 to 2 ** 96 - 1", found=found)
         return cls(number.to_bytes(_LENGTH, "big"))
 
     @property
     def incarnation(self) -> int:
-        """Which of the stores that the lake has lived in gave the stamp."""
+        """The number of the store that assigned the stamp, among those that the lake has lived in."""
         return int.from_bytes(self[:2], "big")
 
     @property
     def stamp(self) -> bytes:
-        """The ten bytes that the store gave the commit."""
+        """The ten bytes that the store assigned to the commit."""
         return self[2:]
 
     def next(self) -> Self:

@@ -16,7 +16,7 @@ from lakebed.arrow.types import schema_of
 from lakebed.arrow.write.write import write
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
-from lakebed.table.manifest.file_fields import held_ids
+from lakebed.table.manifest.file_fields import field_ids_of
 from lakebed.table.partition.spec import UNPARTITIONED, make_spec
 from lakebed.table.schema.evolution import add_column, rename_column, widen_column
 from lakebed.table.schema.schema import Schema
@@ -223,7 +223,7 @@ def test_columns_that_the_table_lacks_are_left_out_and_remembered(files, put):
     schema = numbered({"id": "long", "s": "struct<x: long, y: long>", "l": "list<long>", "name": "string"})
     found = entry(files, put(table), schema)
     expected = {schema.find(path).id for path in ("id", "s", "s.x", "l", "l.element")}
-    assert held_ids(found) == expected
+    assert field_ids_of(found) == expected
 
 
 def test_a_file_with_none_of_the_tables_columns_is_refused(files, put):

@@ -45,7 +45,7 @@ def test_two_who_add_different_columns_at_once_both_succeed(orders):
 
 
 def test_two_who_add_one_name_are_told(orders):
-    with pytest.raises(Invalid, match="a: a column of this name is there"), orders.evolve() as change:
+    with pytest.raises(Invalid, match="a: there is already a column with this name"), orders.evolve() as change:
         change.add_column("a", "int")
         with orders.evolve() as other:
             other.add_column("A", "string")

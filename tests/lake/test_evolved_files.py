@@ -8,13 +8,14 @@ from random import Random
 import pyarrow
 import pytest
 
-from lakebed import arrow
-from lakebed import spark as spark_engine
 from lakebed.arrow.expression.filter import to_arrow
 from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.write.write import write as write_files
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
+from lakebed.spark.read.read import read as read_with_spark
+from lakebed.spark.write.write import write as write_with_spark
 from lakebed.table.filter.bind import parse_filter
 from lakebed.table.filter.filter import Comparison, IsNull, NotNull, OneOf, Operator
 from lakebed.table.plan.plan import PlannedFile
@@ -26,7 +27,7 @@ from lakebed.table.schema.evolution import (
     widen_column,
 )
 from lakebed.table.schema.schema import Schema, physical_names, with_ids
-from lakebed.table.types.types import Decimal, Field, Primitive, parts_of, with_parts
+from lakebed.table.types.types import Decimal, Field, Primitive, children_of, with_children
 from tests.support.evolutions import DEFAULTS, FIRST_SCHEMA, evolutions, rows, shown
 from tests.support.sources import sources_of
 
@@ -56,7 +57,7 @@ def table_of(given, schema):
 
 
 def write(files, number, schema, given):
-    return arrow.write(files, f"data/{number}", schema, table_of(given, schema))
+    return write_files(files, f"data/{number}", schema, table_of(given, schema))
 
 
 def by_arrow(files, schema, written, filter=None):
@@ -65,14 +66,14 @@ def by_arrow(files, schema, written, filter=None):
 
 
 def by_spark(session, files, schema, written, filter=None):
-    frame = spark_engine.read(session, files, schema, written, filter=filter)
+    frame = read_with_spark(session, files, schema, written, filter=filter)
     return frame.toArrow().cast(arrow_schema(Schema(optional(schema.fields))))
 
 
 def optional(fields):
     """The fields without a word of what is required: Arrow's casts find nulls inside of null structs."""
     return tuple(
-        replace(one, required=False, type=with_parts(one.type, optional(parts_of(one.type)))) for one in fields
+        replace(one, required=False, type=with_children(one.type, optional(children_of(one.type)))) for one in fields
     )
 
 
@@ -234,7 +235,7 @@ def test_filters_reach_beyond_the_type_that_old_files_have(files, session, name)
     for where in BEYOND[name]:
         expected = sorted(whole.filter(to_arrow(parse_filter(where, schema), lambda one: one.name))["id"].to_pylist())
         assert ids(session, files, schema, written, where) == expected, where
-        later = spark_engine.read(session, files, schema, written).where(where)
+        later = read_with_spark(session, files, schema, written).where(where)
         assert sorted(row.id for row in later.collect()) == expected, where
 
 
@@ -242,7 +243,7 @@ def test_a_wider_decimal_in_a_struct_is_compared_whole_by_filters_of_spark(files
     old = with_ids(Schema({"id": "long", "s": "struct<d: decimal(5, 2)>"}), 1, 1)
     schema = widen_column(old, "s.d", "decimal(38, 2)")
     written = write(files, 1, old, [{"id": 1, "s": {"d": Number("1.25")}}])
-    rows_ = spark_engine.read(session, files, schema, written)
+    rows_ = read_with_spark(session, files, schema, written)
     for where in ("s.d < 12345678901234567890.00", "s.d <> 429496729725.00", "s.d in (1.25, 12345678901234567890.00)"):
         assert rows_.where(where).count() == 1, where
     assert rows_.where("s.d = 42949672961.25").count() == 0
@@ -266,8 +267,8 @@ def test_rows_that_come_without_a_column_get_its_default_from_both_engines(files
             }
         )
     )
-    here = arrow.write(files, "data/here", schema, table)
-    there = spark_engine.write(files, "data/there", schema, session.createDataFrame(table))
+    here = write_files(files, "data/here", schema, table)
+    there = write_with_spark(files, "data/there", schema, session.createDataFrame(table))
     expected = {f"x{id}": values[-1] for id, values in enumerate(DEFAULTS.values(), 50)}
     rows_ = [
         {"id": 1, "s": {"a": 1, "b": 7}, "l": [{"a": 1, "b": "inside"}], **expected},
@@ -281,6 +282,6 @@ def test_a_required_column_without_default_is_still_asked_for(files, spark):
     schema = with_ids(Schema([Field("id", "long"), Field("must", "int", required=True)]), 1, 1)
     rows_ = pyarrow.table({"id": [1]})
     with pytest.raises(Invalid, match="must"):
-        arrow.write(files, "data/1", schema, rows_)
+        write_files(files, "data/1", schema, rows_)
     with pytest.raises(Invalid, match="must"):
-        spark_engine.write(files, "data/2", schema, spark.createDataFrame(rows_))
+        write_with_spark(files, "data/2", schema, spark.createDataFrame(rows_))

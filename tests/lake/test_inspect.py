@@ -501,7 +501,7 @@ def test_rows_and_columns_can_be_asked_for(main, orders):
         ({"name": "__tables", "where": "table_name ="}, Invalid, "can't be read"),
         ({"name": "__tables", "where": "primary_key = 'id'"}, Invalid, "can't test this type"),
         ({"name": "__tables", "columns": ["nonsense"]}, Invalid, "no such column"),
-        ({"name": "__tables", "columns": "table_name"}, Invalid, "as a list of names"),
+        ({"name": "__tables", "columns": "table_name"}, Invalid, "must be a list of names"),
     ],
 )
 def test_what_is_not_there_is_said(main, orders, unchanged, asked, error, problem):

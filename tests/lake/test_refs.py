@@ -82,7 +82,7 @@ def picture(lake):
         here["branch"] = {one.ref: contents(one) for one in catalog.branches()}
         here["tag"] = {one.ref: contents(one) for one in catalog.tags()}
         here["share"] = {one.ref: contents(one) for one in catalog.shares()}
-        commits = catalog._refs("log").read().reader.log().items
+        commits = catalog._line.refs("log").read().reader.log().items
         here["log"] = [(one.type, one.name, one.detail) for commit in commits for one in commit.operations]
     return seen
 

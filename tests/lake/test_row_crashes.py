@@ -17,16 +17,15 @@ from lakebed.store import SQLiteStore
 KILLER = """
 import os, shutil, signal, sys, traceback
 sys.path.insert(0, sys.argv[1])
-import pyarrow.parquet
 import lakebed
-import lakebed.arrow
-from lakebed.catalog import deltas
+import lakebed.arrow.engine, lakebed.lake.table, pandas, pyarrow.acero, pyarrow.dataset, pyarrow.parquet
+from lakebed.catalog.transaction import pending_delta
 from lakebed.files import local
-from lakebed.store import sqlite
+from lakebed.store.sqlite import store
 from test_row_crashes import CHANGES, EVENT
 
 template, folder, name, manifest_bytes = sys.argv[2:]
-deltas.INLINE_BYTES = int(manifest_bytes)
+pending_delta.INLINE_BYTES = int(manifest_bytes)
 left = 0
 
 def deadly(do):
@@ -42,7 +41,7 @@ def arm():
     for place, names in (
         (os, ("write", "fsync", "link", "replace", "unlink", "mkdir")),
         (local._NewFile, ("write",)),
-        (sqlite, ("_write", "_end")),
+        (store, ("_write", "_end")),
     ):
         for one in names:
             setattr(place, one, deadly(getattr(place, one)))

@@ -81,7 +81,7 @@ def test_a_checkpoint_changes_no_split(table, where):
 
 
 def pieces(found):
-    return [[(one.file.path, one.blocks, one.residual) for one in split.files] for split in found]
+    return [[(one.file.path, one.row_groups, one.residual) for one in split.files] for split in found]
 
 
 def test_the_splits_of_a_transaction_have_its_own_rows(main, table):

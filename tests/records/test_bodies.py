@@ -89,7 +89,7 @@ def test_the_golden_bytes_of_a_body_and_of_an_allocator(store):
 def test_a_body_that_lost_a_part_is_corrupt_and_never_a_shorter_body(store, part):
     save(store, some_bytes(250_000))
     store.run(lambda transaction: transaction.clear(part_key(part)))
-    with pytest.raises(Corrupt, match="lacks a part"):
+    with pytest.raises(Corrupt, match="has a part missing"):
         load(store, (TABLE, "schema", 1))
 
 

@@ -91,7 +91,7 @@ def ancestors_as_one(reads, sight, scope):
     own, *rest = one_by_one(reads, sight, scope)
 
     def inherited(start, limit):
-        return cells.scan(rest, start, limit, cells.says_something)
+        return cells.scan(rest, start, limit, cells.has_value)
 
     return [own, inherited] if rest else [own]
 
@@ -101,7 +101,7 @@ def scanned(lines, sight, limit, sources=one_by_one, scope=SCOPE, between=lambda
     rows, start = [], b""
     while start is not None:
         page: Stretch = lines.read(
-            lambda reads, start=start: cells.scan(sources(reads, sight, scope), start, limit, cells.says_something)
+            lambda reads, start=start: cells.scan(sources(reads, sight, scope), start, limit, cells.has_value)
         )
         assert len(page.rows) <= limit
         rows += page.rows
@@ -154,7 +154,7 @@ def test_a_row_that_says_nothing_hides_what_the_ancestors_have(lines):
     gone = lines.write(child, ["a"], NOTHING)
     sight = lines.sight(child, gone)
     [row] = as_of(lines, sight, ["a"])
-    assert (row.line, cells.says_something(row)) == (line_id(child), False)
+    assert (row.line, cells.has_value(row)) == (line_id(child), False)
     assert [name for name, _ in scanned(lines, sight, 10)] == ["b"]
     assert [name for name, _ in scanned(lines, lines.sight(child, first), 10)] == ["a", "b"]
 
@@ -223,7 +223,7 @@ def test_a_listing_past_thousands_of_dropped_names_takes_few_round_trips(lines):
     lines.write(0, names, NOTHING)
     version = lines.write(0, ["z"], value_of(2))
     counted = Counting(lines)
-    found = cells.scan(one_by_one(counted, lines.sight(0, version), SCOPE), b"", 1, cells.says_something)
+    found = cells.scan(one_by_one(counted, lines.sight(0, version), SCOPE), b"", 1, cells.has_value)
     assert [name_of(SCOPE, rest) for rest, _ in found.rows] == ["z"]
     assert counted.calls < 20
 

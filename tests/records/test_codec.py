@@ -244,7 +244,7 @@ def test_a_record_of_a_newer_lakebed_is_refused_with_advice(head, problem):
 def test_a_current_row_has_its_version_in_front():
     version = Version(bytes(range(12)))
     assert codec.split_current(version + b"rest") == (version, b"rest")
-    with pytest.raises(Corrupt, match="cut off"):
+    with pytest.raises(Corrupt, match="truncated"):
         codec.split_current(version[:11])
 
 

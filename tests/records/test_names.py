@@ -185,7 +185,7 @@ def test_a_names_length_is_that_of_its_normal_form():
 
 @pytest.mark.parametrize("name", [None, 1, b"orders", ["a"]])
 def test_a_name_is_text(name):
-    with pytest.raises(Invalid, match="a name is text"):
+    with pytest.raises(Invalid, match="a name has to be text"):
         normal_name(name)
 
 

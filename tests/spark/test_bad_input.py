@@ -120,7 +120,10 @@ MISFITS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         {"": f"id is required, and missing.*{ADVICE}", "merge": "source.id.*no such column"},
     ),
     "an extra column": ((*GOOD, "1 as other"), {"": f"other is no column of the table.*{ADVICE}", "merge": ""}),
-    "a column twice": ((*GOOD, "id as ID"), {"": f"id comes twice.*{ADVICE}", "merge": "two columns have one name"}),
+    "a column twice": (
+        (*GOOD, "id as ID"),
+        {"": f"id comes twice.*{ADVICE}", "merge": "two columns have the same name"},
+    ),
 }
 
 
@@ -148,8 +151,13 @@ def test_keys_that_come_twice_are_counted_and_one_is_shown(
     spark: SparkSession, orders: Table, unchanged: Unchanged
 ) -> None:
     given = rows(spark, "id div 2 as id", *GOOD[1:])
-    told(unchanged, Invalid, lambda: orders.upsert(given), r"id = \d: a key comes twice.*found 2 keys.*Keep one row")
-    merged = r"id = \d: a row of the table is matched by more than one.*found 2, and 2 such rows.*Leave one row"
+    told(
+        unchanged,
+        Invalid,
+        lambda: orders.upsert(given),
+        r"id = \d: a key comes twice.*found 2 repeated keys.*Keep one row",
+    )
+    merged = r"id = \d: a row of the table is matched by more than one.*found 2, and 2 such rows.*Keep one row"
     told(unchanged, Invalid, lambda: CHANGES["merge"](orders, given), merged)
     orders.set_properties({"write.check-keys": "true"})
     twice = r"id = \d: a primary key comes twice.*found 2 such keys.*Use upsert"

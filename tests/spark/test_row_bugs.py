@@ -86,7 +86,7 @@ def test_a_copy_of_a_file_that_had_lost_rows_took_them_away(main: Catalog, spark
 
 def test_a_column_of_the_name_that_places_have_had_other_rows_deleted(main: Catalog, spark: SparkSession) -> None:
     for name in ("lakebed.file", "Lakebed.position", "lakebed.row"):
-        with pytest.raises(Invalid, match="names that begin so are Lakebed's own"):
+        with pytest.raises(Invalid, match="names with this prefix are reserved for Lakebed"):
             main.create_table("t", {"id": "long", name: "int"})
         with pytest.raises(Invalid, match="a name that Lakebed needs for itself"):
             check_unreserved(["id", name])

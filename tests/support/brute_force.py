@@ -27,7 +27,7 @@ from lakebed.table.filter.filter import (
 )
 from lakebed.table.filter.like import Pattern, Wildcard, parse_pattern, prefix_pattern
 from lakebed.table.schema.schema import Schema, with_ids
-from lakebed.table.types.types import DOUBLE, FLOAT, STRING, Parts
+from lakebed.table.types.types import DOUBLE, FLOAT, STRING, Way
 
 _COMPARED = {
     Operator.EQUAL: operator.eq,
@@ -133,13 +133,13 @@ PLACES = {"c": "{}", "s": "struct<c: {}>", "t": "struct<s: struct<c: {}>>"}
 """Where a column may be: at the top, or inside structs."""
 
 
-def schema_of(type: str, place: str) -> tuple[Schema, Parts]:
+def schema_of(type: str, place: str) -> tuple[Schema, Way]:
     """A schema with a column of the type, at the top or inside structs, and the way to it."""
     schema = with_ids(Schema({"id": "long", place: PLACES[place].format(type)}), 1, 1)
     return schema, next(way for way in schema.ways.values() if way[-1].name == "c")
 
 
-def row_of(way: Parts, value: Any, level: int) -> dict[str, Any]:
+def row_of(way: Way, value: Any, level: int) -> dict[str, Any]:
     """A row with the value at the end of the way; a null is already the struct on this level of it."""
     made = value
     for place, one in reversed([*enumerate(way)]):
@@ -147,7 +147,7 @@ def row_of(way: Parts, value: Any, level: int) -> dict[str, Any]:
     return made if isinstance(made, dict) else {}
 
 
-def every_filter(way: Parts, constants: Sequence[Any]) -> Iterator[Filter]:
+def every_filter(way: Way, constants: Sequence[Any]) -> Iterator[Filter]:
     """Every operator beside every constant, and NOT of each."""
     field, inside = way[-1], way[:-1]
     floating = field.type in (FLOAT, DOUBLE)
@@ -167,11 +167,11 @@ def every_filter(way: Parts, constants: Sequence[Any]) -> Iterator[Filter]:
 _ABOVE = (Operator.NOT_EQUAL, Operator.GREATER, Operator.GREATER_OR_EQUAL)  # NaN is above all numbers, and differs
 
 
-def _compared(way: Parts, value: Any) -> dict[Operator, Filter]:
+def _compared(way: Way, value: Any) -> dict[Operator, Filter]:
     return {one: Comparison(way[-1], one, value, inside=way[:-1]) for one in Operator}
 
 
-def _leaves(way: Parts, constants: Sequence[Any]) -> Iterator[Filter]:
+def _leaves(way: Way, constants: Sequence[Any]) -> Iterator[Filter]:
     field, inside = way[-1], way[:-1]
     for value in constants:
         yield from _compared(way, value).values()

@@ -25,7 +25,7 @@ from lakebed.table.schema.evolution import (
     widen_column,
 )
 from lakebed.table.schema.schema import Schema, physical_names, with_ids
-from lakebed.table.types.types import ELEMENT, KEY, VALUE, Field, List, Map, Struct, Type, parse_type, parts_of, walk
+from lakebed.table.types.types import ELEMENT, KEY, VALUE, Field, List, Map, Struct, Type, children_of, parse_type, walk
 
 NAMES = ("a", "B", "c", "Ünï", "e", "f", "g.h", "I")
 DEFAULTS: dict[str, tuple[Any, ...]] = {
@@ -187,10 +187,10 @@ def _value(random: Random, type: Type) -> Any:
         case Struct(fields):
             return _row(random, fields)
         case List():
-            part = parts_of(type)
+            part = children_of(type)
             return [_row(random, part)[ELEMENT] for _ in range(random.randrange(3))]
         case Map():
-            pairs = [_row(random, parts_of(type)) for _ in range(random.randrange(3))]
+            pairs = [_row(random, children_of(type)) for _ in range(random.randrange(3))]
             return list({repr(one[KEY]): (one[KEY], one[VALUE]) for one in pairs}.values())
         case _:
             return random.choice(DEFAULTS[str(type)])
@@ -208,7 +208,7 @@ def shown(row: Row, written: tuple[Field, ...], read: tuple[Field, ...]) -> Row:
 def _shown(value: Any, written: Type, read: Type) -> Any:
     if value is None:
         return None
-    old, new = parts_of(written), parts_of(read)
+    old, new = children_of(written), children_of(read)
     match read:
         case Struct():
             return shown(value, old, new)

@@ -33,7 +33,7 @@ from lakebed.table.expression.expression import (
     columns_of,
 )
 from lakebed.table.expression.types import UUID_LENGTH
-from lakebed.table.types.types import UUID, Fixed, Type, parts_of, with_parts
+from lakebed.table.types.types import UUID, Fixed, Type, children_of, with_children
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _without_uuids(type: Type) -> Type:
     """The type with bytes for UUIDs: Arrow makes no arrays of types that have extensions inside (pyarrow 26)."""
     if type == UUID:
         return Fixed(UUID_LENGTH)
-    return with_parts(type, tuple(replace(one, type=_without_uuids(one.type)) for one in parts_of(type)))
+    return with_children(type, tuple(replace(one, type=_without_uuids(one.type)) for one in children_of(type)))
 
 
 def _values(expression: Expression, rows: Rows) -> pyarrow.Array:

@@ -44,7 +44,7 @@ def to_arrow(filter: Filter, name_of: NameOf) -> compute.Expression:
     """The expression that is true of the rows that the filter keeps, for rows in memory.
 
     A scanner of Parquet must not have it. Equal bounds make Arrow take a column for that one value, so that `is_nan(x)`
-    is false of [1.0, NaN] (pyarrow 26; a kin of apache/arrow#34162): row groups are skipped by `table.blocks` instead.
+    is false of [1.0, NaN] (pyarrow 26; a kin of apache/arrow#34162): row groups are skipped by `plan.pruning` instead.
     """
     match filter:
         case And(parts):

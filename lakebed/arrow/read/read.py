@@ -16,7 +16,7 @@ from lakebed.catalog.data.deletion_vectors import read_vector
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Corrupt
 from lakebed.table.filter.filter import Filter, fields_of
-from lakebed.table.manifest.file_fields import as_held
+from lakebed.table.manifest.file_fields import fields_for_file
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.plan import PlannedFile
 from lakebed.table.schema.schema import Schema
@@ -36,7 +36,7 @@ def read(
     with opened(sources, planned.file) as stored:
         rows = _Rows((planned.file,), stored, vector)
         rows.check_columns(schema.fields)
-        for group in stored.groups(planned.blocks):
+        for group in stored.groups(planned.row_groups):
             if not rows.are_gone(group):
                 yield from _passing(rows, group, schema, filter)
 
@@ -140,7 +140,7 @@ class _Rows:
     def _stored_columns(self, fields: Sequence[Field]) -> tuple[Field, ...]:
         """The table's own columns, which a file may lack, and those of lineage that are in the file."""
         own = tuple(one for one in fields if not is_metadata(one) or holds_lineage(self.stored.form, one))
-        return as_held(self.files[0], own)
+        return fields_for_file(self.files[0], own)
 
     def _shown(
         self, batch: pyarrow.RecordBatch, own: Sequence[Field], schema: Schema, start: int

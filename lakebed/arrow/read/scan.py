@@ -16,9 +16,9 @@ from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Filter, fields_of
 from lakebed.table.manifest.inline import inline_id, is_inline
 from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_text
-from lakebed.table.plan.pruning import block_matches, may_match
+from lakebed.table.plan.pruning import may_match, row_group_matches
 from lakebed.table.plan.splits import TARGET_BYTES, Split, splits
-from lakebed.table.schema.metadata_columns import METADATA_IDS, selected
+from lakebed.table.schema.metadata_columns import METADATA_IDS, selected_columns
 from lakebed.table.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Scan:
         columns: Iterable[str] | None = None,
         limit: int | None = None,
     ) -> None:
-        self.schema = schema if columns is None else selected(schema, columns)
+        self.schema = schema if columns is None else selected_columns(schema, columns)
         self._sources = sources
         self._filter = filter
         self._limit = _checked_limit(limit)
@@ -140,7 +140,7 @@ class Scan:
 
     def _known_rows(self, planned: PlannedFile) -> int | None:
         """How many rows a file gives, None if it has to be read to know."""
-        if planned.blocks is not None or self._test(planned) is not None:
+        if planned.row_groups is not None or self._test(planned) is not None:
             return None
         return live_rows(self._sources.files, planned.file)
 
@@ -164,10 +164,10 @@ def pruned_plan(files: Sequence[PlannedFile], filter: Filter | None = None) -> P
     """A plan of files that no catalog has planned: they are pruned by their statistics."""
     left = tuple(files)
     if filter is not None:
-        left = tuple(_in_blocks(planned, filter) for planned in files if may_match(filter, planned.file))
-    blocks = sum(max(1, len(planned.file.blocks)) for planned in files)
-    left_blocks = sum(planned.num_blocks for planned in left)
-    return Plan(left, len(files), {"statistics": Cut(len(files) - len(left), blocks - left_blocks)})
+        left = tuple(_in_row_groups(planned, filter) for planned in files if may_match(filter, planned.file))
+    groups = sum(max(1, len(planned.file.blocks)) for planned in files)
+    left_groups = sum(planned.num_row_groups for planned in left)
+    return Plan(left, len(files), {"statistics": Cut(len(files) - len(left), groups - left_groups)})
 
 
 def _rows(
@@ -181,8 +181,12 @@ def _rows(
             yield from read(sources, planned, schema, filter)
 
 
-def _in_blocks(planned: PlannedFile, filter: Filter) -> PlannedFile:
-    return planned if planned.blocks is not None else replace(planned, blocks=block_matches(filter, planned.file))
+def _in_row_groups(planned: PlannedFile, filter: Filter) -> PlannedFile:
+    return (
+        planned
+        if planned.row_groups is not None
+        else replace(planned, row_groups=row_group_matches(filter, planned.file))
+    )
 
 
 def _located(sources: Sources, files: Iterable[PlannedFile]) -> Iterator[tuple[Sources, list[PlannedFile]]]:
@@ -210,7 +214,7 @@ def _fetched(sources: Sources, files: Sequence[PlannedFile]) -> Iterator[tuple[S
 
 def _kind(planned: PlannedFile) -> tuple[bool, Filter | None]:
     """Whether a file is inline, and how its rows are tested: inline files of one kind are read together."""
-    return is_inline(planned.file) and planned.blocks is None, planned.residual
+    return is_inline(planned.file) and planned.row_groups is None, planned.residual
 
 
 def _checked_limit(limit: int | None) -> int | None:

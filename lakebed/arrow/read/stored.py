@@ -10,7 +10,7 @@ from pyarrow.parquet import ParquetFile
 
 from lakebed.catalog.data.row_sources import Sources, check_whole
 from lakebed.errors import Corrupt, Invalid
-from lakebed.files.os_errors import refused
+from lakebed.files.os_errors import error_for
 from lakebed.table.manifest.inline import is_inline
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
@@ -33,7 +33,7 @@ class StoredRows(Protocol):
     form: pyarrow.Schema
     """The columns that are stored, whoever wrote them."""
 
-    def groups(self, blocks: Sequence[int] | None) -> list[Group]:
+    def groups(self, row_groups: Sequence[int] | None) -> list[Group]:
         """The row groups of these numbers, None for all."""
 
     def batches(self, group: Group, names: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
@@ -88,8 +88,8 @@ class InlineRows:
         tables = [table for _, table in held]
         self._table = (pyarrow.concat_tables(tables) if len(tables) > 1 else tables[0]).combine_chunks()
 
-    def groups(self, blocks: Sequence[int] | None) -> list[Group]:
-        return _chosen(self.files[0], [self.whole.rows], blocks)
+    def groups(self, row_groups: Sequence[int] | None) -> list[Group]:
+        return _chosen(self.files[0], [self.whole.rows], row_groups)
 
     def batches(self, group: Group, names: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         held = [one for one in names if one in self.form.names]
@@ -108,8 +108,8 @@ class ParquetRows:
         check_rows(file, file.num_rows, sum(self._rows))
         self.form: pyarrow.Schema = parquet.schema_arrow
 
-    def groups(self, blocks: Sequence[int] | None) -> list[Group]:
-        return _chosen(self._file, self._rows, blocks)
+    def groups(self, row_groups: Sequence[int] | None) -> list[Group]:
+        return _chosen(self._file, self._rows, row_groups)
 
     def batches(self, group: Group, names: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         rows = 0
@@ -121,16 +121,16 @@ class ParquetRows:
         check_rows(self._file, group.rows, rows)
 
 
-def _chosen(file: DataFileRef, rows: Sequence[int], blocks: Sequence[int] | None) -> list[Group]:
+def _chosen(file: DataFileRef, rows: Sequence[int], row_groups: Sequence[int] | None) -> list[Group]:
     groups, start = [], 0
     for number, count in enumerate(rows):
         groups.append(Group(number, start, count))
         start += count
-    if blocks is None:
+    if row_groups is None:
         return groups
-    if blocks and not 0 <= min(blocks) <= max(blocks) < len(rows):
-        raise damaged(file.path, f"row groups {', '.join(map(str, blocks))}", f"{len(rows)} row groups")
-    return [groups[one] for one in sorted(set(blocks))]
+    if row_groups and not 0 <= min(row_groups) <= max(row_groups) < len(rows):
+        raise damaged(file.path, f"row groups {', '.join(map(str, row_groups))}", f"{len(rows)} row groups")
+    return [groups[one] for one in sorted(set(row_groups))]
 
 
 def check_rows(file: DataFileRef, expected: int, found: int) -> None:
@@ -145,7 +145,7 @@ def damage(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno is not None:  # the system's; without a number it is Arrow's
-            raise refused(error, path) from error
+            raise error_for(error, path) from error
         raise damaged(path, "rows that can be read", str(error)) from error
     except (pyarrow.ArrowException, ValueError, Invalid) as error:  # a name that is no UTF-8 is a ValueError
         raise damaged(path, "rows that can be read", str(error)) from error

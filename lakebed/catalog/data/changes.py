@@ -9,7 +9,7 @@ from lakebed.catalog.data.reads import files_touched
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of
-from lakebed.catalog.transaction.pending_delta import Delta, then
+from lakebed.catalog.transaction.pending_delta import Delta, net_delta
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict
 from lakebed.metastore import DataRead, Operation
@@ -87,7 +87,7 @@ def put_delta(work: Work, state: TableState, delta: Delta, detail: str = "") -> 
     bound_keys(state, delta)
     check_levels(work, state, delta)
     before = work.deltas.get(state.id)
-    work.deltas[state.id] = delta if before is None else then(before, delta)
+    work.deltas[state.id] = delta if before is None else net_delta(before, delta)
     work.note(Operation(delta.operation, state.id, spelled(name_of(work, state.id)), delta.counts, detail))
 
 

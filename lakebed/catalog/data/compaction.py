@@ -30,6 +30,7 @@ from lakebed.table.keys.compaction import (
 )
 from lakebed.table.keys.levels import Placed, clashes
 from lakebed.table.keys.ranges import key_order
+from lakebed.table.manifest.delta import replaced
 from lakebed.table.manifest.inline import file_paths
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Rewrite
 from lakebed.table.merge.sides import state as file_state
@@ -209,7 +210,7 @@ class Compaction:
 
     def _copies(self, form: Form, group: Group) -> NewFiles:
         """Copies of a group's new entries: a commit completes them, and the next attempt needs them as they were."""
-        return [_copied(file) for file in self._done[self._key(form, group)][1]]
+        return [replaced(file) for file in self._done[self._key(form, group)][1]]
 
     def _key(self, form: Form, group: Group) -> object:
         """A value that stays the same as long as the group would be written in the same way."""
@@ -328,12 +329,6 @@ def _checked_size(name: str, size: int | None) -> int | None:
     if size is None or (isinstance(size, int) and not isinstance(size, bool) and size > 0):
         return size
     raise Invalid("this is not a size of files", subject=name, expected="1 or more", found=repr(size))
-
-
-def _copied(file: DataFileRef) -> DataFileRef:
-    copy = DataFileRef()
-    copy.CopyFrom(file)
-    return copy
 
 
 def _group_paths(groups: Iterable[tuple[Group, NewFiles]]) -> set[str]:

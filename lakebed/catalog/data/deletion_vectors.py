@@ -11,7 +11,7 @@ from lakebed.catalog.data.row_sources import location_of
 from lakebed.errors import Corrupt, Invalid, NotFound
 from lakebed.files import Files
 from lakebed.table.manifest.deletion_vectors import LEAST, Positions, blob_length, damaged, decode_vector, vector_of
-from lakebed.table.manifest.delta import EXISTING
+from lakebed.table.manifest.delta import EXISTING, replaced
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.manifest.puffin import encode_puffin
 
@@ -96,12 +96,7 @@ def _grown_vector(files: Files, file: DataFileRef, positions: Positions) -> BitM
 
 
 def _with_vector(file: DataFileRef, path: str, offset: int, length: int, count: int) -> DataFileRef:
-    copy = DataFileRef()
-    copy.CopyFrom(file)
-    copy.dv_path, copy.dv_offset, copy.dv_length = path, offset, length
-    copy.deleted_rows = count
-    copy.status = EXISTING
-    return copy
+    return replaced(file, dv_path=path, dv_offset=offset, dv_length=length, deleted_rows=count, status=EXISTING)
 
 
 def _check_once(paths: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
 """The deltas of a table's history, as the metastore keeps them."""
 
+from functools import partial
 from typing import cast
 
 from lakebed.catalog.transaction.context import Context
@@ -7,6 +8,7 @@ from lakebed.catalog.transaction.pending_delta import new_rows
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Corrupt, NotFound
 from lakebed.metastore import State
+from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
@@ -16,15 +18,11 @@ from lakebed.table.manifest.locations import location_from_proto
 from lakebed.table.manifest.manifest_pb2 import Manifest
 
 
-def history(work: Work, partition: str, since: Version | None = None) -> list[State]:
-    """The deltas of a partition, newest first; those after a version only, if one is named."""
-    states, token = list[State](), None
-    while True:
-        page = work.reader.history(partition, Attribute.DATA, since=since, token=token)
-        states += page.items
-        token = page.token
-        if token is None:
-            return states
+def history(
+    work: Work, object_id: str, since: Version | None = None, attribute: Attribute = Attribute.DATA
+) -> list[State]:
+    """The deltas of a partition, or the past of another attribute, newest first: all, or those after a version."""
+    return list(every(partial(work.reader.history, object_id, attribute, since=since)))
 
 
 def whole_manifest(context: Context, state: State, time_ms: int = 0) -> Manifest:

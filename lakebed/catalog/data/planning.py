@@ -27,7 +27,7 @@ from lakebed.table.partition.values import PartitionKey, partition_key
 from lakebed.table.plan.blooms import bloom_matches
 from lakebed.table.plan.partitions import may_match_partition, residual
 from lakebed.table.plan.plan import BLOOM_FILTERS, PARTITIONS, RANGES, ROW_GROUPS, ZONE_MAPS, Cut, Plan, PlannedFile
-from lakebed.table.plan.pruning import block_matches, may_match
+from lakebed.table.plan.pruning import may_match, row_group_matches
 from lakebed.table.plan.vectorized import prune
 from lakebed.table.schema.schema import Schema
 
@@ -112,7 +112,7 @@ class _Planner:
                 yield live
 
     def planned(self, left: Sequence[LiveFile]) -> Plan:
-        files = tuple(planned for live in left for planned in self._in_blocks(live))
+        files = tuple(planned for live in left for planned in self._in_row_groups(live))
         self._uncount_removed(len(files))
         return Plan(files, self.total, self._explained_cuts(), self.filter)
 
@@ -140,7 +140,7 @@ class _Planner:
         cuts = {step: self.cuts.get(step, Cut()) for step in steps}
         return {step: replace(cut, reason=cut.reason or reasons.get(step, "")) for step, cut in cuts.items()}
 
-    def _in_blocks(self, live: LiveFile) -> Iterator[PlannedFile]:
+    def _in_row_groups(self, live: LiveFile) -> Iterator[PlannedFile]:
         """The file with the row groups that may have rows, if there are any."""
         file, filter = live.file, self.filter
         if not (file.blocks or (self.equal_ids and _has_bloom(file, self.equal_ids))):
@@ -148,12 +148,12 @@ class _Planner:
             return
         written = self._schema(live.schema_id)
         every = max(1, len(file.blocks))
-        blocks = tuple(range(every)) if not file.blocks else block_matches(filter, file, written) or ()
-        left = blocks
-        self._cut_blocks(ROW_GROUPS, every - len(blocks), not blocks)
-        if blocks and _has_bloom(file, self.equal_ids):
-            left = bloom_matches(filter, file, blocks, self._bloom, written)
-            self._cut_blocks(BLOOM_FILTERS, len(blocks) - len(left), not left)
+        matches = tuple(range(every)) if not file.blocks else row_group_matches(filter, file, written) or ()
+        left = matches
+        self._cut_row_groups(ROW_GROUPS, every - len(matches), not matches)
+        if matches and _has_bloom(file, self.equal_ids):
+            left = bloom_matches(filter, file, matches, self._bloom, written)
+            self._cut_row_groups(BLOOM_FILTERS, len(matches) - len(left), not left)
         if left:
             yield PlannedFile(file, left if len(left) < every else None, self._residual(file))
 
@@ -161,9 +161,9 @@ class _Planner:
         """A bloom filter, which never changes."""
         return self.context.blooms.get((path, offset, length), lambda: self.context.files.read(path, offset, length))
 
-    def _cut_blocks(self, step: str, blocks: int, is_whole: bool) -> None:
+    def _cut_row_groups(self, step: str, row_groups: int, is_whole: bool) -> None:
         before = self.cuts.get(step, Cut())
-        self.cuts[step] = replace(before, files=before.files + is_whole, blocks=before.blocks + blocks)
+        self.cuts[step] = replace(before, files=before.files + is_whole, row_groups=before.row_groups + row_groups)
 
     def _residual(self, file: DataFileRef) -> Filter | None:
         """The part of the filter that the file's partition leaves open: the same for all files of a partition."""

@@ -19,7 +19,7 @@ from lakebed.catalog.data.reads import partitions_read
 from lakebed.catalog.data.target import Target
 from lakebed.catalog.tables.properties import Properties
 from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.scopes import Stale
+from lakebed.catalog.transaction.scopes import SeenStateChanged
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.files import Files
@@ -98,7 +98,7 @@ Discard = Callable[[RowChange, Files], None]
 def put_change(work: Work, seen: Work, written: TableState, operation: str, change: RowChange, detail: str) -> None:
     """Make the change in the work that it was prepared for; any other work is a `Conflict`: its rows may differ."""
     if work is not seen:
-        raise Stale("rows that were read")
+        raise SeenStateChanged("rows that were read")
     state = check_fits(work, written)
     delta = replace(
         delta_of(state, operation),

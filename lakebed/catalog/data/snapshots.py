@@ -1,11 +1,11 @@
 """The snapshots of a table: its state after each of its deltas."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from lakebed.catalog.data.deltas import history, record_of, whole_manifest
 from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.commits import EPOCH
+from lakebed.catalog.transaction.commits import datetime_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import NotFound
 from lakebed.metastore import DataRead, State
@@ -60,7 +60,7 @@ def _info(state: State, time: int) -> SnapshotInfo:
         previous_id=record.previous_snapshot_id if record.HasField("previous_snapshot_id") else None,
         sequence_number=record.sequence_number,
         version=state.version,
-        time=EPOCH + timedelta(microseconds=time),
+        time=datetime_of(time),
         operation=pb.OperationType.Name(record.operation).lower(),
         schema_id=record.schema_id,
         spec_id=record.spec_id,

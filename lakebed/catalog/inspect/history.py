@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import cast
 
 from lakebed.catalog.data.deltas import entries_file, history, whole_manifest
 from lakebed.catalog.objects.properties import properties_of
 from lakebed.catalog.objects.walk import created_version, last_changes
 from lakebed.catalog.tables.tables import TableState, spec_of, table_state
-from lakebed.catalog.transaction.commits import EPOCH
+from lakebed.catalog.transaction.commits import datetime_of
 from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
@@ -80,7 +79,7 @@ class LastChange:
     time: int
 
     def __str__(self) -> str:
-        return f"{self.version} at {EPOCH + timedelta(microseconds=self.time):%Y-%m-%d %H:%M:%S}"
+        return f"{self.version} at {datetime_of(self.time):%Y-%m-%d %H:%M:%S}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +125,7 @@ def live_files(context: Context, steps: tuple[Step, ...]) -> list[LiveFile]:
 
 def states(work: Work, object_id: str, attribute: Attribute) -> list[State]:
     """All that an attribute of an object ever was on the line, oldest first."""
-    found, token = list[State](), None
-    while True:
-        page = work.reader.history(object_id, attribute, token=token)
-        found += page.items
-        token = page.token
-        if token is None:
-            return found[::-1]
+    return history(work, object_id, attribute=attribute)[::-1]
 
 
 def _pasts(work: Work, states: Sequence[TableState], steps: Sequence[tuple[Step, ...]]) -> list[TablePast]:

@@ -1,19 +1,18 @@
 """A table as the documents of source document 001: its examples, and what KVCatalog keeps as JSON."""
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 
 from lakebed.catalog.data.row_sources import format_of, location_of
 from lakebed.catalog.inspect.documents import Json
 from lakebed.catalog.inspect.history import Step, TablePast, live_files
-from lakebed.table.filter.filter import Value
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Manifest
 from lakebed.table.partition.spec import PartitionField, PartitionSpec, bound_fields
 from lakebed.table.partition.values import partition_values, value_text
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.values import is_nan
 
 FORMAT_VERSION = 2
 """Of the source document's examples."""
@@ -162,7 +161,7 @@ def _partition_summary(spec: PartitionSpec, schema: Schema, files: Iterable[Data
     lower, upper = dict[str, Json](), dict[str, Json]()
     for one in bound_fields(spec, schema):
         values = [row[one.field.field_id] for row in rows if row.get(one.field.field_id) is not None]
-        ordered = [value for value in values if value is not None and not _is_nan(value)]
+        ordered = [value for value in values if value is not None and not is_nan(value)]
         ends = (min(ordered), max(ordered)) if ordered else (None, None)
         lower[one.field.name], upper[one.field.name] = (
             None if end is None else value_text(one.field.transform, one.source.type, end) for end in ends
@@ -172,10 +171,6 @@ def _partition_summary(spec: PartitionSpec, schema: Schema, files: Iterable[Data
         "lower-bound": lower,
         "upper-bound": upper,
     }
-
-
-def _is_nan(value: Value) -> bool:
-    return isinstance(value, float) and math.isnan(value)
 
 
 # KVCatalog's serialisations

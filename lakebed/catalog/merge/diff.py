@@ -9,7 +9,7 @@ from lakebed.catalog.merge.merge_base import Head, divergence, touched
 from lakebed.catalog.merge.states import ObjectState, kind_name, read_states
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.context import Context
-from lakebed.catalog.transaction.objects import is_alive, shown
+from lakebed.catalog.transaction.objects import last_name
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.records import records_pb2 as pb
@@ -72,8 +72,8 @@ def diff(context: Context, first: Head, second: Head) -> list[Difference]:
 
 
 def _compared(one: Work, other: Work, before: ObjectState | None, after: ObjectState | None) -> Iterator[Difference]:
-    was = before is not None and is_alive(one, before.id)
-    now = after is not None and is_alive(other, after.id)
+    was = before is not None and one.is_alive(before.id)
+    now = after is not None and other.is_alive(after.id)
     if was and now:
         assert before is not None
         assert after is not None
@@ -85,7 +85,7 @@ def _compared(one: Work, other: Work, before: ObjectState | None, after: ObjectS
 
 
 def _changed(one: Work, other: Work, before: ObjectState, after: ObjectState) -> Iterator[Difference]:
-    old, new = shown(one, before.id), shown(other, after.id)
+    old, new = last_name(one, before.id), last_name(other, after.id)
     # What is in a renamed namespace has another whole name too, and nothing was done to it.
     renamed = before.place != after.place
     changes, counts = tuple(_parts(before, after)), _file_counts(one, other, before, after)
@@ -98,11 +98,11 @@ def _changed(one: Work, other: Work, before: ObjectState, after: ObjectState) ->
 def _with_all_inside(there: Work, elsewhere: Work, state: ObjectState, kind: str) -> Iterator[Difference]:
     """An object that only one state has, with what it holds, unless that has gone elsewhere."""
     counts = _sums("added" if kind == "created" else "removed", _live_files(there, state))
-    yield replace(Difference(kind, state.id, kind_name(state), shown(there, state.id)), **counts)
+    yield replace(Difference(kind, state.id, kind_name(state), last_name(there, state.id)), **counts)
     if state.type == pb.NAMESPACE:
         inside = [child.id for child in there.children(state.id)]
         for child in read_states(there, inside).values():
-            if not is_alive(elsewhere, child.id):
+            if not elsewhere.is_alive(child.id):
                 yield from _with_all_inside(there, elsewhere, child, kind)
 
 

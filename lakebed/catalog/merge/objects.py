@@ -13,7 +13,7 @@ from lakebed.catalog.merge.sides import HARD, SOFT, MergeSide, changes
 from lakebed.catalog.merge.states import ObjectState, kind_name
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.conflicts import MergeConflict
-from lakebed.catalog.transaction.objects import is_alive, shown
+from lakebed.catalog.transaction.objects import last_name
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.table.filter.bind import parse_filter
@@ -109,7 +109,7 @@ class ThreeWay:
             outcome.ours_did = changes(base, ours, files.ours.files, files.base, files.ours.deltas)
         if theirs is not None:
             outcome.theirs_did = changes(base, theirs, files.theirs.files, files.base, files.theirs.deltas)
-        self._merge_life(outcome, base is not None and is_alive(base_work, object_id))
+        self._merge_life(outcome, base is not None and base_work.is_alive(object_id))
         # What is dropped on theirs and was not there at the base has nothing to give.
         counts = theirs is not None and (theirs.is_kept or (base is not None and base.is_kept))
         if not outcome.dropped and ours is not None and counts:
@@ -129,9 +129,9 @@ class ThreeWay:
 
     def row(self, outcome: Outcome, what: str, base: object, ours: object, theirs: object) -> MergeConflict:
         name = (
-            shown(self.ours.work, outcome.id)
-            or shown(self.theirs.work, outcome.id)
-            or shown(self.base_work, outcome.id)
+            last_name(self.ours.work, outcome.id)
+            or last_name(self.theirs.work, outcome.id)
+            or last_name(self.base_work, outcome.id)
         )
         return MergeConflict(outcome.id, name, kind_name(outcome.state), what, str(base), str(ours), str(theirs))
 
@@ -168,7 +168,7 @@ class ThreeWay:
         """Whether theirs dropped it, itself. What theirs never got with a dropped namespace is as that is."""
         if outcome.theirs is not None or outcome.base is None:
             return True
-        return was_alive and is_alive(self.theirs.work, outcome.base.place[0])
+        return was_alive and self.theirs.work.is_alive(outcome.base.place[0])
 
     def _is_dropped(self, outcome: Outcome, did: frozenset[str], theirs: str) -> bool:
         """Whether theirs' drop is done to an object that ours may have changed."""
@@ -196,8 +196,8 @@ class ThreeWay:
         if ours.place == before:
             outcome.place = theirs.place
             return
-        base_name = shown(self.base_work, outcome.id) or "not there"
-        names = shown(self.ours.work, outcome.id), shown(self.theirs.work, outcome.id)
+        base_name = last_name(self.base_work, outcome.id) or "not there"
+        names = last_name(self.ours.work, outcome.id), last_name(self.theirs.work, outcome.id)
         if self.conflict(outcome, "name", base_name, *names):
             outcome.place = theirs.place
 

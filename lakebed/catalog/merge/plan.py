@@ -21,8 +21,8 @@ from lakebed.catalog.tables.tables import put_schema, table_state
 from lakebed.catalog.transaction.bodies import SCHEMA
 from lakebed.catalog.transaction.conflicts import MergeConflict
 from lakebed.catalog.transaction.lines import open_line
-from lakebed.catalog.transaction.objects import is_alive, shown
-from lakebed.catalog.transaction.tombstones import check_not_purged, purged
+from lakebed.catalog.transaction.objects import last_name
+from lakebed.catalog.transaction.tombstones import check_not_purged, purged_ids
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import AttributeRead, DataRead, Operation
 from lakebed.metastore import Commit as StoredCommit
@@ -88,14 +88,14 @@ def apply(work: Work, plan: Plan, operation: str) -> None:
         else:
             told = _change_parts(work, outcome, operation, detail)
             if not told and outcome.id in settled:  # so that merging the other way round knows that it was decided
-                work.note(Operation(operation, outcome.id, shown(work, outcome.id), detail="kept"))
+                work.note(Operation(operation, outcome.id, last_name(work, outcome.id), detail="kept"))
 
 
 def _not_purged(theirs: Work, objects: Sequence[str]) -> list[str]:
     """What can still be merged. What was purged is dead on every line; `Expired` if theirs is from before."""
-    gone = purged(theirs.context, objects)
+    gone = purged_ids(theirs.context, objects)
     for one in gone:
-        if is_alive(theirs, one):
+        if theirs.is_alive(one):
             check_not_purged(theirs.context, theirs.ref, one)
     return [one for one in objects if one not in gone]
 
@@ -115,8 +115,8 @@ def _inside_of_what_comes(base: Work, ours: Work, theirs: Work, objects: Collect
         one.id
         for one in read_states(theirs, objects).values()
         if one.type == pb.NAMESPACE
-        and is_alive(theirs, one.id)
-        and not (is_alive(ours, one.id) and is_alive(base, one.id))
+        and theirs.is_alive(one.id)
+        and not (ours.is_alive(one.id) and base.is_alive(one.id))
     ]
     inside = dict.fromkeys(child for namespace in coming for child in _descendants(theirs, namespace))
     ours.load((one, Attribute.LIFE) for one in inside)
@@ -187,7 +187,7 @@ def _bring_parts(work: Work, outcome: Outcome, operation: str) -> None:
         added = () if outcome.files is None else outcome.files.added
         work.deltas[outcome.id] = replace(delta_of(theirs.table, operation), added=added)
         counts = work.deltas[outcome.id].counts
-    work.note(Operation(operation, outcome.id, shown(work, outcome.id), counts, "created"))
+    work.note(Operation(operation, outcome.id, last_name(work, outcome.id), counts, "created"))
 
 
 def _change_life(work: Work, outcome: Outcome, ours: ObjectState) -> list[str]:
@@ -213,7 +213,7 @@ def _change_parts(work: Work, outcome: Outcome, operation: str, done: list[str])
         change_files(work, state, entering(work, state, delta), ", ".join([*done, "data"]))
         return True
     if done:
-        work.note(Operation(operation, outcome.id, shown(work, outcome.id), detail=", ".join(done)))
+        work.note(Operation(operation, outcome.id, last_name(work, outcome.id), detail=", ".join(done)))
     return bool(done)
 
 

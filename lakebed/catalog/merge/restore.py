@@ -8,11 +8,11 @@ from lakebed.catalog.data.changes import change_files, delta_of
 from lakebed.catalog.data.levels import entering
 from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.merge.merge_base import Head, divergence, touched
-from lakebed.catalog.merge.states import COPIED, ObjectState, read_states
+from lakebed.catalog.merge.states import ObjectState, read_states
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
-from lakebed.catalog.transaction.objects import exists, find, is_alive, name_of, shown
+from lakebed.catalog.transaction.objects import DEFINITION, exists, find, last_name, name_of
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.tombstones import check_not_purged
 from lakebed.catalog.transaction.work import Work
@@ -53,14 +53,14 @@ def restore_table(scope: Scope, name: Name, version: Version, request: Request) 
     def do(work: Work) -> None:
         past = Work(work.context, scope.ref, version)
         table = find(work if exists(work, name, pb.TABLE) else past, parse_name(name), pb.TABLE)
-        if not is_alive(past, table):
+        if not past.is_alive(table):
             raise NotFound(
                 "the table was not there then", subject=spelled(parse_name(name)), found=f"version {version}"
             )
         _check_place(work, past, table)
         _take_back(work, past, [table], "restore")
-        if work.is_untold():  # it was like that already
-            work.note(Operation("restore", table, shown(work, table)))
+        if work.has_no_operations():  # it was like that already
+            work.note(Operation("restore", table, last_name(work, table)))
 
     return scope.change(do, request)
 
@@ -68,7 +68,7 @@ def restore_table(scope: Scope, name: Name, version: Version, request: Request) 
 def _check_place(work: Work, past: Work, table: str) -> None:
     life = past.life(table)
     assert life is not None
-    if not is_alive(work, life.container_id):
+    if not work.is_alive(life.container_id):
         raise NotFound(
             "the namespace that the table was in was dropped",
             subject=spelled(name_of(past, table)),
@@ -87,7 +87,7 @@ def _check_place(work: Work, past: Work, table: str) -> None:
 def _take_back(work: Work, past: Work, objects: list[str], operation: str) -> None:
     before, now = read_states(past, objects), read_states(work, objects)
     for object_id in before.keys() - now.keys():
-        if is_alive(past, object_id):
+        if past.is_alive(object_id):
             check_not_purged(work.context, work.ref, object_id)
     for object_id, state in now.items():
         work.read(AttributeRead(object_id, Attribute.LIFE))
@@ -108,7 +108,7 @@ def _life(work: Work, past: Work, before: ObjectState | None, now: ObjectState) 
     then = None if before is None else before.life
     life = copy.deepcopy(now.life)
     life.dropped = then is None or then.dropped
-    if then is not None and is_alive(past, then.container_id):
+    if then is not None and past.is_alive(then.container_id):
         life.container_id, life.name = then.container_id, then.name
     elif then is not None and now.is_kept:
         life.dropped = life.dropped or then.container_id != life.container_id
@@ -130,14 +130,14 @@ def _take_back_parts(
     work: Work, past: Work, states: Mapping[str, ObjectState], now: ObjectState, operation: str, done: list[str]
 ) -> None:
     before = states.get(now.id)
-    if before is not None and before.is_kept and is_alive(work, now.id):
-        for attribute in COPIED:
+    if before is not None and before.is_kept and work.is_alive(now.id):
+        for attribute in DEFINITION:
             if _take_back_attribute(work, attribute, before, now):
                 done.append(attribute.name.lower())
         if before.table is not None and _take_back_files(work, past, before, operation, done):
             return
     if done:
-        work.note(Operation(operation, now.id, shown(work, now.id), detail=", ".join(done)))
+        work.note(Operation(operation, now.id, last_name(work, now.id), detail=", ".join(done)))
 
 
 def _take_back_attribute(work: Work, attribute: Attribute, before: ObjectState, now: ObjectState) -> bool:

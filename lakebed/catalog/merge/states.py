@@ -7,7 +7,7 @@ from typing import cast
 from google.protobuf.message import Message
 
 from lakebed.catalog.tables.tables import TableState, schema_of, stored_state
-from lakebed.catalog.transaction.objects import is_alive
+from lakebed.catalog.transaction.objects import ATTRIBUTES, DEFINITION
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Expired
 from lakebed.metastore.change import LifeRecord
@@ -15,18 +15,6 @@ from lakebed.metastore.kinds import type_name
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.table.types.types import Field
-
-COPIED = (
-    Attribute.PROPERTIES,
-    Attribute.SCHEMA,
-    Attribute.STORAGE,
-    Attribute.SPEC,
-    Attribute.SORT,
-    Attribute.VIEW,
-)
-"""All that an object is, beside its life and its data."""
-
-_LOADED = (Attribute.LIFE, *COPIED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +60,7 @@ class ObjectState:
 def read_states(work: Work, ids: Iterable[str]) -> dict[str, ObjectState]:
     """The objects that the line knows, dropped ones too; those that it never had, or that were purged, are left out."""
     wanted = list(dict.fromkeys(ids))
-    work.load((one, attribute) for one in wanted for attribute in _LOADED)
+    work.load((one, attribute) for one in wanted for attribute in ATTRIBUTES)
     found = {one: state for one in wanted if (state := _state(work, one)) is not None}
     partitions = {one.table.partition: one.id for one in found.values() if one.table is not None}
     deltas = work.reader.attributes([(partition, Attribute.DATA) for partition in partitions])
@@ -92,13 +80,13 @@ def _state(work: Work, object_id: str) -> ObjectState | None:
     life = work.life(object_id)
     if life is None or life.drop_type == pb.PURGED:
         return None
-    found = {attribute: work.attribute(object_id, attribute) for attribute in COPIED}
+    found = {attribute: work.attribute(object_id, attribute) for attribute in DEFINITION}
     records = {attribute: record for attribute, record in found.items() if record is not None}
     try:
         table = stored_state(work, object_id) if life.type == pb.TABLE else None
         view = _view(work, object_id, cast("pb.ViewText | None", records.get(Attribute.VIEW)))
     except Expired:  # purged since, perhaps on another line: one that was dropped already is nobody's loss
-        if is_alive(work, object_id):
+        if work.is_alive(object_id):
             raise
         return None
     return ObjectState(object_id, life.type, life, records, _properties(work, object_id), table, view, None)

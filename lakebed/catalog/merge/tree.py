@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from lakebed.catalog.merge.objects import Outcome, ThreeWay
 from lakebed.catalog.merge.sides import CREATED, HARD, SOFT
 from lakebed.catalog.merge.states import read_states
-from lakebed.catalog.transaction.objects import is_alive, shown
+from lakebed.catalog.transaction.objects import last_name
 from lakebed.catalog.transaction.tombstones import check_not_purged
 from lakebed.errors import Conflict
 from lakebed.records import names
@@ -50,7 +50,7 @@ class MergedTree:
         return not outcome.dropped and not outcome.skipped and outcome.id != self._work.top
 
     def _settle_container(self, outcome: Outcome) -> bool:
-        if outcome.ours is None and not is_alive(self._merging.theirs.work, outcome.id):
+        if outcome.ours is None and not self._merging.theirs.work.is_alive(outcome.id):
             outcome.skipped = True  # it was dropped there with what it is in, and we never had it
             return True
         for container in self._containers(outcome.id):
@@ -65,7 +65,7 @@ class MergedTree:
         """Of a commit that was picked, a namespace may be of an earlier one that was not."""
         theirs = self._merging.theirs.work
         check_not_purged(theirs.context, theirs.ref, container)
-        name = shown(theirs, container)
+        name = last_name(theirs, container)
         if self._wins(outcome, f"namespace {name}", "not there", "not there", name):
             [state] = read_states(theirs, [container]).values()
             self.outcomes[container] = Outcome(container, None, state, None, False, state.place, bring=True)
@@ -87,7 +87,7 @@ class MergedTree:
             self._stay_dead(outcome)
             return True
         check_not_purged(self._work.context, self._work.ref, container)
-        inside = shown(self._work, outcome.id) or shown(self._merging.theirs.work, outcome.id)
+        inside = last_name(self._work, outcome.id) or last_name(self._merging.theirs.work, outcome.id)
         holder = self._outcome(container)
         sides = ("dropped", f"{inside} in it") if by_ours else (f"{inside} in it", "dropped")
         theirs_wins = self._wins(holder, "drop", "there", *sides)
@@ -102,7 +102,7 @@ class MergedTree:
         if outcome.ours is not None:
             outcome.place = outcome.ours.place
         planned = [self._planned(one) for one in self._containers(outcome.id)]
-        is_dead = any(one is None or one[0] for one in planned) or not is_alive(self._work, outcome.id)
+        is_dead = any(one is None or one[0] for one in planned) or not self._work.is_alive(outcome.id)
         outcome.skipped, outcome.dropped = is_dead, outcome.dropped or not is_dead
 
     def _did(self, outcome: Outcome, by_ours: bool) -> frozenset[str]:
@@ -110,7 +110,7 @@ class MergedTree:
         if outcome.ours is None:
             return frozenset({CREATED})
         side, did = (self._merging.theirs, outcome.theirs_did) if by_ours else (self._merging.ours, outcome.ours_did)
-        return did if is_alive(side.work, outcome.id) else frozenset()
+        return did if side.work.is_alive(outcome.id) else frozenset()
 
     def _go_with_it(self, outcome: Outcome) -> None:
         """What is in a namespace that stays dropped is dropped with it; what is new to us comes dropped."""
@@ -129,7 +129,7 @@ class MergedTree:
         return False
 
     def _settle_cycle(self, outcome: Outcome) -> None:
-        ours, theirs = shown(self._work, outcome.id), shown(self._merging.theirs.work, outcome.id)
+        ours, theirs = last_name(self._work, outcome.id), last_name(self._merging.theirs.work, outcome.id)
         wins = self._wins(outcome, "name", "not in itself", ours, theirs)
         for container in self._containers(outcome.id):
             if container in self.outcomes:
@@ -165,8 +165,8 @@ class MergedTree:
     def _settle_name(self, outcome: Outcome, other: str) -> None:
         holder = self._outcome(other)
         incoming, staying = (holder, outcome) if self._is_placed_anew(holder) and outcome.ours else (outcome, holder)
-        name = shown(self._merging.theirs.work, incoming.id) or outcome.place[1]
-        own = shown(self._work, staying.id) or outcome.place[1]
+        name = last_name(self._merging.theirs.work, incoming.id) or outcome.place[1]
+        own = last_name(self._work, staying.id) or outcome.place[1]
         wins = self._wins(incoming, "name", "free", f"{own} ({staying.id})", f"{name} ({incoming.id})")
         loser, state = (staying, staying.theirs) if wins else (incoming, incoming.ours)
         if state is not None and state.is_kept and self._key(state.place) != self._key(outcome.place):

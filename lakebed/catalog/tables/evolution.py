@@ -12,7 +12,7 @@ from lakebed.catalog.tables.ids import DraftIds, TableIds, TakenIds
 from lakebed.catalog.tables.tables import TableState, put_schema, put_sort_order, put_spec, table_state
 from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC
 from lakebed.catalog.transaction.commits import Argument
-from lakebed.catalog.transaction.conflicts import told
+from lakebed.catalog.transaction.conflicts import changed_meanwhile
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
@@ -26,7 +26,7 @@ from lakebed.table.schema import evolution
 from lakebed.table.schema.evolution import Position
 from lakebed.table.schema.schema import Path, Schema
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import Field, Parts, Type, parts_of
+from lakebed.table.types.types import Field, Type, Way, children_of
 
 Relied = Callable[[TableState], object]
 
@@ -94,7 +94,7 @@ class Evolution:
     def _conflict(self, work: Work, subject: str) -> Conflict:
         commit = _last_evolution(work, self._seen.id, self._version)
         clashes = () if commit is None else (Clash("schema", self._seen.id, self._version, commit.version, commit),)
-        rows = [told(work, one) for one in clashes]
+        rows = [changed_meanwhile(work, clash) for clash in clashes]
         return Conflict(
             f"this was changed meanwhile{rows[0].by if rows else ''}",
             subject=subject,
@@ -270,7 +270,7 @@ def _own(path: Path) -> Callable[[TableState], Relied]:
     return _column(path, lambda way: (_names(way), _without_parts(way[-1])))
 
 
-def _column(path: Path, of: Callable[[Parts], object]) -> Callable[[TableState], Relied]:
+def _column(path: Path, of: Callable[[Way], object]) -> Callable[[TableState], Relied]:
     """What relies on a column, which is found by its path once and then by its id. A new one is nobody else's."""
 
     def relies(state: TableState) -> Relied:
@@ -280,12 +280,12 @@ def _column(path: Path, of: Callable[[Parts], object]) -> Callable[[TableState],
     return relies
 
 
-def _names(way: Parts) -> object:
+def _names(way: Way) -> object:
     return tuple((one.id, one.name) for one in way)
 
 
 def _without_parts(column: Field) -> object:
-    type = None if parts_of(column.type) else column.type
+    type = None if children_of(column.type) else column.type
     return type, column.required, column.comment, column.initial_default, column.write_default
 
 

@@ -6,11 +6,13 @@ They come from the table's allocators, which all lines share, before the commit;
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from lakebed.catalog.tables.tables import schema_of
 from lakebed.catalog.transaction.bodies import SORT_ORDER, SPEC
 from lakebed.catalog.transaction.work import Work
+from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.table.schema.schema import physical_names
@@ -121,14 +123,9 @@ def _allocated(work: Work, table: str, kind: str, count: int) -> int:
 
 def _numbers_on_line(work: Work, table: str, kind: str) -> set[int]:
     attribute = _ATTRIBUTES[kind]
-    records = [work.attribute(table, attribute)]
-    token: str | None = None
-    while True:
-        page = work.reader.history(table, attribute, token=token)
-        records += [one.record for one in page.items]
-        token = page.token
-        if token is None:
-            return {_number(one) for one in records if one is not None} - {0}
+    stored = every(partial(work.reader.history, table, attribute))
+    records = [work.attribute(table, attribute), *(state.record for state in stored)]
+    return {_number(record) for record in records if record is not None} - {0}
 
 
 def _number(record: object) -> int:

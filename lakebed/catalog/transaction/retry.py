@@ -12,7 +12,7 @@ from lakebed.errors import Conflict
 T = TypeVar("T")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.2
-"""Seconds to wait at most before the second attempt, and before any attempt; each pause is at most twice the last."""
+"""Upper limits in seconds of the first pause and of any pause; the limit doubles from one pause to the next."""
 
 
 def _always(_: Conflict) -> bool:
@@ -20,7 +20,7 @@ def _always(_: Conflict) -> bool:
 
 
 def retried(attempts: int, attempt: Callable[[], T], is_worth: Callable[[Conflict], bool] = _always) -> T:
-    """What an attempt answers, of at most so many: a `Conflict` leads to the next one if that is worth it."""
+    """The result of the first attempt that succeeds. After a `Conflict` there is another one if that is worth it."""
     for number in range(attempts - 1):
         try:
             return attempt()
@@ -32,14 +32,14 @@ def retried(attempts: int, attempt: Callable[[], T], is_worth: Callable[[Conflic
 
 
 def pause(attempt: int) -> None:
-    """Wait for a random time: those who lost together would otherwise meet again and again."""
+    """Wait for a random time: without, changes that lost together would collide again and again."""
     sleep(random() * min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
 
 
 def once(scope: Scope, request: Request, make: Callable[[], Commit | None]) -> Commit | None:
-    """What a call commits; if the same call (by its event id) committed before, that commit.
+    """The commit of a call; if the same call, by its event id, committed before, that commit.
 
-    Looked up before anything is read or written. In a transaction a call that comes again is always made again.
+    It is looked up before anything is read or written. In a transaction a repeated call is always made again.
     """
     known = scope.replayed(request)
     return make() if known is None else known

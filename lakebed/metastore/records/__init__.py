@@ -1,1 +1,1 @@
-"""The metastore on records in a store (source document 002)."""
+"""The metastore as records in a store (source document 002)."""

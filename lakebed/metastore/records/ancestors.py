@@ -1,4 +1,4 @@
-"""What a branch sees of its ancestors, remembered: a line at a fixed version never changes."""
+"""A cache of what a branch inherits from its ancestors: a line at a fixed version never changes."""
 
 import threading
 from collections import OrderedDict
@@ -10,16 +10,16 @@ from lakebed.records.layout import Cell, Space
 from lakebed.store import Reads
 
 CACHE_BYTES = 64_000_000
-_ENTRY_BYTES = 400  # what Python's objects around a small row weigh
+_ENTRY_BYTES = 400  # the size of the Python objects around a small row
 
 _Key = tuple[object, ...]
 _Value = Row | Stretch | None
 
 
 class Ancestors:
-    """Looks cells up through a sight; remembers what was found beyond its first line, up to a number of bytes.
+    """Looks up cells through a sight; caches what it finds beyond the first line, up to a number of bytes.
 
-    A line at a version, its own ancestors included, is one fixed state: that pair is the key.
+    A line at a version, including its own ancestors, is one fixed state: that pair is the key.
     """
 
     def __init__(self, capacity: int = CACHE_BYTES) -> None:
@@ -38,7 +38,7 @@ class Ancestors:
         return [next(inherited) if row is None else row for row in own]
 
     def look_beyond(self, reads: Reads, sight: Sight, wanted: Sequence[Cell]) -> list[Row | None]:
-        """The same without the sight's first line."""
+        """Like `look`, without the sight's first line."""
         if len(sight) == 1:
             return [None] * len(wanted)
         base = sight[1]
@@ -50,7 +50,7 @@ class Ancestors:
         return [known[0] if known else None for known in (found[cell] for cell in wanted)]  # type: ignore[misc]
 
     def sources(self, reads: Reads, sight: Sight, space: Space, scope: bytes) -> list[Source]:
-        """Where a scan of this sight reads from: the line itself, and all its ancestors as one."""
+        """The sources of a scan of this sight: the line itself, and all its ancestors as one."""
         own = cells.line_source(reads, sight[0], space, scope)
         return [own] if len(sight) == 1 else [own, self._inherited(reads, sight[1:], space, scope)]
 
@@ -60,7 +60,7 @@ class Ancestors:
             known = self._get(key)
             if known is None:
                 lines = [cells.line_source(reads, at, space, scope) for at in tail]
-                found = cells.scan(lines, start, limit, cells.says_something)
+                found = cells.scan(lines, start, limit, cells.has_value)
                 self._put(key, found, sum(len(row.value) + _ENTRY_BYTES for _, row in found.rows))
                 return found
             assert isinstance(known[0], Stretch)

@@ -1,4 +1,4 @@
-"""Checkpoints in the records form: rows beside the deltas, written outside commits, of which no commit reads any.
+"""Checkpoints in the records form: rows beside the deltas, written outside commits and never read by one.
 
 (15, line, partition, version) -> checkpoint
 (16, line, partition, intent)  -> the files that one will have, written before they are
@@ -23,24 +23,24 @@ from lakebed.store.tuples import unpack
 
 M = TypeVar("M", bound=Message)
 
-_HANDLE = "a line, a partition and an id, as begin_checkpoint gave it"
+_HANDLE = "a line, a partition and an id, as begin_checkpoint returned it"
 
 
 def nearest(reads: Reads, sight: Sight, partition: str) -> State | None:
-    """The newest checkpoint that can be seen. Not remembered like what else ancestors have: one may come any time."""
+    """The newest visible checkpoint. It is not cached like other rows of ancestors: one may be added at any time."""
     row = cells.nearest(reads, sight, lambda line: layout.checkpoint_prefix(line, partition))
     return None if row is None else _state(row)
 
 
 def listed(reads: Reads, line: str, partition: str) -> list[State]:
-    """The line's own, newest first."""
+    """The line's own checkpoints, newest first."""
     page = reads.get_range(layout.prefix_range(layout.checkpoint_prefix(line, partition)), reverse=True)
     return [_state(Row(line, layout.key_version(key), value)) for key, value in page.entries]
 
 
 def check_checkpoint(record: Message) -> None:
     if not isinstance(record, pb.TableCheckpoint):
-        raise Invalid("this is no checkpoint", expected="TableCheckpoint", found=type(record).__name__)
+        raise Invalid("this is not a checkpoint", expected="TableCheckpoint", found=type(record).__name__)
 
 
 def put(
@@ -51,9 +51,9 @@ def put(
     record: pb.TableCheckpoint,
     intent: str | None,
 ) -> None:
-    """Write a checkpoint of the delta at exactly this version, and take its intent away.
+    """Write a checkpoint of the delta at exactly this version, and remove its intent.
 
-    The delta and the intent are read for good: whoever erases the one or abandons the other meanwhile is noticed.
+    The reads of the delta and the intent join the conflict set: a concurrent erase or abandon is noticed.
     """
     at, value = layout.version_element(version), codec.encode(record)
     delta_key = layout.attribute_cell(partition, Attribute.DATA).history_prefix(line) + at
@@ -77,23 +77,23 @@ def drop(transaction: Transaction, line: str, partition: str, version: Version) 
 
 
 def _state(row: Row) -> State:
-    return State(_decoded(row.value, pb.TableCheckpoint), row.version, row.line)
+    return State(_decode(row.value, pb.TableCheckpoint), row.version, row.line)
 
 
 def _check_delta(subject: str, stored: bytes | None, record: pb.TableCheckpoint) -> None:
-    """So two checkpoints of one place are always of the same state, and either may stand there."""
+    """Refuse a checkpoint of another state: so all checkpoints under one key are of the same state."""
     if stored is None:
         raise Invalid(
-            "there is no delta that it could stand for",
+            "there is no delta for this checkpoint",
             subject=subject,
-            expected="data that this line itself has written at that version",
-            advice="Take the version and the line of a delta; it may have been erased.",
+            expected="data that this line itself wrote at that version",
+            advice="The delta may have been erased. Use the version and the line of an existing one.",
         )
-    delta = _decoded(stored, pb.TableHistory)
-    wanted, found = ((one.snapshot_id, one.sequence_number) for one in (delta, record))
+    delta = _decode(stored, pb.TableHistory)
+    wanted, found = ((at.snapshot_id, at.sequence_number) for at in (delta, record))
     if wanted != found:
         raise Invalid(
-            "it is of another snapshot than the data at that version",
+            "the data at that version has another snapshot",
             subject=subject,
             expected=f"snapshot {wanted[0]}, sequence {wanted[1]}",
             found=f"snapshot {found[0]}, sequence {found[1]}",
@@ -104,12 +104,12 @@ def _check_delta(subject: str, stored: bytes | None, record: pb.TableCheckpoint)
 
 
 def new_intent(line: str, partition: str, paths: Sequence[str]) -> tuple[str, bytes, bytes]:
-    """A fresh intent, its key and its value."""
+    """A new intent, its key and its value."""
     intent = f"{line}/{partition}/{new_id()}"
     try:
         record = pb.CheckpointIntent(paths=paths, begun_ms=_now_ms())
-    except (ValueError, TypeError) as error:  # a lone surrogate, bytes: protobuf takes neither
-        raise Invalid(f"the paths of a checkpoint can't be written down: {error}", subject=intent) from error
+    except (ValueError, TypeError) as error:  # a lone surrogate, bytes: protobuf accepts neither
+        raise Invalid(f"the paths of a checkpoint can't be stored: {error}", subject=intent) from error
     return intent, _intent_key(intent, line, partition), codec.encode(record)
 
 
@@ -124,13 +124,18 @@ def begin(transaction: Transaction, key: bytes, value: bytes) -> None:
 def unfinished(reads: Reads, older_than_seconds: float) -> list[UnfinishedCheckpoint]:
     latest = _now_ms() - older_than_seconds * 1000
     page = reads.get_range(layout.prefix_range(layout.PREFIX[Space.INTENT]))
-    found = [(unpack(key), _decoded(value, pb.CheckpointIntent)) for key, value in page.entries]
+    found = [(unpack(key), _decode(value, pb.CheckpointIntent)) for key, value in page.entries]
     return [
         UnfinishedCheckpoint(
-            f"{line}/{partition}/{intent}", str(line), str(partition), tuple(one.paths), one.begun_ms, one.abandoned
+            f"{line}/{partition}/{intent}",
+            str(line),
+            str(partition),
+            tuple(record.paths),
+            record.begun_ms,
+            record.abandoned,
         )
-        for (_, line, partition, intent), one in found
-        if one.begun_ms <= latest
+        for (_, line, partition, intent), record in found
+        if record.begun_ms <= latest
     ]
 
 
@@ -139,9 +144,9 @@ def abandon(transaction: Transaction, intent: str) -> None:
     stored = transaction.get(key)
     if stored is None:
         raise NotFound(
-            "the checkpoint is not unfinished any more", subject=intent, advice="Leave its files: it may have them."
+            "the checkpoint was put or ended already", subject=intent, advice="Keep its files: they may be in use."
         )
-    record = _decoded(stored, pb.CheckpointIntent)
+    record = _decode(stored, pb.CheckpointIntent)
     record.abandoned = True
     transaction.set(key, codec.encode(record))
 
@@ -153,29 +158,29 @@ def end(transaction: Transaction, intent: str) -> None:
 
 
 def _check_intent(intent: str, stored: bytes | None) -> None:
-    if stored is None or _decoded(stored, pb.CheckpointIntent).abandoned:
+    if stored is None or _decode(stored, pb.CheckpointIntent).abandoned:
         raise Invalid(
-            "the checkpoint was given up, and its files may be gone",
+            "the checkpoint was abandoned, and its files may be gone",
             subject=intent,
-            expected="an intent that stands",
-            found="none" if stored is None else "one that was abandoned",
-            advice="Begin another one.",
+            expected="a valid intent",
+            found="none" if stored is None else "an abandoned intent",
+            advice="Begin a new checkpoint.",
         )
 
 
 def _intent_key(intent: str, line: str | None = None, partition: str | None = None) -> bytes:
-    """Where an intent is, if it is one of this line and partition."""
+    """The key of an intent; `Invalid` unless it is of this line and partition."""
     parts = intent.split("/") if isinstance(intent, str) else []
     if len(parts) != 3 or (line, partition) not in ((None, None), tuple(parts[:2])):
-        expected = _HANDLE if line is None else f"one of line {line}, partition {partition}"
-        raise Invalid("this is no intent of a checkpoint", subject=repr(intent), expected=expected)
+        expected = _HANDLE if line is None else f"an intent of line {line}, partition {partition}"
+        raise Invalid("this is not the intent of a checkpoint", subject=repr(intent), expected=expected)
     return layout.intent_key(*parts)
 
 
-def _decoded(value: bytes, kind: type[M]) -> M:
+def _decode(value: bytes, kind: type[M]) -> M:
     record = codec.decode(value)
     if not isinstance(record, kind):
-        raise Corrupt("a row has another record", expected=kind.DESCRIPTOR.name, found=type(record).__name__)
+        raise Corrupt("a row has the wrong record", expected=kind.DESCRIPTOR.name, found=type(record).__name__)
     return record
 
 

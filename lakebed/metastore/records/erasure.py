@@ -1,6 +1,6 @@
-"""Taking rows away for good: those of purged objects, and those of a purged line.
+"""Erasing rows for good: those of purged objects, and those of a purged line.
 
-It works outside commits, in store transactions of a bounded size. Broken off anywhere, it is called again and goes on.
+It works outside commits, in store transactions of bounded size. If interrupted, it continues when it is called again.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,25 +15,25 @@ from lakebed.records.layout import PREFIX, Attribute, Cell, Space
 from lakebed.store import KeyRange, Page, RangeRead, Store, Transaction
 
 CELLS = 20  # in one store transaction,
-ROWS = 50  # and so many rows of each: 1,000 rows, most of them of some 100 bytes
+ROWS = 50  # and rows of each: 1,000 rows, most of them of about 100 bytes
 
-# Without its schema a table can't be read: that goes first, so that nobody meets half of a table. Its storage names the
-# partitions, whose data has to be found by whoever goes on: it goes when that is gone.
+# The schema goes first: a table without it can't be read, so nobody sees half of a table. The storage goes last: it
+# names the partitions, and an erasure that continues has to find their data.
 _FIRST, _LAST = (Attribute.SCHEMA, Attribute.VIEW), (Attribute.STORAGE,)
-_BETWEEN = tuple(one for one in Attribute if one not in (Attribute.LIFE, *_FIRST, *_LAST))
+_BETWEEN = tuple(attribute for attribute in Attribute if attribute not in (Attribute.LIFE, *_FIRST, *_LAST))
 
 _DATA = layout.attribute_cell(NOWHERE, Attribute.DATA).rest[layout.ID_SIZE :]
 _REF = layout.attribute_cell(NOWHERE, Attribute.REF).rest[layout.ID_SIZE :]
 
-# Checkpoints last: while a delta is there, one of it may come. Intents stay: they name files that may be there.
+# Checkpoints last: as long as a delta exists, one may still be put. Intents stay: they name files that may exist.
 _OF_A_LINE = (*(space for space in Space if Space.CURRENT <= space <= Space.LISTING), Space.CHECKPOINT)
 
 _Step = Callable[[Transaction], bool]
-"""Takes some rows away; whether there are more."""
+"""Erases some rows; whether there are more."""
 
 
 def erase_objects(store: Store, line: str, objects: Sequence[str]) -> None:
-    """Take away all attributes of objects on a line, those of the past too, but their lives."""
+    """Erase all attributes of objects on a line, with their histories, except their lives."""
     for attributes in (_FIRST, _BETWEEN, _LAST):
         cells = [layout.attribute_cell(object_id, attribute) for object_id in objects for attribute in attributes]
         for start in range(0, len(cells), CELLS):
@@ -41,7 +41,7 @@ def erase_objects(store: Store, line: str, objects: Sequence[str]) -> None:
 
 
 def erase_bodies(store: Store, tables: Sequence[str]) -> None:
-    """Take away the bodies and the allocators of tables, each table's at once; their tombstones stay."""
+    """Erase the bodies and allocators of tables, one table per transaction; their tombstones stay."""
     for table in tables:
         bodies, allocators = (
             layout.prefix_range(PREFIX[space] + layout.id_element(table)) for space in (Space.BODY, Space.ALLOCATOR)
@@ -52,7 +52,7 @@ def erase_bodies(store: Store, tables: Sequence[str]) -> None:
 
 
 def erase_line(store: Store, line: str) -> None:
-    """Take away all that a line has written, but its commits."""
+    """Erase everything that a line has written, except its commits."""
     for space in _OF_A_LINE:
         whole = layout.prefix_range(PREFIX[space] + layout.id_element(line))
         _repeat(store, partial(_clear_some, whole=whole))
@@ -64,9 +64,9 @@ def _repeat(store: Store, step: _Step) -> None:
 
 
 def _clear_cells(transaction: Transaction, line: str, cells: Sequence[Cell]) -> bool:
-    """The oldest rows of each, or all that are left: the newest one goes with the current one, so that they agree.
+    """Clear the oldest rows of each cell. Its newest and its current row go together, so that they always agree.
 
-    All checkpoints go with every step of their data, also what somebody has put between two of them.
+    Every step on a partition's data clears all its checkpoints, including those that were put since the last step.
     """
     histories = [layout.prefix_range(cell.history_prefix(line)) for cell in cells]
     pages = transaction.snapshot.get_ranges([RangeRead(history, ROWS) for history in histories])
@@ -91,20 +91,21 @@ def _clear_some(transaction: Transaction, whole: KeyRange) -> bool:
 
 
 def _clear_page(transaction: Transaction, whole: KeyRange, page: Page) -> None:
-    """What was read of a range; its last row only if that is the range's last."""
+    """Clear what was read of a range; the last row only if the range ends with it."""
     if page.entries:
         transaction.clear_range(whole if page.rest is None else KeyRange(whole.begin, page.entries[-1][0]))
 
 
 def _clear_all(transaction: Transaction, ranges: Sequence[KeyRange]) -> bool:
-    for page, whole in zip(transaction.snapshot.get_ranges([RangeRead(one, 1) for one in ranges]), ranges, strict=True):
+    pages = transaction.snapshot.get_ranges([RangeRead(range, 1) for range in ranges])
+    for page, range in zip(pages, ranges, strict=True):
         if page.entries:
-            transaction.clear_range(whole)
+            transaction.clear_range(range)
     return False
 
 
 def _unindex(transaction: Transaction, key: bytes, value: bytes) -> None:
-    """Take a row that says what a branch forked from out of the index of forks; of any other row nothing is there."""
+    """Remove a branch from the index of forks if this is its REF row; other rows are not in the index."""
     if not (key.startswith(PREFIX[Space.CURRENT]) and key.endswith(_REF)):
         return
     record = cast(pb.CatalogRecord, codec.decode(codec.split_current(value)[1]))

@@ -1,4 +1,4 @@
-"""The metastore as records in a store: source document 002's form, on any backend."""
+"""The metastore as records in a store, in the form of source document 002, on any backend."""
 
 from collections.abc import Sequence
 from time import sleep, time_ns
@@ -23,12 +23,12 @@ FORMAT_VERSION = 1
 
 
 class RecordsMetastore(Metastore):
-    """Opens the lake in `store`, or makes one there if the store is empty."""
+    """Opens the lake in `store`, or creates one there if the store is empty."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._ancestors = Ancestors()
-        lake = store.run_idempotent(_opened_lake).value
+        lake = store.run_idempotent(_open_lake).value
         if lake.format_version > FORMAT_VERSION:
             raise Invalid(
                 "the lake has a newer format than this Lakebed knows",
@@ -49,13 +49,13 @@ class RecordsMetastore(Metastore):
 
     def version_at(self, time: int) -> Version:
         if self.times([self.newest()])[0] <= time <= _now():
-            # A commit takes its time before it can be seen: one that is on its way may yet have been before this time.
+            # A commit takes its time before it is visible: one in progress may still get a time before this one.
             self._store.settle()
             while _now() <= time:
                 sleep(0.000_001)
         stamp = self._store.read(lambda transaction: transaction.stamp_at(time))
         if stamp is None:
-            raise NotFound("the lake is younger than that time", subject=f"{time} µs since 1970")
+            raise NotFound("the lake did not exist at that time", subject=f"{time} µs since 1970")
         return self._version(stamp)
 
     def times(self, versions: Sequence[Version]) -> list[int]:
@@ -65,8 +65,8 @@ class RecordsMetastore(Metastore):
     def reader(self, line: Line, version: Version | None = None) -> Reader:
         if version is None:
             version = self.newest()
-        elif version > self._seen and version > (newest := self.newest()):  # versions that were there once stay
-            raise Invalid("that version is not there yet", expected=f"at most {newest}", found=version)
+        elif version > self._seen and version > (newest := self.newest()):  # a version that was seen stays valid
+            raise Invalid("that version does not exist yet", expected=f"at most {newest}", found=version)
         return RecordsReader(self._store, self.lake_id, self._ancestors, line, version)
 
     def commit(self, change: Change) -> Commit:
@@ -76,7 +76,7 @@ class RecordsMetastore(Metastore):
                 lambda transaction: attempt(transaction, self._incarnation, self._ancestors, change)
             )
         except TooLarge as error:
-            error.advice = "One commit holds about 10 MB, say 2,000 new tables, and no value above 100 kB: split it."
+            error.advice = "A commit holds about 10 MB, or 2,000 new tables, and no value above 100 kB. Split it."
             raise
         if ran.value is not None:
             return ran.value
@@ -140,7 +140,7 @@ class RecordsMetastore(Metastore):
     def erase(self, line: str, objects: Sequence[str], bodies_of: Sequence[str] = ()) -> None:
         erase_objects(self._store, line, objects)
         erase_bodies(self._store, bodies_of)
-        self._ancestors = Ancestors()  # what is remembered was never to change, and now it has
+        self._ancestors = Ancestors()  # the cache relies on rows that never change, and these just did
 
     def erase_line(self, line: str) -> None:
         erase_line(self._store, line)
@@ -153,7 +153,7 @@ class RecordsMetastore(Metastore):
         return Version.of(self._incarnation, stamp)
 
 
-def _opened_lake(transaction: Transaction) -> pb.LakeRecord:
+def _open_lake(transaction: Transaction) -> pb.LakeRecord:
     stored = transaction.get(layout.lake_key())
     if stored is not None:
         return cast(pb.LakeRecord, codec.decode(stored))

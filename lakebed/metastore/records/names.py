@@ -6,37 +6,38 @@ from dataclasses import dataclass, field
 from lakebed.errors import AlreadyExists, Invalid, NotFound
 from lakebed.metastore.change import Change, LifeRecord
 from lakebed.metastore.kinds import CONTAINERS, is_table, type_name
-from lakebed.metastore.records.newest import Heads
+from lakebed.metastore.records.newest import NewestState
 from lakebed.metastore.records.reader import name_record
 from lakebed.records import codec, layout, names
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute, Cell
 
 NOTHING = codec.encode(pb.ObjectName())
-"""What a name row says when nothing has the name."""
+"""The name row of a free name."""
 
 
 @dataclass(slots=True)
 class Placement:
-    """The rows that new lives bring with them, each written once: names, dropped names, and the parents they are in."""
+    """The rows that follow from new lives, each written once: names, dropped names, and the listings of parents."""
 
     lives: dict[str, LifeRecord] = field(default_factory=dict)
     rows: dict[Cell, bytes] = field(default_factory=dict)
     parents: set[str] = field(default_factory=set)
 
 
-def place(heads: Heads, change: Change) -> Placement:
+def place(newest: NewestState, change: Change) -> Placement:
     """Check every new life against the newest state of the line, and derive the names.
 
-    A name that this change frees is free: two objects can swap names. Else `NotFound`, `AlreadyExists` or `Invalid`.
+    A name that this change frees is free, so two objects can swap names. A life that can't be placed raises `NotFound`,
+    `AlreadyExists` or `Invalid`.
     """
-    heads.load(cells_placed(change))
+    newest.load(cells_placed(change))
     placement = Placement()
     freed: dict[Cell, str] = {}
     taken: dict[Cell, str] = {}
     for object_id, new in change.lives.items():
-        old = heads.stored_life(object_id)
-        placement.lives[object_id] = _checked(heads, change, object_id, old, new)
+        old = newest.stored_life(object_id)
+        placement.lives[object_id] = _checked_life(newest, change, object_id, old, new)
         if not _keeps_name(old, new):
             if old is not None and not old.dropped:
                 freed[_name_cell(change, old)] = object_id
@@ -45,12 +46,12 @@ def place(heads: Heads, change: Change) -> Placement:
                 _take(taken, change, object_id, new)
                 placement.parents.add(new.container_id)
         _place_dropped(placement, change, object_id, old)
-    _place_names(heads, change, placement, freed, taken)
+    _place_names(newest, change, placement, freed, taken)
     return placement
 
 
 def cells_placed(change: Change) -> list[Cell]:
-    """The cells that `place` will surely look at."""
+    """The cells that `place` needs in any case."""
     top = change.line.top
     objects = [*change.lives, *(life.container_id for life in change.lives.values() if life.container_id != top)]
     return [
@@ -59,21 +60,23 @@ def cells_placed(change: Change) -> list[Cell]:
     ]
 
 
-def _checked(heads: Heads, change: Change, object_id: str, old: LifeRecord | None, new: LifeRecord) -> LifeRecord:
-    """The life to store: the new one, with the version of the first."""
+def _checked_life(
+    newest: NewestState, change: Change, object_id: str, old: LifeRecord | None, new: LifeRecord
+) -> LifeRecord:
+    """The life to store: the new one, with the version of the object's first life."""
     subject = f"{type_name(new.type)} {new.name!r} ({object_id})"
     if object_id == change.line.top:
-        raise Invalid("a line's top is no object on that line", subject=subject)
+        raise Invalid("the top of a line is not an object on that line", subject=subject)
     if old is not None and old.type != new.type:
         raise Invalid(
             "an object can't change its type", subject=subject, expected=type_name(old.type), found=type_name(new.type)
         )
     if not new.dropped:
-        _check_container(heads, change, subject, new)
-        heads.require_alive(object_id)
+        _check_container(newest, change, subject, new)
+        newest.require_alive(object_id)
     elif old is None or old.container_id != new.container_id:
-        _check_container(heads, change, subject, new)
-        heads.require_outside_itself(object_id)
+        _check_container(newest, change, subject, new)
+        newest.require_outside_itself(object_id)
     stored = copy.deepcopy(new)
     if old is None:
         stored.ClearField("create_version")
@@ -86,20 +89,19 @@ def _checked(heads: Heads, change: Change, object_id: str, old: LifeRecord | Non
     return stored
 
 
-def _check_container(heads: Heads, change: Change, subject: str, new: LifeRecord) -> None:
+def _check_container(newest: NewestState, change: Change, subject: str, new: LifeRecord) -> None:
     kind: int | None = None
     if new.container_id != change.line.top:
-        container = heads.life(new.container_id)
+        container = newest.life(new.container_id)
         if container is None:
-            raise NotFound(
-                "what it would be in is not there", subject=subject, expected=f"an object {new.container_id}"
-            )
+            raise NotFound("its container does not exist", subject=subject, expected=f"an object {new.container_id}")
         kind = container.type
     if kind not in CONTAINERS[new.type]:
-        places = " or ".join("the top" if one is None else f"a {type_name(one)}" for one in CONTAINERS[new.type])
+        allowed = CONTAINERS[new.type]
+        places = " or ".join("the top" if place is None else f"a {type_name(place)}" for place in allowed)
         found = "the top" if kind is None else f"a {type_name(kind)}"
         raise Invalid(
-            f"a {type_name(new.type)} can't be there", subject=subject, expected=f"in {places}", found=f"in {found}"
+            f"this can't contain a {type_name(new.type)}", subject=subject, expected=f"in {places}", found=f"in {found}"
         )
 
 
@@ -107,17 +109,17 @@ def _take(taken: dict[Cell, str], change: Change, object_id: str, life: LifeReco
     cell = _name_cell(change, life)
     if cell in taken:
         raise AlreadyExists(
-            "one change gives a name to two objects", subject=repr(life.name), found=f"{taken[cell]} and {object_id}"
+            "a change gives one name to two objects", subject=repr(life.name), found=f"{taken[cell]} and {object_id}"
         )
     taken[cell] = object_id
 
 
 def _place_names(
-    heads: Heads, change: Change, placement: Placement, freed: dict[Cell, str], taken: dict[Cell, str]
+    newest: NewestState, change: Change, placement: Placement, freed: dict[Cell, str], taken: dict[Cell, str]
 ) -> None:
     for cell, object_id in taken.items():
         life = change.lives[object_id]
-        row = heads.row(cell)
+        row = newest.row(cell)
         holder = name_record(row.value) if row is not None else None
         if holder is not None and holder.object_id not in ("", object_id, freed.get(cell)):
             raise AlreadyExists(
@@ -132,7 +134,7 @@ def _place_names(
 
 
 def _keeps_name(old: LifeRecord | None, new: LifeRecord) -> bool:
-    """Whether no name row changes: who read the name or the listing has nothing to fear from this life."""
+    """Whether no name row changes: then this life does not conflict with reads of the name or the listing."""
     if old is None or old.dropped or new.dropped:
         return False
     return (old.container_id, old.name) == (new.container_id, new.name)

@@ -1,4 +1,4 @@
-"""The newest state of a line inside a commit: its current rows, and what it inherits where it has none."""
+"""The newest state of a line inside a commit: its current rows, and inherited ones where it has none."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -16,8 +16,8 @@ from lakebed.store import Transaction
 from lakebed.store.version import LAST
 
 
-class Heads:
-    """Current rows join the transaction's conflict set; what ancestors have is fixed and does not."""
+class NewestState:
+    """Reads of current rows join the transaction's conflict set; rows of ancestors never change, and do not."""
 
     def __init__(self, transaction: Transaction, change: Change, ancestors: Ancestors) -> None:
         self._transaction = transaction
@@ -29,7 +29,7 @@ class Heads:
         self._lives: dict[str, LifeRecord | None] = {}
 
     def load_own(self, wanted: Iterable[Cell], *beside: bytes) -> list[bytes | None]:
-        """Read the line's own rows of cells, and what stands under some other keys, in one round trip."""
+        """Read the line's own rows of cells, and the values of the keys `beside`, in one round trip."""
         line = self._change.line.id
         new = [cell for cell in dict.fromkeys(wanted) if cell not in self._own]
         keys = [*beside, *(cell.current_key(line) for cell in new)]
@@ -41,7 +41,7 @@ class Heads:
         return stored[: len(beside)]
 
     def load(self, wanted: Iterable[Cell]) -> None:
-        """Read cells, the line's own and what it inherits, in a round trip each."""
+        """Read the line's own rows of cells, then the inherited ones: one round trip each."""
         cells = list(dict.fromkeys(wanted))
         self.load_own(cells)
         if len(self._sight) > 1:
@@ -50,7 +50,7 @@ class Heads:
             self._inherited.update(zip(absent, found, strict=True))
 
     def own(self, cell: Cell) -> Row | None:
-        """The row that the line itself has written, if any."""
+        """The row that the line itself wrote, if any."""
         if cell not in self._own:
             self.load_own([cell])
         return self._own[cell]
@@ -80,7 +80,7 @@ class Heads:
         return object_id in self._change.lives and self.stored_life(object_id) is None
 
     def require_alive(self, object_id: str) -> None:
-        """Refuse an object that is not there, or that was dropped itself or with what it is in."""
+        """Refuse an object that does not exist, or that was dropped itself or with a container."""
         seen: list[str] = []
         while object_id != self._change.line.top:
             life = self.life(object_id)
@@ -99,7 +99,7 @@ class Heads:
             object_id = life.container_id
 
     def require_outside_itself(self, object_id: str) -> None:
-        """Refuse an object that would be in itself; for one that is being dropped, since that may be anywhere else."""
+        """Refuse a dropped object that would be in itself; it may be anywhere else."""
         first, life = object_id, self.life(object_id)
         while life is not None and life.container_id != self._change.line.top:
             if life.container_id == first:
@@ -111,5 +111,5 @@ class Heads:
 
 @lru_cache(maxsize=1024)
 def _life(row: Row, object_id: str) -> LifeRecord:
-    """Remembered, because commits meet the same tables and namespaces again and again: 17 µs each. Only to be read."""
+    """Cached, because commits decode the same tables and namespaces over and over, at 17 µs each. Do not modify it."""
     return cast(LifeRecord, state(row, object_id, Attribute.LIFE).record)

@@ -31,7 +31,7 @@ def state(row: Row, object_id: str, attribute: Attribute) -> State:
 
 
 def _fill_life(life: LifeRecord, version: Version) -> None:
-    """The first life of an object, and the first that was dropped, can't know their own versions: they are this one."""
+    """Fill in the versions that a first life, and a first dropped life, could not know: they are this row's."""
     if not life.create_version:
         life.create_version = bytes(version)
     if life.dropped and not life.drop_version:
@@ -39,7 +39,7 @@ def _fill_life(life: LifeRecord, version: Version) -> None:
 
 
 def commit_of(event: str, stored: Stored, time: int) -> Commit:
-    """A stored commit."""
+    """A stored commit as a `Commit`."""
     version, record = stored
     return Commit(
         event,
@@ -64,9 +64,10 @@ def _operation(record: pb.Operation) -> Operation:
 def commits(transaction: Transaction, events: Sequence[str]) -> list[Commit | None]:
     """The commits with these event ids; None where there is none."""
     found = load_commits(transaction.snapshot, events)
-    times = iter(transaction.times_of([one.version.stamp for one in found if one is not None]))
+    times = iter(transaction.times_of([stored.version.stamp for stored in found if stored is not None]))
     return [
-        None if one is None else commit_of(event, one, next(times)) for event, one in zip(events, found, strict=True)
+        None if stored is None else commit_of(event, stored, next(times))
+        for event, stored in zip(events, found, strict=True)
     ]
 
 
@@ -85,12 +86,12 @@ def _event(value: bytes | None) -> str:
 
 def _present(commit: Commit | None, event: str) -> Commit:
     if commit is None:
-        raise Corrupt("the log names a commit that is not there", subject=event, advice="Run the records' check.")
+        raise Corrupt("a commit of the log is missing", subject=event, advice="Run the records' check.")
     return commit
 
 
 class RecordsReader(Reader):
-    """A line at a version, read from the history rows, so that no later commit can be seen."""
+    """A line at a version, read from the history rows, so that later commits are invisible."""
 
     def __init__(self, store: Store, lake_id: str, ancestors: Ancestors, line: Line, version: Version) -> None:
         self.line = line
@@ -103,7 +104,10 @@ class RecordsReader(Reader):
     def attributes(self, wanted: Sequence[tuple[str, Attribute]]) -> list[State | None]:
         asked = [layout.attribute_cell(object_id, attribute) for object_id, attribute in wanted]
         rows = self._read(lambda reads: self._ancestors.look(reads, self._sight, asked))
-        return [None if row is None else state(row, *one) for row, one in zip(rows, wanted, strict=True)]
+        return [
+            None if row is None else state(row, object_id, attribute)
+            for row, (object_id, attribute) in zip(rows, wanted, strict=True)
+        ]
 
     def paths(self, ids: Sequence[str]) -> list[tuple[State, ...]]:
         lives: dict[str, State | None] = {}
@@ -123,7 +127,7 @@ class RecordsReader(Reader):
                 return ()
             if life is None or life in path:
                 raise Corrupt(
-                    "an object is in nothing that the line knows", subject=object_id, advice="Run the records' check."
+                    "the container of an object is missing", subject=object_id, advice="Run the records' check."
                 )
             path.append(life)
             object_id = cast(LifeRecord, life.record).container_id
@@ -236,9 +240,7 @@ class RecordsReader(Reader):
         version, start = (self.version, b"") if token is None else self._opened(question, token)
         sight = self.line.sight(version)
         found = self._read(
-            lambda reads: cells.scan(
-                self._ancestors.sources(reads, sight, space, scope), start, limit, cells.says_something
-            )
+            lambda reads: cells.scan(self._ancestors.sources(reads, sight, space, scope), start, limit, cells.has_value)
         )
         rest = None if found.reached is None else question.token(version, found.reached)
         return Page([item(key, row) for key, row in found.rows], rest)
@@ -252,7 +254,7 @@ class RecordsReader(Reader):
     def _opened(self, question: Question, token: str) -> tuple[Version, bytes]:
         version, position = question.open(token)
         if version > self.version:
-            raise Invalid("a page token is of a later version than this reader", expected=self.version, found=version)
+            raise Invalid("a page token is from a later version than this reader", expected=self.version, found=version)
         return version, position
 
     def _question(self, *parts: object) -> Question:

@@ -1,7 +1,7 @@
-"""Whether what a change read still holds, however long ago that was.
+"""Whether what a change read is still valid, however long ago it was read.
 
-Every unit that can be read has a current row that carries the version of its last change: the commit compares it with
-the change's base. Data that has changed since is judged by what the reader says about the deltas.
+Every unit that can be read has a current row with the version of its last change, which the commit compares with the
+change's base. Where data has changed since, the reader's `objection` decides about the deltas.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lakebed.errors import Conflict
 from lakebed.metastore.change import AttributeRead, Change, Clash, DataRead, ListingRead, NameRead, Read
-from lakebed.metastore.records.newest import Heads
+from lakebed.metastore.records.newest import NewestState
 from lakebed.metastore.records.reader import commits_at, state
 from lakebed.records import cells, layout, names
 from lakebed.records.cells import LineAt
@@ -19,7 +19,7 @@ from lakebed.store.version import ZERO
 
 
 class _Unit(NamedTuple):
-    """Something that was relied on: a cell, or the listing of an object."""
+    """Something that a change relied on: a cell, or the listing of an object."""
 
     what: str
     object_id: str
@@ -29,11 +29,11 @@ class _Unit(NamedTuple):
 
 
 def cells_read(change: Change) -> list[Cell]:
-    """The cells of the change's own line that `validate` will look at."""
+    """The cells of the change's own line that `validate` reads."""
     return [unit.cell for unit in _units(change) if unit.cell is not None and unit.line == change.line.id]
 
 
-def validate(transaction: Transaction, heads: Heads, change: Change) -> None:
+def validate(transaction: Transaction, newest: NewestState, change: Change) -> None:
     """Refuse the change with `Conflict` if anything that it relied on changed after its base."""
     units = list(dict.fromkeys(_units(change)))
     if not units:
@@ -41,18 +41,18 @@ def validate(transaction: Transaction, heads: Heads, change: Change) -> None:
     elsewhere = [unit for unit in units if unit.cell is None or unit.line != change.line.id]
     stored = transaction.get_many([_key(unit) for unit in elsewhere]) if elsewhere else []
     others = dict(zip(elsewhere, stored, strict=True))
-    late = [(unit, version) for unit in units if (version := _version(heads, others, unit)) > change.base]
+    late = [(unit, version) for unit in units if (version := _version(newest, others, unit)) > change.base]
     clashes = [clash for unit, version in late if (clash := _clash(transaction, change, unit, version)) is not None]
     if clashes:
         raise _conflict(clashes)
 
 
-def _version(heads: Heads, others: dict[_Unit, bytes | None], unit: _Unit) -> Version:
+def _version(newest: NewestState, others: dict[_Unit, bytes | None], unit: _Unit) -> Version:
     """The version of a unit's last change on its line."""
     if unit in others:
         return Version((others[unit] or ZERO)[:12])
     assert unit.cell is not None
-    row = heads.own(unit.cell)
+    row = newest.own(unit.cell)
     return ZERO if row is None else row.version
 
 
@@ -105,12 +105,12 @@ def _conflict(clashes: list[Clash]) -> Conflict:
     more = f", and {len(clashes) - 1} more" if len(clashes) > 1 else ""
     by = ""
     if first.commit is not None:
-        by = f" by commit {first.commit.id} of {first.commit.author or 'nobody named'}: {first.commit.message!r}"
+        by = f" by commit {first.commit.id} of {first.commit.author or 'an unnamed author'}: {first.commit.message!r}"
     return Conflict(
         f"the {first.what} was changed{by}{more}" + (f" ({first.reason})" if first.reason else ""),
         subject=first.object_id,
         expected=f"nothing after version {first.base}",
         found=f"version {first.found}",
-        advice="Read again at the newest version and decide anew.",
+        advice="Read the newest version, and decide again.",
         conflicts=clashes,
     )

@@ -1,1 +1,1 @@
-"""The check of a store's records: every row decodes, and every index agrees with what it indexes."""
+"""The check of a store's records: every row decodes, and every index matches what it indexes."""

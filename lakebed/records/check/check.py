@@ -1,7 +1,7 @@
-"""Proving that a lake's records agree: indexes with records, history with current, the log with both.
+"""Checking that a lake's records agree: indexes with records, history with current rows, the log with both.
 
-Works page by page, each page in one transaction, so it can run beside writers. Of a line that was purged only the
-commits have to agree: the rest is going, or gone.
+It reads page by page, each page in one transaction, so that it can run while others write. On a purged line only the
+commits have to agree: the rest is being erased, or gone.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from lakebed.errors import Corrupt, LakebedError
-from lakebed.records import codec, layout
+from lakebed.records import bodies, codec, layout
 from lakebed.records import records_pb2 as pb
-from lakebed.records.attributes import LIVES, RECORDS
 from lakebed.records.check.rows import (
     Entry,
     Past,
@@ -21,16 +20,16 @@ from lakebed.records.check.rows import (
     event_at,
     newest_row,
     past_of,
+    problem_if,
     record_of,
-    says,
     value_at,
 )
-from lakebed.records.check.tables import judge_allocator, judge_body, judge_checkpoint, judge_intent
+from lakebed.records.codec import ATTRIBUTE_TYPES, LIFE_TYPES
 from lakebed.records.commits import load_commits, operations_part, stored_commit
 from lakebed.records.layout import ID_SIZE, PREFIX, Attribute, Cell, Space
 from lakebed.records.names import Casing, folded
 from lakebed.store import KeyRange, Reads, Store, Transaction, Version
-from lakebed.store.tuples import unpack
+from lakebed.store.tuples import pack_element, unpack
 
 PAGE_ROWS = 500
 
@@ -59,48 +58,48 @@ _DROPPED_NAMES = (pb.DroppedObjectName, pb.DroppedTableObjectName)
 _REMEMBERED_COMMITS = 256
 
 _ERASED = [*(space for space in Space if Space.CURRENT <= space <= Space.LISTING), Space.CHECKPOINT]
-"""What goes when a line is purged."""
+"""What is erased when a line is purged."""
 
 _Judge = Callable[[Reads, bytes, bytes], Iterator[str]]
 
 
 class _Problem(NamedTuple):
-    """A disagreement in words, and the line on which it does not matter if that was purged."""
+    """A disagreement in words, and its line: if that was purged, the disagreement does not count."""
 
     text: str
     line: str | None
 
 
 def check(store: Store) -> list[str]:
-    """Every disagreement found, in words; an empty list proves that there is none."""
-    problems = [_Problem(text, None) for text in store.read(_lake)]
+    """Every disagreement, in words; an empty list proves that there is none."""
+    problems = [_Problem(text, None) for text in store.read(_lake_problems)]
     listed: set[bytes] = set()
     forks: set[bytes] = set()
     checks: dict[Space, _Judge] = {
-        Space.CHILDREN: partial(_child, listed=listed),
-        Space.CURRENT: partial(_current, forks=forks),
-        Space.NAME: _name,
-        Space.DROPPED: _dropped,
-        Space.HISTORY: _history,
-        Space.NAME_HISTORY: _name_history,
-        Space.DROPPED_HISTORY: _dropped_history,
-        Space.LISTING: _listing,
-        Space.COMMIT: _commit,
-        Space.LOG: _log,
-        Space.TABLE_COMMIT: _TableCommits(),
-        Space.ALLOCATOR: judge_allocator,
-        Space.BODY: judge_body,
-        Space.OPERATIONS: _operations,
-        Space.CHECKPOINT: judge_checkpoint,
-        Space.INTENT: judge_intent,
+        Space.CHILDREN: partial(_judge_child, listed=listed),
+        Space.CURRENT: partial(_judge_current, forks=forks),
+        Space.NAME: _judge_name,
+        Space.DROPPED: _judge_dropped,
+        Space.HISTORY: _judge_history,
+        Space.NAME_HISTORY: _judge_name_history,
+        Space.DROPPED_HISTORY: _judge_dropped_history,
+        Space.LISTING: _judge_listing,
+        Space.COMMIT: _judge_commit,
+        Space.LOG: _judge_log,
+        Space.TABLE_COMMIT: _TableCommitJudge(),
+        Space.ALLOCATOR: _judge_allocator,
+        Space.BODY: _judge_body,
+        Space.OPERATIONS: _judge_operations,
+        Space.CHECKPOINT: _judge_checkpoint,
+        Space.INTENT: _judge_intent,
     }
     for space, judge in checks.items():
         problems += _sweep(store, space, judge)
-    # Looked for last, and only if that can matter: one may have been purged meanwhile.
+    # Looked up last, because a line may be purged during the check, and only if it can matter.
     purged = _purged_lines(store) if any(problem.line for problem in problems) else set()
     found = [problem.text for problem in problems if problem.line not in purged]
-    # A branch that came after its parent's row was looked for is in neither set, and one that left has no row now.
-    return found + store.read(lambda transaction: _strays(transaction.snapshot, sorted(listed - forks)))
+    # A branch created after its parent's row was read is in neither set, and one erased since has no row now.
+    return found + store.read(lambda transaction: _unparented_branches(transaction.snapshot, sorted(listed - forks)))
 
 
 def _sweep(store: Store, space: Space, judge: _Judge) -> list[_Problem]:
@@ -117,23 +116,23 @@ def _sweep_page(
 ) -> tuple[list[_Problem], KeyRange | None]:
     reads = transaction.snapshot
     page = reads.get_range(part, limit=PAGE_ROWS)
-    found = [problem for key, value in page.entries for problem in _judged(space, judge, reads, key, value)]
+    found = [problem for key, value in page.entries for problem in _problems_of_row(space, judge, reads, key, value)]
     return found, page.rest
 
 
-def _judged(space: Space, judge: _Judge, reads: Reads, key: bytes, value: bytes) -> Iterator[_Problem]:
+def _problems_of_row(space: Space, judge: _Judge, reads: Reads, key: bytes, value: bytes) -> Iterator[_Problem]:
     line: str | None = None
     try:
         if tuple(map(type, unpack(key))) != _SHAPES[space]:
-            raise Corrupt("its key is not one of this space")
+            raise Corrupt("its key does not fit its space")
         line = entry_of(key, value).line if space in _ERASED else None
         for problem in judge(reads, key, value):
-            yield _Problem(_about(space, key, problem), line)
+            yield _Problem(_text(space, key, problem), line)
     except LakebedError as error:
-        yield _Problem(_about(space, key, str(error)), line)
+        yield _Problem(_text(space, key, str(error)), line)
 
 
-def _about(space: Space, key: bytes, problem: str) -> str:
+def _text(space: Space, key: bytes, problem: str) -> str:
     try:
         shown = ", ".join(str(item) for item in unpack(key)[1:])
     except Corrupt:
@@ -142,7 +141,7 @@ def _about(space: Space, key: bytes, problem: str) -> str:
 
 
 def _purged_lines(store: Store) -> set[str]:
-    """The lines of branches and catalogs that were purged; a line has the id of what it belongs to."""
+    """The lines of purged branches and catalogs; a line has the id of the object that it belongs to."""
     lines: set[str] = set()
     _sweep(store, Space.CURRENT, partial(_collect_purged, lines=lines))
     return lines
@@ -159,12 +158,12 @@ def _collect_purged(reads: Reads, key: bytes, value: bytes, *, lines: set[str]) 
 # The lake
 
 
-def _lake(transaction: Transaction) -> list[str]:
+def _lake_problems(transaction: Transaction) -> list[str]:
     reads = transaction.snapshot
     value = reads.get(layout.lake_key())
     rest = KeyRange(PREFIX[Space.CURRENT], layout.prefix_range(PREFIX[max(Space)]).end)
     if value is None:
-        return ["lake row (): it is not there"] if reads.get_range(rest, limit=1).entries else []
+        return ["lake row (): it is missing"] if reads.get_range(rest, limit=1).entries else []
     try:
         record_of(value, (pb.LakeRecord,))
     except LakebedError as error:
@@ -175,150 +174,159 @@ def _lake(transaction: Transaction) -> list[str]:
 # Current rows and their histories
 
 
-def _current(reads: Reads, key: bytes, value: bytes, *, forks: set[bytes]) -> Iterator[str]:
+def _judge_current(reads: Reads, key: bytes, value: bytes, *, forks: set[bytes]) -> Iterator[str]:
     entry = entry_of(key, value)
     object_id, attribute = attribute_of(entry.rest)
-    record = record_of(codec.split_current(value)[1], RECORDS[attribute])
-    yield from _agrees(reads, Space.CURRENT, entry, contents=attribute is not Attribute.DATA)
+    record = record_of(codec.split_current(value)[1], ATTRIBUTE_TYPES[attribute])
+    yield from _judge_against_history(reads, Space.CURRENT, entry, contents=attribute is not Attribute.DATA)
     if attribute is Attribute.REF and record.parent_id:
         fork = layout.children_prefix(record.parent_project_id, record.parent_id) + layout.id_element(object_id)
         forks.add(fork)
-        yield from says(reads.get(fork) is None, f"it is not listed under its parent, {record.parent_id}")
+        yield from problem_if(reads.get(fork) is None, f"it is not listed under its parent, {record.parent_id}")
 
 
-def _agrees(reads: Reads, space: Space, entry: Entry, *, contents: bool = True) -> Iterator[str]:
-    """The current row is the newest row of its history."""
+def _judge_against_history(reads: Reads, space: Space, entry: Entry, *, contents: bool = True) -> Iterator[str]:
+    """The current row has to be the newest row of its history."""
     version, value = codec.split_current(entry.value)
     newest = newest_row(reads, Cell(space, entry.rest), entry.line)
     if newest is None:
         yield "it has no history"
     elif newest.version != version:
-        yield f"it is of version {version}, its history ends at {newest.version}"
+        yield f"it has version {version}, but its history ends at {newest.version}"
     elif contents and codec.decode_current(newest.value) != codec.decode(value):
         yield f"it differs from its history at version {version}"
 
 
-def _history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+def _judge_history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     past = past_of(key, value)
     object_id, attribute = attribute_of(past.rest)
-    kinds = (pb.TableHistory,) if attribute is Attribute.DATA else RECORDS[attribute]
+    kinds = (pb.TableHistory,) if attribute is Attribute.DATA else ATTRIBUTE_TYPES[attribute]
     record = record_of(value, kinds, codec.decode_current)
-    yield from _belongs(reads, past, Space.CURRENT)
+    yield from _judge_against_current(reads, past, Space.CURRENT)
     if attribute is Attribute.LIFE:
-        yield from _past_life(reads, past, object_id, record)
+        yield from _judge_past_life(reads, past, object_id, record)
 
 
-def _belongs(reads: Reads, past: Past, current: Space) -> Iterator[str]:
-    """A history row is of a commit of its line, and its cell has a current row that is not older."""
+def _judge_against_current(reads: Reads, past: Past, current: Space) -> Iterator[str]:
+    """A history row needs a commit of its line, and a current row of its cell that is not older."""
     row = reads.get(Cell(current, past.rest).current_key(past.line))
     if row is None:
         yield "there is no current row for it"
     elif codec.split_current(row)[0] < past.version:
-        yield f"the current row is older, of version {codec.split_current(row)[0]}"
-    yield from says(event_at(reads, past.line, past.version) is None, "its line has no commit of its version")
+        yield f"the current row has an older version, {codec.split_current(row)[0]}"
+    yield from problem_if(event_at(reads, past.line, past.version) is None, "its line has no commit of its version")
 
 
 # Lives and names
 
 
-def _past_life(reads: Reads, past: Past, object_id: str, life: pb.TableReference) -> Iterator[str]:
-    """A life has the row of its name from the commit that gave it, and the name before has one that took it away."""
+def _judge_past_life(reads: Reads, past: Past, object_id: str, life: pb.TableReference) -> Iterator[str]:
+    """A commit that names an object has to write a row for the name, and a row that frees the name before."""
     own = layout.attribute_cell(object_id, Attribute.LIFE)
     before = newest_row(reads, own, past.line, past.version)
-    old = None if before is None else cast(pb.TableReference, record_of(before.value, LIVES, codec.decode_current))
+    old = None if before is None else cast(pb.TableReference, record_of(before.value, LIFE_TYPES, codec.decode_current))
     born = life.create_version or past.version
     inherited = value_at(reads, own, past.line, Version(born)) is None
     rows = [newest_row(reads, cell, past.line, past.version.next()) for cell in _name_cells(object_id, life)]
-    named = [row.version for row in rows if row is not None and _is_of(row.value, object_id)]
-    if (old is None and not inherited) or life.dropped or (old is not None and _moved(old, life)):
-        yield from says(past.version not in named, f"there is no row of its version for its name, {life.name!r}")
+    named = [row.version for row in rows if row is not None and _belongs_to(row.value, object_id)]
+    if (old is None and not inherited) or life.dropped or (old is not None and _changes_name(old, life)):
+        yield from problem_if(past.version not in named, f"there is no row of its version for its name, {life.name!r}")
     else:
         # A line that inherits an object and its name has no row until it changes the name.
-        yield from says(not named and not inherited, f"there is no row for its name, {life.name!r}")
-    if old is not None and _moved(old, life):
-        yield from says(
-            _left(reads, past, object_id, old), f"there is no row of its version for the name before, {old.name!r}"
+        yield from problem_if(not named and not inherited, f"there is no row for its name, {life.name!r}")
+    if old is not None and _changes_name(old, life):
+        yield from problem_if(
+            _keeps_old_name(reads, past, object_id, old),
+            f"there is no row of its version for the name before, {old.name!r}",
         )
 
 
-def _left(reads: Reads, past: Past, object_id: str, old: pb.TableReference) -> bool:
-    """Whether a name that the object gave up still seems to be its own."""
+def _keeps_old_name(reads: Reads, past: Past, object_id: str, old: pb.TableReference) -> bool:
+    """Whether rows still assign the object a name that it gave up."""
     cells = _name_cells(object_id, old)
     if not any(value_at(reads, cell, past.line, past.version) for cell in cells):
         return True
     for cell in cells:
         before = layout.versions_up_to(cell.history_prefix(past.line), past.version.previous())
         rows = reads.get_range(before, limit=1, reverse=True).entries
-        if rows and _is_of(rows[0][1], object_id) and value_at(reads, cell, past.line, past.version) is None:
+        if rows and _belongs_to(rows[0][1], object_id) and value_at(reads, cell, past.line, past.version) is None:
             return True
     return False
 
 
-def _moved(old: pb.TableReference, new: pb.TableReference) -> bool:
+def _changes_name(old: pb.TableReference, new: pb.TableReference) -> bool:
     return old.dropped or new.dropped or (old.container_id, old.name) != (new.container_id, new.name)
 
 
 def _name_cells(object_id: str, life: pb.TableReference) -> list[Cell]:
-    """Where a life's name, or dropped name, may be: how the line compares names is not known here."""
+    """Where a life's name, or dropped name, may be stored: how the line compares names is not known here."""
     forms = sorted({folded(life.name, casing) for casing in Casing})
     if life.dropped:
         return [layout.dropped_cell(life.container_id, form, object_id) for form in forms]
     return [layout.name_cell(life.container_id, form) for form in forms]
 
 
-def _is_of(value: bytes, object_id: str) -> bool:
-    """Whether a name's row is of this object; a dropped name's key says of whom it is, unless it says nothing."""
+def _belongs_to(value: bytes, object_id: str) -> bool:
+    """Whether a name's row belongs to this object; the key of a dropped name contains it, so any value will do."""
     record = codec.decode(value)
     return record.object_id == object_id if isinstance(record, _NAMES) else isinstance(record, _DROPPED_NAMES)
 
 
-def _name(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+def _judge_name(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     entry = entry_of(key, value)
     version, stored = codec.split_current(value)
     record = record_of(stored, _NAMES)
-    yield from _agrees(reads, Space.NAME, entry)
+    yield from _judge_against_history(reads, Space.NAME, entry)
     parent = layout.id_text(entry.rest[:ID_SIZE])
     listing = reads.get(layout.listing_key(entry.line, parent))
-    yield from says(listing is None or listing[:12] < version, "the listing of its parent is older")
+    yield from problem_if(listing is None or listing[:12] < version, "the listing of its parent is older")
     if record.object_id:
         life = _stored_life(reads, entry.line, record.object_id)
-        yield from says(not _fits(entry.rest, record, life), f"object {record.object_id} does not have this name")
+        yield from problem_if(
+            not _agrees_with_life(entry.rest, record, life), f"object {record.object_id} does not have this name"
+        )
 
 
-def _name_history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+def _judge_name_history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     past = past_of(key, value)
     record = record_of(value, _NAMES)
-    yield from _belongs(reads, past, Space.NAME)
+    yield from _judge_against_current(reads, past, Space.NAME)
     if record.object_id:
         life = _life_at(reads, past, record.object_id)
-        yield from says(not _fits(past.rest, record, life), f"object {record.object_id} did not get this name then")
+        yield from problem_if(
+            not _agrees_with_life(past.rest, record, life), f"object {record.object_id} did not get this name then"
+        )
         return
     before = newest_row(reads, Cell(Space.NAME, past.rest), past.line, past.version)
     holder = "" if before is None else record_of(before.value, _NAMES).object_id
     if holder:
-        yield from says(_life_at(reads, past, holder) is None, f"object {holder} did not lose this name then")
+        yield from problem_if(_life_at(reads, past, holder) is None, f"object {holder} did not lose this name then")
 
 
-def _dropped(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+def _judge_dropped(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     entry = entry_of(key, value)
-    yield from _agrees(reads, Space.DROPPED, entry)
+    yield from _judge_against_history(reads, Space.DROPPED, entry)
     record = _dropped_record(codec.split_current(value)[1])
     if record is not None:
         object_id = layout.id_text(entry.rest[-ID_SIZE:])
         life = _stored_life(reads, entry.line, object_id)
-        yield from says(not _fits(entry.rest, record, life), f"object {object_id} was not dropped under this name")
+        yield from problem_if(
+            not _agrees_with_life(entry.rest, record, life), f"object {object_id} was not dropped under this name"
+        )
 
 
-def _dropped_history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+def _judge_dropped_history(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     past = past_of(key, value)
-    yield from _belongs(reads, past, Space.DROPPED)
+    yield from _judge_against_current(reads, past, Space.DROPPED)
     record = _dropped_record(value)
     object_id = layout.id_text(past.rest[-ID_SIZE:])
     life = _life_at(reads, past, object_id)
     if record is None:
-        yield from says(life is None, f"object {object_id} did not come back then")
+        yield from problem_if(life is None, f"object {object_id} did not come back then")
     else:
-        yield from says(not _fits(past.rest, record, life), f"object {object_id} was not dropped then")
+        yield from problem_if(
+            not _agrees_with_life(past.rest, record, life), f"object {object_id} was not dropped then"
+        )
 
 
 def _dropped_record(value: bytes) -> Any:
@@ -326,69 +334,71 @@ def _dropped_record(value: bytes) -> Any:
     return None if codec.decode(value) == pb.ObjectName() else record_of(value, _DROPPED_NAMES)
 
 
-def _fits(rest: bytes, record: Any, life: pb.TableReference | None) -> bool:
-    """Whether a life says the same as a name's row, or a dropped name's, and as its key."""
+def _agrees_with_life(rest: bytes, record: Any, life: pb.TableReference | None) -> bool:
+    """Whether a life agrees with the row and the key of a name or a dropped name."""
     parent, form = unpack(rest)[:2]
     return (
         life is not None
         and life.dropped is not isinstance(record, _NAMES)
         and (life.container_id, life.name, life.type) == (str(parent), record.name, record.type)
         and any(form == folded(life.name, casing) for casing in Casing)
-        and (not life.dropped or _marks(life) == (record.create_version, record.dropped_version, record.drop_type))
+        and (not life.dropped or _drop_marks(life) == (record.create_version, record.dropped_version, record.drop_type))
     )
 
 
-def _marks(life: pb.TableReference) -> tuple[bytes, bytes, int]:
-    """When a dropped object came, when it went, and how."""
+def _drop_marks(life: pb.TableReference) -> tuple[bytes, bytes, int]:
+    """When an object was created, when it was dropped, and how."""
     return life.create_version, life.drop_version, life.drop_type or pb.MARKED
 
 
 def _stored_life(reads: Reads, line: str, object_id: str) -> pb.TableReference | None:
     row = reads.get(layout.attribute_cell(object_id, Attribute.LIFE).current_key(line))
-    return None if row is None else cast(pb.TableReference, record_of(codec.split_current(row)[1], LIVES))
+    return None if row is None else cast(pb.TableReference, record_of(codec.split_current(row)[1], LIFE_TYPES))
 
 
 def _life_at(reads: Reads, past: Past, object_id: str) -> pb.TableReference | None:
     value = value_at(reads, layout.attribute_cell(object_id, Attribute.LIFE), past.line, past.version)
-    return None if value is None else cast(pb.TableReference, record_of(value, LIVES, codec.decode_current))
+    return None if value is None else cast(pb.TableReference, record_of(value, LIFE_TYPES, codec.decode_current))
 
 
-def _listing(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
-    """A listing is as new as the newest name in it."""
+def _judge_listing(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    """A listing has to have the version of the newest name in it."""
     version = Version(value)
     entry = entry_of(key, value)
     prefix = PREFIX[Space.NAME] + layout.id_element(entry.line) + entry.rest
     rows = reads.get_range(layout.prefix_range(prefix)).entries
     newest = max((row[:12] for _, row in rows), default=b"")
-    yield from says(newest != version, f"it is of version {version}, the newest name of another")
+    yield from problem_if(newest != version, f"it has version {version}, which is not that of the newest name")
 
 
 # Commits
 
 
-def _commit(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+def _judge_commit(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     version, body = codec.split_current(value)
     record = record_of(body, (pb.CatalogCommit,))
     wrong = event_at(reads, record.catalog_id, version) != key[-16:]
-    yield from says(wrong, f"the log of line {record.catalog_id} does not have it at version {version}")
+    yield from problem_if(wrong, f"the log of line {record.catalog_id} does not have it at version {version}")
 
 
-def _log(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+def _judge_log(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     entry, version = entry_of(key, value), layout.key_version(key)
     event = layout.id_text(b"\x30" + value)
     [commit] = load_commits(reads, [event])
     if commit is None:
-        yield f"it names a commit that is not there, {event}"
+        yield f"its commit, {event}, is missing"
         return
     stored, record = commit
-    yield from says((stored, record.catalog_id) != (version, entry.line), "its commit is of another line or version")
+    yield from problem_if(
+        (stored, record.catalog_id) != (version, entry.line), "its commit is of another line or version"
+    )
     for object_id in sorted({operation.object_id for operation in record.operations}):
         own = layout.table_commit_prefix(entry.line, object_id) + layout.version_element(version)
-        yield from says(reads.get(own) is None, f"object {object_id} has no commit of its own for it")
+        yield from problem_if(reads.get(own) is None, f"object {object_id} has no table commit for it")
 
 
-class _TableCommits:
-    """Judges table commits, and remembers what some commits did by object: one may have made thousands of tables."""
+class _TableCommitJudge:
+    """Judges table commits. Caches the operations of commits by object: one commit may create thousands of tables."""
 
     def __init__(self) -> None:
         self._done: dict[bytes, dict[str, list[pb.Operation]]] = {}
@@ -402,7 +412,7 @@ class _TableCommits:
             yield "its line has no commit of its version"
             return
         expected = done.get(layout.id_text(entry.rest[:ID_SIZE]))
-        yield from says(list(own.operation) != expected, "its operations are not those of the commit")
+        yield from problem_if(list(own.operation) != expected, "its operations are not those of the commit")
 
     def _operations(self, reads: Reads, event: bytes) -> dict[str, list[pb.Operation]] | None:
         if event not in self._done:
@@ -417,22 +427,61 @@ class _TableCommits:
         return self._done[event]
 
 
-def _operations(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+def _judge_operations(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     operations_part(value)
     row = reads.get(layout.commit_key(layout.id_text(key[2 : 2 + ID_SIZE])))
     parts = 0 if row is None else stored_commit(row).record.operation_parts
-    yield from says(unpack(key)[2] >= parts, "its commit has fewer parts")
+    yield from problem_if(unpack(key)[2] >= parts, "its commit has fewer parts")
+
+
+# Ids, bodies and checkpoints of tables
+
+
+def _judge_allocator(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    yield from problem_if(bodies.next_id(value) < 2, "it has never allocated an id")
+
+
+def _judge_body(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    _, table, kind, body_id, part = unpack(key)
+    prefix = layout.body_prefix(str(table), kind, body_id)
+    following, _ = bodies.part_of(value)
+    if part > 0:
+        yield from problem_if(reads.get(prefix + pack_element(part - 1)) is None, f"part {part - 1} is missing")
+    after = reads.get(prefix + pack_element(part + 1))
+    if after is None:
+        yield from problem_if(following > 0, f"part {part + 1} is missing")
+    else:
+        yield from problem_if(bodies.part_of(after)[0] != following - 1, f"part {part + 1} is of another body")
+
+
+def _judge_checkpoint(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    """A checkpoint needs a delta of its line at its version, with the same snapshot."""
+    past = past_of(key, value)
+    checkpoint = record_of(value, (pb.TableCheckpoint,))
+    data = layout.attribute_cell(layout.id_text(past.rest), Attribute.DATA)
+    stored = value_at(reads, data, past.line, past.version)
+    if stored is None:
+        yield "its partition has no data of its version"
+        return
+    delta = record_of(stored, (pb.TableHistory,))
+    expected, found = (f"snapshot {at.snapshot_id}, sequence {at.sequence_number}" for at in (delta, checkpoint))
+    yield from problem_if(found != expected, f"it has {found}, but the data has {expected}")
+
+
+def _judge_intent(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
+    record_of(value, (pb.CheckpointIntent,))
+    yield from ()
 
 
 # Branches
 
 
-def _child(reads: Reads, key: bytes, value: bytes, *, listed: set[bytes]) -> Iterator[str]:
+def _judge_child(reads: Reads, key: bytes, value: bytes, *, listed: set[bytes]) -> Iterator[str]:
     listed.add(key)
-    yield from says(value != b"", "it has a value")
+    yield from problem_if(value != b"", "it has a value")
 
 
-def _strays(reads: Reads, keys: list[bytes]) -> list[str]:
+def _unparented_branches(reads: Reads, keys: list[bytes]) -> list[str]:
     values = reads.get_many(keys)
     still = [key for key, value in zip(keys, values, strict=True) if value is not None]
-    return [_about(Space.CHILDREN, key, "no branch has this parent") for key in still]
+    return [_text(Space.CHILDREN, key, "no branch has this parent") for key in still]

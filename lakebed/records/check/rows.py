@@ -1,4 +1,4 @@
-"""Rows as `check` looks at them: what their keys hold, the records in them, and what stands beside them."""
+"""Rows as `check` reads them: the parts of their keys, their records, and related rows."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from lakebed.store.version import ZERO
 
 
 class Entry(NamedTuple):
-    """A row of a space that begins with a line: the line, what follows it in the key, and the value."""
+    """A row of a space whose keys start with a line: the line, the rest of the key, and the value."""
 
     line: str
     rest: bytes
@@ -23,7 +23,7 @@ class Entry(NamedTuple):
 
 
 class Past(NamedTuple):
-    """A history row: its line, what of the key its cell has, the version and the value."""
+    """A history row: its line, the part of the key that names its cell, the version and the value."""
 
     line: str
     rest: bytes
@@ -31,13 +31,13 @@ class Past(NamedTuple):
     value: bytes
 
 
-def says(wrong: bool, problem: str) -> Iterator[str]:
+def problem_if(wrong: bool, problem: str) -> Iterator[str]:
     if wrong:
         yield problem
 
 
 def entry_of(key: bytes, value: bytes) -> Entry:
-    start = 2  # every space but the lake's own has a number of one byte
+    start = 2  # the number of every space, except the lake's own, takes two bytes in a key
     return Entry(layout.id_text(key[start : start + ID_SIZE]), key[start + ID_SIZE :], value)
 
 
@@ -47,11 +47,11 @@ def past_of(key: bytes, value: bytes) -> Past:
 
 
 def record_of(value: bytes, kinds: tuple[type[Message], ...], read: Callable[[bytes], Message] = codec.decode) -> Any:
-    """The record of a value, if it is of one of these types."""
+    """The record of a value, which has to be of one of these types."""
     record = read(value)
     if not isinstance(record, kinds):
         expected = " or ".join(kind.DESCRIPTOR.name for kind in kinds)
-        raise Corrupt("it has a record of another type", expected=expected, found=type(record).__name__)
+        raise Corrupt("its record has the wrong type", expected=expected, found=type(record).__name__)
     return record
 
 
@@ -68,7 +68,7 @@ def value_at(reads: Reads, cell: Cell, line: str, version: Version) -> bytes | N
 
 
 def newest_row(reads: Reads, cell: Cell, line: str, version: Version | None = None) -> Row | None:
-    """The newest history row, or the last one before a version."""
+    """The newest history row, or the last before a version."""
     prefix = cell.history_prefix(line)
     range = layout.versions_after(prefix, ZERO) if version is None else layout.versions_before(prefix, version)
     entries = reads.get_range(range, limit=1, reverse=True).entries

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from lakebed.files import Files
 from lakebed.spark.literals import literal
 from lakebed.spark.read.footer import read_footer
-from lakebed.table.manifest.file_fields import held_ids
+from lakebed.table.manifest.file_fields import field_ids_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.types.types import (
     BINARY,
@@ -25,13 +25,14 @@ from lakebed.table.types.types import (
     VALUE,
     Decimal,
     Field,
+    Fields,
     Fixed,
     List,
     Map,
-    Parts,
     Struct,
     Type,
-    parts_of,
+    Way,
+    children_of,
     walk,
 )
 
@@ -43,7 +44,7 @@ Absent = frozenset[int]
 """The ids of fields that a file lacks."""
 
 
-def by_absent(files: Files, columns: Parts, data_files: Sequence[DataFileRef]) -> Mapping[Absent, list[DataFileRef]]:
+def by_absent(files: Files, columns: Fields, data_files: Sequence[DataFileRef]) -> Mapping[Absent, list[DataFileRef]]:
     """The files, together those that lack the same fields of these columns, of those that Spark does not see to."""
     wanted = [way for way in walk(columns) if _needs_help(way)]
     if not wanted:
@@ -55,7 +56,7 @@ def by_absent(files: Files, columns: Parts, data_files: Sequence[DataFileRef]) -
     return groups
 
 
-def _needs_help(way: Parts) -> bool:
+def _needs_help(way: Way) -> bool:
     """Whether the field at the end of the way has a default that Spark does not give by itself."""
     helpless = len(way) > 1 or _fails_in_spark(way[-1].type)
     return way[-1].initial_default is not None and helpless
@@ -65,8 +66,8 @@ def _fails_in_spark(type: Type) -> bool:
     return type == BINARY or isinstance(type, Fixed) or (isinstance(type, Decimal) and type.precision > LONG_DIGITS)
 
 
-def _absent(files: Files, file: DataFileRef, wanted: Sequence[Parts]) -> Absent:
-    held = held_ids(file)
+def _absent(files: Files, file: DataFileRef, wanted: Sequence[Way]) -> Absent:
+    held = field_ids_of(file)
     if held is not None:
         return frozenset(way[-1].id for way in wanted) - held
     recorded = {one.field_id for one in file.statistics}
@@ -77,7 +78,7 @@ def _absent(files: Files, file: DataFileRef, wanted: Sequence[Parts]) -> Absent:
     return frozenset(way[-1].id for way in unsure if not _has(found, way))
 
 
-def _has(found: pyarrow.Schema | pyarrow.DataType, way: Parts) -> bool:
+def _has(found: pyarrow.Schema | pyarrow.DataType, way: Way) -> bool:
     if not way:
         return True
     first, rest = way[0], way[1:]
@@ -100,11 +101,11 @@ def filled(column: Column, field: Field, absent: Absent) -> Column:
 
 
 def _lacks(type: Type, absent: Absent) -> bool:
-    return any(way[-1].id in absent for way in walk(parts_of(type)))
+    return any(way[-1].id in absent for way in walk(children_of(type)))
 
 
 def _filled_inside(column: Column, type: Type, absent: Absent) -> Column:
-    parts = parts_of(type)
+    parts = children_of(type)
     match type:
         case Struct():
             fields = [filled(column.getField(one.physical_name), one, absent).alias(one.physical_name) for one in parts]

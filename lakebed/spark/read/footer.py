@@ -33,6 +33,6 @@ def count_nan(file: DataFileRef, schema: Schema) -> None:
     To Parquet's Java writer NaN is the greatest number: it is the upper bound of a column that has one, and so none.
     """
     floating = {way[-1].id for way in leaves(schema.fields) if way[-1].type in (FLOAT, DOUBLE)}
-    for known in chain(file.statistics, *(block.columns for block in file.blocks)):
+    for known in chain(file.statistics, *(row_group.columns for row_group in file.blocks)):
         if known.field_id in floating and known.HasField("lower"):
             known.nan_count = 0

@@ -8,19 +8,7 @@ from pyspark.sql import functions as F
 
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import (
-    DATE,
-    DOUBLE,
-    FLOAT,
-    TIMESTAMPTZ,
-    Decimal,
-    Field,
-    Parts,
-    Struct,
-    Type,
-    leaves,
-    walk,
-)
+from lakebed.table.types.types import DATE, DOUBLE, FLOAT, TIMESTAMPTZ, Decimal, Field, Struct, Type, Way, leaves, walk
 from lakebed.table.types.values import decode_bound
 
 NULL_STRUCTS = "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing"
@@ -69,7 +57,7 @@ def alike_files(
         yield hidden, alike
 
 
-def _with_nan(file: DataFileRef, numbers: Sequence[Parts]) -> frozenset[int]:
+def _with_nan(file: DataFileRef, numbers: Sequence[Way]) -> frozenset[int]:
     """The columns that may have NaN beside bounds that leave it out: of `x > 1` Spark would skip such a row group."""
     known = _statistics(file) if numbers else {}
     return frozenset(way[0].id for way in numbers if way[-1].id in known and _may_have_nan(known[way[-1].id]))
@@ -83,7 +71,7 @@ def _has_new_calendar(spark: SparkSession) -> bool:
     return str(spark.conf.get(NEW_CALENDAR, "false")).lower() == "true"
 
 
-def _with_old_times(file: DataFileRef, times: Sequence[Parts]) -> frozenset[int]:
+def _with_old_times(file: DataFileRef, times: Sequence[Way]) -> frozenset[int]:
     """The columns that may have times of which Spark asks the files for others."""
     known = _statistics(file) if times else {}
     return frozenset(way[0].id for way in times if _may_be_old(known.get(way[-1].id), way[-1].type))

@@ -34,12 +34,12 @@ from lakebed.spark.read.structs import by_witnesses, without_witnesses
 from lakebed.spark.session import check_running
 from lakebed.spark.types import check_types, readable, result_schema, scan_schema
 from lakebed.table.filter.filter import Filter, fields_of
-from lakebed.table.manifest.file_fields import as_held
+from lakebed.table.manifest.file_fields import fields_for_file
 from lakebed.table.manifest.inline import is_inline
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
-from lakebed.table.schema.metadata_columns import FILE, selected
+from lakebed.table.schema.metadata_columns import FILE, selected_columns
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import Field, List, Map, Parts, Struct, walk
+from lakebed.table.types.types import Field, Fields, List, Map, Struct, walk
 
 
 def read(
@@ -59,7 +59,7 @@ def read(
     `columns` may name those of `table.metadata_columns` too, and `ORDINAL`. `inline_rows` reads the
     entries that are inline. Every file is read: whoever plans has left out those that can't have a row for the filter.
     """
-    asked = schema if columns is None else selected(schema, columns, ADDED_COLUMNS)
+    asked = schema if columns is None else selected_columns(schema, columns, ADDED_COLUMNS)
     _check_session(spark, schema)
     check_types(asked.fields if filter is None else (*asked.fields, *fields_of(filter)))
     inline = [one for one in data_files if is_inline(one)]
@@ -148,11 +148,11 @@ class _Reading:
     def _forms(self, kept: Sequence[DataFileRef]) -> Iterator[tuple[_Form, list[DataFileRef]]]:
         for hidden, told in alike_files(self._spark, kept, self._known):
             for absent, alike in by_absent(self._files, self._needed, told).items():
-                found = as_held(alike[0], self._known.fields)
+                found = fields_for_file(alike[0], self._known.fields)
                 for asked, same in self._by_witnesses(found, alike).items():
                     yield _Form(self._known, Schema(found), Schema(asked), absent, self._hidden | hidden), same
 
-    def _by_witnesses(self, found: Parts, alike: list[DataFileRef]) -> Mapping[Parts, list[DataFileRef]]:
+    def _by_witnesses(self, found: Fields, alike: list[DataFileRef]) -> Mapping[Fields, list[DataFileRef]]:
         if not self._needs_witnesses:
             return {found: alike}
         return by_witnesses(self._files, found, self._needed, alike)

@@ -18,7 +18,7 @@ from lakebed.files import Files
 from lakebed.spark.fit import quoted
 from lakebed.spark.read.footer import read_footer
 from lakebed.spark.read.pushdown import behind
-from lakebed.table.manifest.file_fields import held_ids
+from lakebed.table.manifest.file_fields import field_ids_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import (
@@ -37,14 +37,14 @@ from lakebed.table.types.types import (
     VALUE,
     Decimal,
     Field,
+    Fields,
     List,
     Map,
-    Parts,
     Struct,
     Type,
-    parts_of,
+    children_of,
     walk,
-    with_parts,
+    with_children,
 )
 
 FOOTER_THREADS = 8
@@ -73,15 +73,15 @@ _PLAIN: Mapping[pyarrow.DataType, Type] = {
 
 
 def by_witnesses(
-    files: Files, columns: Parts, needed: Parts, data_files: Sequence[DataFileRef]
-) -> Mapping[Parts, list[DataFileRef]]:
+    files: Files, columns: Fields, needed: Fields, data_files: Sequence[DataFileRef]
+) -> Mapping[Fields, list[DataFileRef]]:
     """The columns as they are to be asked for, with witnesses where those needed lack one, and of which files so.
 
     A file is opened if its entry does not say that it has some field of each struct.
     """
     ids = {one.id for one in needed}
     wanted = [one for one in columns if one.id in ids]
-    groups: dict[Parts, list[DataFileRef]] = {}
+    groups: dict[Fields, list[DataFileRef]] = {}
     with ThreadPoolExecutor(FOOTER_THREADS) as pool:
         found = pool.map(lambda one: _with_witnesses(files, one, wanted), data_files)
         for file, changed in zip(data_files, found, strict=True):
@@ -96,7 +96,7 @@ def without_witnesses(asked: Field) -> Column:
 
 
 def _has_witness(type: Type) -> bool:
-    return any(way[-1].id == WITNESS for way in walk(parts_of(type)))
+    return any(way[-1].id == WITNESS for way in walk(children_of(type)))
 
 
 def _without(column: Column, type: Type) -> Column:
@@ -118,7 +118,7 @@ def _without(column: Column, type: Type) -> Column:
 
 def _with_witnesses(files: Files, file: DataFileRef, wanted: Iterable[Field]) -> dict[int, Field]:
     """Those of the columns that need witnesses in a file, with them, by their ids."""
-    known = {one.field_id for one in file.statistics} | (held_ids(file) or frozenset())
+    known = {one.field_id for one in file.statistics} | (field_ids_of(file) or frozenset())
     unsure = [one for one in wanted if any(_is_unsure(way[-1], known) for way in walk((one,)))]
     if not unsure:
         return {}
@@ -135,11 +135,11 @@ def _seen(file: DataFileRef, field: Field, around: _Inside) -> Field:
     """The field with witnesses inside it, if it is among what the file has around it."""
     if (found := around.get(folded_column(field.physical_name))) is None:
         return field
-    there, parts = _inside(found[1]), parts_of(field.type)
+    there, parts = _inside(found[1]), children_of(field.type)
     seen = tuple(_seen(file, one, there) for one in parts)
     if isinstance(field.type, Struct) and all(folded_column(one.physical_name) not in there for one in parts):
         seen = (*seen, _witness(file, field, there))
-    return replace(field, type=with_parts(field.type, seen))
+    return replace(field, type=with_children(field.type, seen))
 
 
 def _witness(file: DataFileRef, field: Field, there: _Inside) -> Field:

@@ -17,7 +17,7 @@ from lakebed.table.expression.lit import Lit, constant
 from lakebed.table.expression.types import can_store
 from lakebed.table.filter.condition import Condition
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import DOUBLE, FLOAT, INT, LONG, STRING, Field, List, Map, Struct, Type, parts_of
+from lakebed.table.types.types import DOUBLE, FLOAT, INT, LONG, STRING, Field, List, Map, Struct, Type, children_of
 
 _NEVER_LOST = {(INT, LONG), (FLOAT, DOUBLE), (INT, FLOAT), (INT, DOUBLE), (LONG, FLOAT), (LONG, DOUBLE)}
 
@@ -102,7 +102,7 @@ def plain(value: Any, field: Field) -> Column:
 def _constant(value: Any, type: Type) -> Column:
     if value is None:
         return F.lit(None)
-    parts: Sequence[Field] = parts_of(type)
+    parts: Sequence[Field] = children_of(type)
     match type:
         case Struct():
             return F.struct(*(plain(value[one.name], one).alias(one.name) for one in parts))

@@ -1,4 +1,4 @@
-"""Ending what stays open for too long, also when its owner never comes back."""
+"""Closing what stays open for too long, even if its owner never comes back."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ class Ending(Protocol):
 
 
 class Deadlines:
-    """A thread that closes each thing when its time is over; it runs only while something is open."""
+    """A thread that closes each thing at its deadline; it runs only while something is open."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -33,7 +33,7 @@ class Deadlines:
             self._open.discard(thing)
 
     def close(self) -> None:
-        """Close all that is open."""
+        """Close everything that is open."""
         self.stop()
         for thing in self._listed():
             thing.close()
@@ -49,7 +49,7 @@ class Deadlines:
     def _start(self) -> None:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(self._stop,), name="lakebed-deadlines", daemon=True)
-        # While the interpreter shuts down no thread can be started, and nothing needs to be closed in time.
+        # While the interpreter shuts down, no thread can be started, and nothing has to be closed in time.
         with suppress(RuntimeError):
             self._thread.start()
 
@@ -59,7 +59,7 @@ class Deadlines:
                 return
 
     def _sweep(self) -> float | None:
-        """Close what is over its time; seconds until the next is, None if nothing is open."""
+        """Close what is past its deadline; the seconds until the next deadline, None if nothing is open."""
         now = time.monotonic()
         for thing in self._listed():
             if thing.ends_at <= now:

@@ -1,4 +1,4 @@
-"""The file under the SQLite store: opening and checking it, its connections, its errors."""
+"""The database file of the SQLite store: opening and checking it, its connections, its errors."""
 
 import ctypes
 import errno
@@ -19,7 +19,7 @@ from lakebed.store.sqlite.mounts import refuse_network_folder
 from lakebed.store.sqlite.write_lock import WriteLock
 from lakebed.store.transaction import Stale
 
-# Before 3.51.3 several processes that checkpoint at once can lose committed pages (SQLite's "WAL-reset" bug).
+# Before 3.51.3, several processes that checkpoint at once can lose committed pages (SQLite's "WAL-reset" bug).
 OLDEST_SQLITE = (3, 51, 3)
 APPLICATION_ID = int.from_bytes(b"LKBD")
 FORMAT_VERSION = 1
@@ -36,7 +36,7 @@ _SETTINGS = """
     PRAGMA journal_size_limit = 16000000;
 """
 _IDLE_CONNECTIONS = 8
-_WAL_BYTES = 24_000_000  # above the limit that SQLite cuts it back to, which is what shows that it began anew
+_WAL_BYTES = 24_000_000  # above the size that SQLite truncates the WAL to (`journal_size_limit`) when it restarts
 _WAL_STEP = 4_000_000
 _WAL_PATIENCE = 0.1
 
@@ -44,17 +44,17 @@ _WAL_PATIENCE = 0.1
 class DatabaseFile(ForkAware):
     """One database file as this process sees it.
 
-    `generation` changes when the process forks: SQLite allows no connection to be used, nor closed, on the other side,
-    and a new one there would share the locks that it believes to have. So all are closed before.
+    `generation` changes when the process forks. SQLite does not allow a child to use or close an inherited connection,
+    and a new one there would share the locks that the old one believes it holds. So all are closed before a fork.
     """
 
     def __init__(self, path: Path, lock_seconds: float) -> None:
         refuse_old_library(apsw.sqlite_lib_version())
-        self.path = _checked(path)
+        self.path = _checked_path(path)
         self.generation = 0
         self.calls = _Calls(self.path)
         self.deadlines = Deadlines()
-        # Beside the file itself, so that a link to it shares the lock.
+        # Beside the real file, so that a link to it shares the lock.
         self.write_lock = WriteLock(_beside(self.path, "-lock"), lock_seconds)
         self._wal = _beside(self.path, "-wal")
         self._seconds = lock_seconds
@@ -64,27 +64,27 @@ class DatabaseFile(ForkAware):
         self._mutex = threading.RLock()
         self._next_restart = _WAL_BYTES
         refuse_network_folder(self.path.parent)
-        with translated(self.path):
+        with errors_translated(self.path):
             _make_folder(self.path.parent)
             watch_forks(self)
             self._prepare()
         self._identity = _identity(self.path)
 
-    def lent(self) -> "_Loan":
-        """A connection for one piece of work, in a `with`; kept for the next one unless something failed in it."""
+    def borrowed_connection(self) -> "_Loan":
+        """A connection for one `with` block; it is reused unless the block fails."""
         return _Loan(self)
 
     def connection(self) -> apsw.Connection:
-        """A connection that nobody else uses, inside `calls`; give it back with `release`."""
+        """A connection that nobody else uses, inside `calls`; return it with `release`."""
         self.require_open()
         self.require_in_place()
         with self._mutex:
-            connection = self._idle.pop() if self._idle else _connected(self.path, self._seconds)
+            connection = self._idle.pop() if self._idle else _connect(self.path, self._seconds)
             self._in_use.add(connection)
         return connection
 
     def release(self, connection: apsw.Connection) -> None:
-        """Take a connection back, inside `calls`; whatever it had begun is undone."""
+        """Take a connection back, inside `calls`, and roll back what it had begun."""
         with suppress(apsw.Error):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -96,10 +96,10 @@ class DatabaseFile(ForkAware):
         _discard(connection)
 
     def shrink_wal(self, connection: apsw.Connection) -> None:
-        """Let the WAL begin anew if it has grown, under the write lock.
+        """Restart the WAL if it has grown, under the write lock.
 
-        SQLite does so by itself only at a moment when nobody reads, and with four processes at work there was none: it
-        grew by 8 MB a second. This waits for the readers of now, while new ones read the database alone.
+        SQLite restarts it by itself only at a moment without readers. With four busy processes there was none, and it
+        grew by 8 MB a second. This waits for the current readers, while new ones read the database alone.
         """
         size = _size(self._wal)
         if size < self._next_restart:
@@ -129,7 +129,7 @@ class DatabaseFile(ForkAware):
             raise Invalid("the store is closed", subject=str(self.path), advice="Open it again.")
 
     def require_in_place(self) -> None:
-        """A deleted file can still be written to, and what is written is gone: notice it."""
+        """Refuse a file that was deleted or replaced: writes to it would succeed, and be lost."""
         if _identity(self.path) != self._identity:
             raise Unavailable(
                 "the database file was deleted, moved or replaced while it was open; nothing was written",
@@ -149,7 +149,7 @@ class DatabaseFile(ForkAware):
 
     def after_fork_in_child(self) -> None:
         for connection in [*self._idle, *self._in_use]:
-            # There are some only if a thread would not leave the library before the fork.
+            # Some are left only if a thread did not leave the library before the fork.
             _leak(connection)
         self.generation += 1
         self._idle = []
@@ -159,9 +159,9 @@ class DatabaseFile(ForkAware):
         self.write_lock.forget()
 
     def _prepare(self) -> None:
-        """Open a database that is ours, and make it so if the file is new. A crash leaves an empty one: new again."""
+        """Open the database, and create its tables if the file is new. A crash in between leaves an empty file."""
         with GATE:
-            connection = _connected(self.path, self._seconds)
+            connection = _connect(self.path, self._seconds)
             self._in_use.add(connection)
         try:
             with GATE:
@@ -178,7 +178,7 @@ class DatabaseFile(ForkAware):
 
 
 class _Calls:
-    """Around every call into SQLite: no fork meanwhile, and its errors become ours."""
+    """Wraps every call into SQLite: no fork happens during it, and its errors become ours."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -191,11 +191,11 @@ class _Calls:
     ) -> None:
         GATE.__exit__(kind, error, trace)
         if isinstance(error, apsw.Error | OSError):
-            raise translation(self._path, error) from error
+            raise error_for(self._path, error) from error
 
 
 class _Loan:
-    """A connection in `calls`. A class, because contextlib's generators cost a commit 5 µs each."""
+    """A connection in `calls`. A class, because each of contextlib's generators costs a commit 5 µs."""
 
     def __init__(self, file: DatabaseFile) -> None:
         self._file = file
@@ -222,13 +222,13 @@ class _Loan:
 
 
 def _discard(connection: apsw.Connection) -> None:
-    """Close without a word: what failed has been said already."""
+    """Close without raising: the original failure is already reported."""
     with suppress(apsw.Error):
         connection.close(force=True)
 
 
 def _leak(connection: apsw.Connection) -> None:
-    """Keep an inherited connection from ever being finalised: closing it in the child may remove the parent's WAL."""
+    """Keep an inherited connection from ever being finalised: closing it in the child may delete the parent's WAL."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
@@ -238,27 +238,27 @@ def refuse_old_library(version: str) -> None:
             "this SQLite library can lose committed data when several processes use one file",
             expected="SQLite " + ".".join(map(str, OLDEST_SQLITE)) + " or newer",
             found=version,
-            advice="Install apsw from PyPI: it brings its own.",
+            advice="Install apsw from PyPI, which includes its own SQLite.",
         )
 
 
-def _checked(path: Path) -> Path:
+def _checked_path(path: Path) -> Path:
     text = str(path)
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Invalid("the path of a database is not Unicode", subject=repr(text)) from None
+        raise Invalid("the path of a database is not valid Unicode", subject=repr(text)) from None
     if "\x00" in text:
         raise Invalid("the path of a database has a null byte", subject=repr(text))
-    with translated(path):
+    with errors_translated(path):
         if path.exists() and not path.is_file():
             found = "a folder" if path.is_dir() else "something else"
-            raise Invalid("no file stands where the database belongs", subject=text, expected="a file", found=found)
+            raise Invalid("the path of the database is not a file", subject=text, expected="a file", found=found)
     return path.absolute()
 
 
 def _make_folder(folder: Path) -> None:
-    """Each folder that is missing, durably."""
+    """Create each missing folder, durably."""
     if not folder.is_dir():
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -284,16 +284,16 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _connected(path: Path, seconds: float) -> apsw.Connection:
+def _connect(path: Path, seconds: float) -> apsw.Connection:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     connection.set_busy_timeout(int(seconds * 1000))
-    connection.execute(_SETTINGS).fetchall()  # each answers a row, and waits until it is taken
+    connection.execute(_SETTINGS).fetchall()  # each pragma returns a row, and the next one waits until it is read
     return connection
 
 
 def _is_ready(path: Path, connection: apsw.Connection) -> bool:
-    """Whether the database is ours and whole; `Invalid` if it is something else's or newer."""
-    # All of it as of one moment: one that another process is just making would look like something else's.
+    """Whether the database is ours and complete; `Invalid` if another program's or of a newer format."""
+    # In one transaction: a database that another process is just creating would look like another program's.
     connection.execute("BEGIN")
     try:
         return _looks_ready(path, connection)
@@ -307,17 +307,19 @@ def _looks_ready(path: Path, connection: apsw.Connection) -> bool:
         return False
     if application != APPLICATION_ID:
         raise Invalid(
-            "this is a SQLite database of something else",
+            "this SQLite database was not made by Lakebed",
             subject=str(path),
             expected=f"application id {APPLICATION_ID}",
             found=application,
-            advice="Name a file that Lakebed made, or one that is not there yet.",
+            advice="Name a file that Lakebed made, or one that does not exist yet.",
         )
     _check_format(path, connection.pragma("user_version"))
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     if not tables >= {"kv", "log"}:
-        raise Corrupt("the database lacks a table", subject=str(path), expected="kv and log", found=sorted(tables))
-    # A copy made by SQLite's own tools is in another mode, in which readers and writers block each other.
+        raise Corrupt(
+            "a table of the database is missing", subject=str(path), expected="kv and log", found=sorted(tables)
+        )
+    # A copy made by SQLite's own tools is in another journal mode, in which readers and writers block each other.
     return bool(connection.pragma("journal_mode") == "wal")
 
 
@@ -327,7 +329,11 @@ def _make_ready(path: Path, connection: apsw.Connection) -> None:
     if connection.pragma("application_id") == 0:
         connection.pragma("page_size", 4096)
     if connection.pragma("journal_mode", "wal") != "wal":
-        raise Unavailable("this disk can't hold a database that many share", subject=str(path), advice="Use another.")
+        raise Unavailable(
+            "this disk can't hold a database that several processes share",
+            subject=str(path),
+            advice="Use another disk.",
+        )
     if connection.pragma("application_id") == 0:
         with connection:
             connection.execute(_SCHEMA)
@@ -337,7 +343,7 @@ def _make_ready(path: Path, connection: apsw.Connection) -> None:
 def _check_format(path: Path, version: object) -> None:
     if version != FORMAT_VERSION:
         raise Invalid(
-            "the database has another format than this Lakebed knows",
+            "this Lakebed does not know the format of the database",
             subject=str(path),
             expected=f"format {FORMAT_VERSION}",
             found=f"format {version}",
@@ -354,16 +360,16 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turn SQLite's and the system's errors into ours. A commit's own failures are judged where it commits."""
+def errors_translated(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and the system into ours. Failures of a commit itself are handled where it commits."""
     try:
         yield
     except (apsw.Error, OSError) as error:
-        raise translation(path, error) from error
+        raise error_for(path, error) from error
 
 
-def translation(path: Path, error: apsw.Error | OSError) -> LakebedError:
-    """Our error for one of SQLite's or of the system's."""
+def error_for(path: Path, error: apsw.Error | OSError) -> LakebedError:
+    """Our error for one of SQLite or of the system."""
     subject, text = str(path), str(error)
     code = getattr(error, "errno", 0)
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
@@ -379,13 +385,13 @@ def translation(path: Path, error: apsw.Error | OSError) -> LakebedError:
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return TimedOut(f"the database stayed locked: {text}", subject=subject, advice="Run again.")
     if isinstance(error, NotADirectoryError | FileExistsError):
-        return Invalid("a file stands where a folder belongs", subject=subject)
+        return Invalid("a part of the path is a file instead of a folder", subject=subject)
     if code in (errno.ENAMETOOLONG, errno.ELOOP):
         return Invalid(f"this path can't be used: {text}", subject=subject)
     return Unavailable(
         f"the database can't be used: {text}",
         subject=subject,
-        advice="Look at the disk and the folder, then run again.",
+        advice="Check the disk and the folder, then run again.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Forks, and a library that does not bear them: nobody is inside it, and nothing of it is open, when one happens."""
+"""A gate around SQLite, which does not survive a fork: no thread is inside and nothing is open when one happens."""
 
 import os
 import threading
@@ -9,26 +9,26 @@ from types import TracebackType
 
 from lakebed.errors import Unavailable
 
-PATIENCE = 10.0  # seconds; no call takes as long, unless its own thread forks
+PATIENCE = 10.0  # seconds; no call takes that long, unless its own thread forks
 
 
 class ForkAware(ABC):
-    """What has to be told of forks, from `watch_forks` on."""
+    """Something that has to act around forks, once `watch_forks` knows it."""
 
     @abstractmethod
     def before_fork(self) -> None:
-        """End the threads that belong to it: Python warns of a fork beside other threads."""
+        """End its threads: Python warns about a fork while other threads run."""
 
     @abstractmethod
     def at_fork(self) -> None:
-        """Close what must not be inherited. Nobody is inside the gate, nor will be until the fork is done."""
+        """Close what must not be inherited. Nobody is inside the gate, or can enter until the fork is done."""
 
     @abstractmethod
     def after_fork_in_child(self) -> None: ...
 
 
 class Gate:
-    """Many threads may be inside, or one may fork; a thread enters it once at a time."""
+    """Many threads may be inside, or one may fork. A thread must not enter twice."""
 
     def __init__(self) -> None:
         self._entry = threading.Lock()
@@ -39,19 +39,19 @@ class Gate:
         with self._entry:
             if self._broken:
                 raise Unavailable(
-                    "this process was forked while a thread was inside SQLite, which does not bear it",
-                    advice="Fork when no other thread uses the lake, or start the process by multiprocessing's spawn.",
+                    "this process was forked while a thread was inside SQLite, which does not survive that",
+                    advice="Fork while no other thread uses the lake, or use multiprocessing's spawn method.",
                 )
             self._inside.append(None)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._inside:  # else the thread forked in here, and this is the child
+        if self._inside:  # otherwise the thread forked in here, and this is the child
             self._inside.pop()
 
     def shut(self) -> bool:
-        """Let nobody in, wait until all are out; whether they are. `reopen` ends it either way."""
+        """Let nobody in and wait until all are out; False if some stayed. Call `reopen` in either case."""
         self._entry.acquire()
         deadline = time.monotonic() + PATIENCE
         while self._inside and time.monotonic() < deadline:
@@ -62,7 +62,7 @@ class Gate:
         self._entry.release()
 
     def renew(self) -> None:
-        """In a forked child, where the threads that were here are gone."""
+        """Reset the gate in a forked child, where the other threads are gone."""
         self._broken = self._broken or bool(self._inside)
         self._entry = threading.Lock()
         self._inside = []

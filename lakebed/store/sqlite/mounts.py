@@ -1,4 +1,4 @@
-"""Which kind of file system a folder is on."""
+"""The kind of file system that holds a folder."""
 
 import os
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lakebed.errors import Invalid
 
-# SQLite's WAL keeps its index in shared memory, which processes on two machines do not share.
+# SQLite's WAL keeps its index in shared memory, which two machines do not share.
 NETWORK = frozenset(
     [
         "9p",
@@ -55,12 +55,12 @@ def refuse_network_folder(folder: Path, mounts: Path = Path("/proc/self/mountinf
             subject=str(folder),
             expected="a local disk",
             found=kind,
-            advice="Use a local folder for the catalog (data may stay where it is), or a database server.",
+            advice="Use a local folder for the catalog (the data may stay where it is), or a database server.",
         )
 
 
 def file_system(folder: Path, mounts: Path) -> str | None:
-    """The type of the file system that holds `folder`; None where the system does not tell."""
+    """The type of the file system that holds `folder`; None if the system does not report it."""
     try:
         lines = mounts.read_bytes().splitlines()
     except OSError:
@@ -77,5 +77,5 @@ def file_system(folder: Path, mounts: Path) -> str | None:
 
 
 def _unescaped(field: bytes) -> bytes:
-    """The kernel writes space, tab, line end and backslash in a path as three octal digits."""
+    """Undo the kernel's escapes: it writes space, tab, newline and backslash in a path as three octal digits."""
     return _ESCAPED.sub(lambda found: bytes((int(found[1], 8),)), field)

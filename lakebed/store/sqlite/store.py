@@ -3,9 +3,9 @@
     kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID
     log(version INTEGER PRIMARY KEY, time INTEGER NOT NULL, keys BLOB)
 
-One row of `log` per commit: the newest one's version is the store's. `keys` is what the commit wrote (`Written`), kept
-for the newest commits only and NULL afterwards. A transaction reads a WAL snapshot and buffers its writes; only
-validating and applying them holds the write lock.
+`log` has one row per commit; the newest row's version is the store's. `keys` is what the commit wrote (`Written`), kept
+for the newest commits only and NULL afterwards. A transaction reads a WAL snapshot and buffers its writes. The write
+lock is held only while they are validated and applied.
 """
 
 import math
@@ -21,7 +21,7 @@ from lakebed.errors import OutcomeUnknown, TimedOut, Unavailable
 from lakebed.store import limits
 from lakebed.store.buffered import BufferedTransaction, Snapshot
 from lakebed.store.conflicts import Batch, ReadSet, WriteSet, Written
-from lakebed.store.sqlite.file import FORMAT_VERSION, DatabaseFile, translation
+from lakebed.store.sqlite.file import FORMAT_VERSION, DatabaseFile, error_for
 from lakebed.store.store import Store
 from lakebed.store.transaction import STAMP_BYTES, Committed, Entry, RangeRead, Stale, Transaction
 
@@ -30,8 +30,8 @@ LOGGED_BYTES = 64_000_000
 TRIM_EVERY = 256
 TRIM_BYTES = 1_000_000
 
-# How many commits are validated under the write lock, at 4 µs each; more are validated before it is taken again. While
-# that went on others may have committed many more, so in the end all are.
+# How many commits are validated under the write lock, at 4 µs each. If there are more, they are validated before the
+# lock is taken again. Others may have committed many more by then, so the last attempt validates all under the lock.
 _TAILS = (16, 64, math.inf)
 
 _SCANS = {
@@ -41,7 +41,7 @@ _SCANS = {
 
 
 class SQLiteStore(Store):
-    """A store in the file at `path`, which is made, with its folder, if it is not there."""
+    """A store in the file at `path`, which is created, with its folder, if it is missing."""
 
     def __init__(self, path: str | Path, *, lock_seconds: float = 5.0) -> None:
         self._file = DatabaseFile(Path(path), lock_seconds)
@@ -54,11 +54,11 @@ class SQLiteStore(Store):
     def settle(self) -> None:
         self._file.require_in_place()
         try:
-            with self._file.write_lock, self._file.lent() as connection:
+            with self._file.write_lock, self._file.borrowed_connection() as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.execute("ROLLBACK")
         except OSError as error:  # of the lock file
-            raise translation(self._file.path, error) from error
+            raise error_for(self._file.path, error) from error
 
     def close(self) -> None:
         self._file.close()
@@ -67,20 +67,20 @@ class SQLiteStore(Store):
         return _SQLiteSnapshot(self._file)
 
     def apply(self, reads: ReadSet, writes: WriteSet, since: bytes | None) -> Committed:
-        self._file.require_in_place()  # else the lock file that is made next hides what is wrong
+        self._file.require_in_place()  # before the lock file is created, which would hide the problem
         try:
-            return self._committed(reads, writes, None if since is None else int.from_bytes(since))
+            return self._commit(reads, writes, None if since is None else int.from_bytes(since))
         except OSError as error:  # of the lock file
-            raise translation(self._file.path, error) from error
+            raise error_for(self._file.path, error) from error
 
-    def _committed(self, reads: ReadSet, writes: WriteSet, checked: int | None) -> Committed:
+    def _commit(self, reads: ReadSet, writes: WriteSet, checked: int | None) -> Committed:
         for tail in _TAILS:
-            with self._file.write_lock, self._file.lent() as connection:
+            with self._file.write_lock, self._file.borrowed_connection() as connection:
                 committed = _commit(connection, reads, writes, checked, tail)
                 if committed is not None:
                     self._file.shrink_wal(connection)
                     return committed
-            with self._file.lent() as connection:
+            with self._file.borrowed_connection() as connection:
                 checked = _validate(connection, reads, checked or 0)
         raise AssertionError("the last tail has no bound")
 
@@ -88,7 +88,7 @@ class SQLiteStore(Store):
 def _commit(
     connection: apsw.Connection, reads: ReadSet, writes: WriteSet, checked: int | None, tail: float
 ) -> Committed | None:
-    """Validate what came after `checked` and write; None if that is more than `tail` commits."""
+    """Validate against the commits after `checked` and write; None if there are more than `tail` of them."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         version, earlier = _newest(connection)
@@ -112,25 +112,25 @@ def _end(connection: apsw.Connection) -> None:
     try:
         connection.execute("COMMIT")
     except (apsw.FullError, apsw.BusyError):
-        # The commit frame was not written whole, so recovery will not find it.
+        # The commit frame was not written completely, so recovery will not find it.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
     except apsw.Error as error:
-        # After a failed sync the frames may be in the WAL whole, and whoever recovers it would find them.
+        # After a failed sync the complete frames may be in the WAL, where recovery would find them.
         if _overwrites(connection):
             raise Unavailable(
                 f"the database failed while a commit was being written: {error}; nothing was written",
-                advice="Look at the disk, then run again.",
+                advice="Check the disk, then run again.",
             ) from error
         raise OutcomeUnknown(
             f"the database failed while a commit was being written: {error}",
-            advice="The commit took effect wholly or not at all; look it up by its event id.",
+            advice="The commit took effect wholly or not at all. Look it up by its event id.",
         ) from error
 
 
 def _overwrites(connection: apsw.Connection) -> bool:
-    """Whether other frames could be put where those of a failed commit were, so that it can't come back."""
+    """Whether other frames could overwrite those of a failed commit, so that it can't come back."""
     try:
         connection.execute(f"BEGIN IMMEDIATE; PRAGMA user_version = {FORMAT_VERSION}; COMMIT")
     except apsw.Error:
@@ -152,7 +152,7 @@ def _write(connection: apsw.Connection, batch: Batch, version: int, time: int) -
 
 
 def _trim(connection: apsw.Connection, version: int) -> None:
-    """Forget what old commits wrote, so that the log stays within its bounds; their times stay."""
+    """Forget what old commits wrote, so that the log stays small; their times stay."""
     total, oldest = 0, version
     recent = "SELECT version, length(keys) FROM log WHERE keys IS NOT NULL AND version > ? ORDER BY version DESC"
     rows: list[Any] = connection.execute(recent, (version - LOGGED_COMMITS,)).fetchall()
@@ -168,7 +168,7 @@ def _trim(connection: apsw.Connection, version: int) -> None:
 
 
 def _validate(connection: apsw.Connection, reads: ReadSet, since: int) -> int:
-    """The newest version, if no commit after `since` wrote what was read; else `Stale`."""
+    """The newest version; `Stale` if a commit after `since` wrote something that was read."""
     last = since
     for version, keys in connection.execute(
         "SELECT version, keys FROM log WHERE version > ? ORDER BY version", (since,)
@@ -176,7 +176,7 @@ def _validate(connection: apsw.Connection, reads: ReadSet, since: int) -> int:
         if keys is None:
             raise Stale("the snapshot is older than the log of commits")
         if reads.meets(Written.decode(keys)):
-            raise Stale("something that was read has changed")
+            raise Stale("a key or range that was read has changed")
         last = version
     return last
 
@@ -192,7 +192,7 @@ def _stamp(version: int) -> bytes:
 
 
 class _SQLiteSnapshot(Snapshot):
-    """A read transaction of its own connection. Past its time it is ended: an open one keeps the WAL from shrinking."""
+    """A read transaction on its own connection. It ends at a deadline: while open, it keeps the WAL from shrinking."""
 
     def __init__(self, file: DatabaseFile) -> None:
         self.ends_at = time.monotonic() + 2 * limits.TRANSACTION_SECONDS
@@ -254,7 +254,7 @@ class _SQLiteSnapshot(Snapshot):
     def _live(self) -> apsw.Connection:
         self._file.require_open()
         if self._generation != self._file.generation:
-            raise Stale("the process forked, and no snapshot outlives that")
+            raise Stale("the process forked, which ends its snapshots")
         if self._connection is None:
-            raise TimedOut("a snapshot was given up because it was too old", advice="Begin again.")
+            raise TimedOut("a snapshot was closed because it was too old", advice="Begin again.")
         return self._connection

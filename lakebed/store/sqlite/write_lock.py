@@ -1,4 +1,4 @@
-"""The lock that the writers of one file take one after another, threads and processes alike."""
+"""The lock that lets one writer at a time into a file, among threads and processes."""
 
 import fcntl
 import os
@@ -12,11 +12,11 @@ from lakebed.errors import TimedOut
 
 
 class WriteLock:
-    """A lock on a file of its own, made when it is first taken; the kernel frees it when its holder dies.
+    """A lock on a file of its own, created when it is first taken; the kernel frees it when its holder dies.
 
-    It stands in front of SQLite's own lock, under which waiters back off up to 100 ms and one process starved
-    (slowest / fastest 0.09). So it guards fairness and not safety: if somebody removes the file, BEGIN IMMEDIATE still
-    lets one writer in at a time, and the next to take the lock makes a new file.
+    It is taken before SQLite's own lock, whose waiters back off for up to 100 ms, so that one process starved
+    (slowest / fastest 0.09). It is for fairness, not safety: if the file is deleted, BEGIN IMMEDIATE still lets in one
+    writer at a time, and the next writer creates a new file.
     """
 
     def __init__(self, path: Path, seconds: float) -> None:
@@ -27,57 +27,57 @@ class WriteLock:
         self._held = -1, self._threads
 
     def __enter__(self) -> None:
-        """Hold the lock; `TimedOut` when it can't be had in time."""
+        """Take the lock; `TimedOut` if that takes too long."""
         deadline = time.monotonic() + self._seconds
         if not self._threads.acquire(timeout=self._seconds):
             raise self._timed_out()
         try:
-            self._held = self._locked(deadline), self._threads
+            self._held = self._lock_file(deadline), self._threads
         except BaseException:
             self._threads.release()
             raise
 
     def __exit__(self, *_: object) -> None:
-        # In a child that was forked from in here, the descriptor is the parent's, and closed.
+        # In a child that was forked inside the `with`, the descriptor is the parent's, and closed.
         descriptor, threads = self._held
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)
         threads.release()
 
     def open(self) -> None:
-        """Make the file now, so that a folder that can't be written is found out."""
+        """Create the file now, so that a folder that can't be written is reported early."""
         with self._threads:
-            self._opened()
+            self._open_file()
 
     def close(self) -> None:
-        """Waits for the writer in this process: its lock is not taken away while it writes."""
+        """Close the file, after the current writer of this process is done."""
         with self._threads:
-            self._drop()
+            self._close_file()
 
     def forget(self) -> None:
-        """In a forked child: the lock belongs to the open file, which parent and child share; open it anew."""
+        """Close the file in a forked child: the lock belongs to the open file, which parent and child share."""
         self._threads = threading.Lock()
-        self._drop()
+        self._close_file()
 
-    def _locked(self, deadline: float) -> int:
+    def _lock_file(self, deadline: float) -> int:
         while True:
-            descriptor = self._opened()
-            if _try(descriptor):
+            descriptor = self._open_file()
+            if _try_lock(descriptor):
                 if self._is_in_place(descriptor):
                     return descriptor
-                self._drop()
+                self._close_file()
             elif time.monotonic() > deadline:
                 raise self._timed_out()
             else:
-                # Even steps keep it fair; growing ones starve whoever waited longest.
+                # Equal pauses keep it fair; growing ones starve the writer that has waited longest.
                 time.sleep(random.uniform(0.0001, 0.0004))
 
-    def _opened(self) -> int:
+    def _open_file(self) -> int:
         if self._descriptor is None:
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         return self._descriptor
 
-    def _drop(self) -> None:
+    def _close_file(self) -> None:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
@@ -92,14 +92,14 @@ class WriteLock:
         return TimedOut(
             f"another writer held the store for more than {self._seconds:g} s; nothing was written",
             subject=str(self.path),
-            advice="If a process hangs while it writes, end it; else run again.",
+            advice="If a process hangs while writing, end it. Then run again.",
         )
 
     def __del__(self) -> None:
-        self._drop()
+        self._close_file()
 
 
-def _try(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

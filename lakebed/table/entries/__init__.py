@@ -1,1 +1,1 @@
-"""Files' entries column by column: the form of large deltas, checkpoints and row groups' statistics."""
+"""Files' entries, column by column: the form of large deltas and checkpoints."""

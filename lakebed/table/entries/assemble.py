@@ -1,4 +1,4 @@
-"""Entries of files made again from their columns."""
+"""Entries of files, reassembled from their columns."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -32,19 +32,19 @@ class Columns(Protocol):
     def names(self) -> Container[str]: ...
 
     def load(self, name: str) -> pyarrow.Array:
-        """A column that is there."""
+        """Load a column that is among the names."""
 
 
 def assemble(columns: Columns, rows: Iterable[int]) -> list[LiveFile]:
-    """The files in these rows, byte for byte as they were."""
+    """The files in these rows, byte for byte as they were shredded."""
     wanted = numpy.fromiter(rows, numpy.int64)
     if not len(wanted):
         return []
     groups = {field: layouts_from(columns.load(field)).groups(wanted) for field in _LISTS}
-    values = _taken(columns, wanted, groups)
+    values = _values(columns, wanted, groups)
     entries = [DataFileRef() for _ in wanted]
     for name in OPEN_COLUMNS:
-        _open(entries, name, values.get(name, ()))
+        _merge(entries, name, values.get(name, ()))
     for name in ENTRY_COLUMNS:
         _fill(entries, name, values.get(name, ()))
     for field, kinds in _LISTS.items():
@@ -54,28 +54,28 @@ def assemble(columns: Columns, rows: Iterable[int]) -> list[LiveFile]:
     return [LiveFile(entry, *origin) for entry, origin in zip(entries, origins, strict=True)]
 
 
-def _taken(columns: Columns, rows: Any, groups: Mapping[str, Groups]) -> dict[str, list[Any]]:
-    """The values of these rows, of the columns that they can have values in."""
+def _values(columns: Columns, rows: Any, groups: Mapping[str, Groups]) -> dict[str, list[Any]]:
+    """(column) -> its values in these rows, for columns that can have any"""
     plain = (*ENTRY_COLUMNS, *LIVE_COLUMNS, *OPEN_COLUMNS)
-    names = [name for name in (*plain, *_numbered(groups)) if name in columns.names]
+    names = [name for name in (*plain, *_numbered_names(groups)) if name in columns.names]
     batch = pyarrow.record_batch([columns.load(name) for name in names], names).take(pyarrow.array(rows))
     return {name: column.to_pylist() for name, column in zip(names, batch.columns, strict=True)}
 
 
-def _numbered(groups: Mapping[str, Groups]) -> Iterator[str]:
+def _numbered_names(groups: Mapping[str, Groups]) -> Iterator[str]:
     for field, kinds in _LISTS.items():
-        for field_id in sorted({one for ids, _ in groups[field] for one in ids}):
+        for field_id in sorted({id for ids, _ in groups[field] for id in ids}):
             yield from (f"{kind}.{field_id}" for kind in kinds)
 
 
-def _open(entries: Sequence[DataFileRef], name: str, parts: Sequence[bytes | None]) -> None:
-    """Read serialized parts of the entries into them."""
+def _merge(entries: Sequence[DataFileRef], name: str, parts: Sequence[bytes | None]) -> None:
+    """Merge serialized parts into the entries."""
     for entry, part in zip(entries, parts, strict=False):
         if part is not None:
             try:
                 entry.MergeFromString(part)
             except DecodeError as error:
-                raise Corrupt("a part of a file's entry is no protobuf", subject=name, found=str(error)) from error
+                raise Corrupt("a part of a file's entry is not protobuf", subject=name, found=str(error)) from error
 
 
 def _fill_lists(
@@ -86,10 +86,10 @@ def _fill_lists(
     places: Sequence[int],
     values: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Give these entries the list that their layout says, but for those that have it already, from the rest."""
+    """Fill the list of these entries by its layout, except where it came whole from the column `rest`."""
     lists = {place: getattr(entries[place], field) for place in places if not getattr(entries[place], field)}
     for field_id in ids:
-        messages = [one.add(field_id=field_id) for one in lists.values()]
+        messages = [entry_list.add(field_id=field_id) for entry_list in lists.values()]
         for kind, name in kinds.items():
             column = values.get(f"{kind}.{field_id}")
             if column is not None:

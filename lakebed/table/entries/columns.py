@@ -1,4 +1,4 @@
-"""The files of a snapshot, column by column: a scan looks at a few columns of all files, and then at few files."""
+"""The files of a snapshot, column by column: a scan looks at a few columns of all files, then at a few files."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Protocol, TypeVar
@@ -14,11 +14,11 @@ from lakebed.table.manifest.snapshot import LiveFile
 T = TypeVar("T")
 
 REMEMBERED: Final = 16
-"""What is made of columns and kept beside them: of 16,384 files about 130 kB each."""
+"""How many values derived from columns are cached: about 130 kB each for 16,384 files."""
 
 
 class Source(Protocol):
-    """Where columns come from: entries, or an object that has them."""
+    """Where columns come from: entries, or an object that stores them."""
 
     @property
     def num_rows(self) -> int: ...
@@ -27,76 +27,76 @@ class Source(Protocol):
     def names(self) -> Iterable[str]: ...
 
     def load(self, name: str) -> pyarrow.Array:
-        """A column that is there."""
+        """Load a column that is among the names."""
 
     def files(self, rows: Iterable[int]) -> list[LiveFile]: ...
 
 
 class FileColumns:
-    """The files of a snapshot, or of a part of one, as columns. It never changes, and threads may share it."""
+    """The files of a snapshot, or of a part of it, as columns. It is immutable, and threads may share it."""
 
-    __slots__ = ("_made", "_names", "_source")
+    __slots__ = ("_cache", "_names", "_source")
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._names = dict.fromkeys(source.names)
-        self._made: dict[Hashable, Any] = {}
+        self._cache: dict[Hashable, Any] = {}
 
     @staticmethod
     def of(files: Sequence[LiveFile]) -> "FileColumns":
-        """These files as columns, each made when it is first asked for. The entries must not be changed afterwards."""
+        """These files as columns, each made when first asked for. The entries must not be changed afterwards."""
         return FileColumns(Shredded(files))
 
     @property
     def num_rows(self) -> int:
-        """How many files there are."""
+        """The number of files."""
         return self._source.num_rows
 
     @property
     def names(self) -> Sequence[str]:
-        """The columns that are there; all others hold nothing but nulls."""
+        """The columns that exist; all others hold only nulls."""
         return tuple(self._names)
 
     def has(self, name: str) -> bool:
-        """Whether the column is there."""
+        """Whether the column exists."""
         return name in self._names
 
     def column(self, name: str) -> pyarrow.Array:
-        """One column, in one piece; null is unset. `Invalid` for a name that no column of files has."""
+        """One column, in one piece; null is unset. `Invalid` for a name that is not one of a column of files."""
         return self._source.load(name) if name in self._names else pyarrow.nulls(self.num_rows, column_type(name))
 
     def files(self, rows: Iterable[int]) -> list[LiveFile]:
-        """These files, in this order, byte for byte as they were; only these cost objects."""
+        """These files, in this order, byte for byte as they were; only they become objects."""
         return self._source.files(rows)
 
     def has_statistics(self, field_id: int) -> NDArray[numpy.bool_]:
-        """For each file whether its entry has statistics of the column, be they as empty as may be."""
+        """For each file whether its entry has statistics of the column, even empty ones."""
         return self._layouts("statistics").has(field_id)
 
     def has_partition(self, field_id: int) -> NDArray[numpy.bool_]:
-        """For each file whether its entry has a value of the partition field, be it null."""
+        """For each file whether its entry has a value of the partition field, even null."""
         return self._layouts("partition").has(field_id)
 
     def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What was made of the columns before under this key, else what `make` makes; the last few are kept."""
-        found: T | None = self._made.get(key)
-        if found is None:
-            found = make()
-            if len(self._made) >= REMEMBERED:
-                self._made.clear()
-            self._made[key] = found
-        return found
+        """The cached value with this key, else what `make` returns, which is then cached."""
+        value: T | None = self._cache.get(key)
+        if value is None:
+            value = make()
+            if len(self._cache) >= REMEMBERED:
+                self._cache.clear()
+            self._cache[key] = value
+        return value
 
     def _layouts(self, name: str) -> Layouts:
         return layouts_from(self.column(name))
 
 
 def columns_of(files: Sequence[LiveFile]) -> dict[str, pyarrow.Array]:
-    """All columns of these files but those that hold nothing but nulls."""
+    """All columns of these files, except those that hold only nulls."""
     return filled_columns(FileColumns.of(files))
 
 
 def filled_columns(columns: FileColumns) -> dict[str, pyarrow.Array]:
-    """All columns but those that hold nothing but nulls."""
+    """All columns, except those that hold only nulls."""
     loaded = ((name, columns.column(name)) for name in columns.names)
     return {name: column for name, column in loaded if column.null_count < len(column)}

@@ -1,11 +1,11 @@
-"""Objects that hold files column by column: an IO entry for each column, and one more that says where they are.
+"""Objects that hold files column by column: an IO entry for each column, and a directory of them.
 
     object    = entry of a column ‖ … ‖ entry of the directory
     directory = version u8 ‖ number of files u64 ‖ number of columns u32 ‖ for each column:
                 offset u32 ‖ length u32 ‖ raw length u32 ‖ length of the name u16 ‖ name, UTF-8
 
-Each entry begins on a multiple of eight, with zeros before it. The payload of a column is an Arrow IPC stream of one
-batch with one column. The directory comes last: whoever has its location knows how long the object is.
+Each entry begins at a multiple of eight, padded with zeros. The payload of a column is an Arrow IPC stream of one batch
+with one column. The directory comes last, so its location also gives the length of the object.
 """
 
 import struct
@@ -36,14 +36,14 @@ Load = Callable[[Location], pyarrow.Array]
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An object to be put under a key, and where its directory is."""
+    """An object to store, and the location of its directory."""
 
     data: bytes
     directory: Location
 
 
 def pack(columns: Mapping[str, pyarrow.Array], key: str) -> Packed:
-    """The object that holds these columns, which have to be of one length; `TooLarge` beyond four bytes of offset."""
+    """The object with these columns, which need to have one length; `TooLarge` if an offset does not fit four bytes."""
     lengths = {len(column) for column in columns.values()}
     if len(lengths) > 1:
         raise Invalid("columns of files differ in length", subject=key, found=sorted(lengths))
@@ -58,17 +58,17 @@ def pack(columns: Mapping[str, pyarrow.Array], key: str) -> Packed:
     directory = _directory(entries, max(lengths, default=0))
     last = encode_entry(directory)
     if end + len(last) > END:
-        raise TooLarge("an object of columns is too large", subject=key, expected=f"{END} bytes at most", found=end)
+        raise TooLarge("an object of columns is too large", subject=key, expected=f"at most {END} bytes", found=end)
     return Packed(b"".join((*pieces, last)), Location(key, end, len(last), len(directory), shared=True))
 
 
 def open_columns(directory: bytes, location: Location, load: Load) -> FileColumns:
-    """The columns of the object whose directory this is, each loaded when it is asked for."""
+    """The columns of the object with this directory, each loaded when asked for."""
     return FileColumns(_stored(directory, location, load))
 
 
 def column_payload(name: str, column: pyarrow.Array) -> pyarrow.Buffer:
-    """A column as it is in its entry: an Arrow IPC stream."""
+    """The payload of a column's entry: an Arrow IPC stream."""
     sink = pyarrow.BufferOutputStream()
     batch = pyarrow.record_batch([column], [name])
     with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
@@ -77,25 +77,25 @@ def column_payload(name: str, column: pyarrow.Array) -> pyarrow.Buffer:
 
 
 def column_from(payload: pyarrow.Buffer, location: Location) -> pyarrow.Array:
-    """The column in a payload, whose memory it uses; `Corrupt` if there is none, or none that keeps Arrow's rules."""
+    """The column in a payload, whose memory it shares; `Corrupt` if it is missing or not valid in Arrow."""
     try:
         [batch] = pyarrow.ipc.open_stream(payload)
         batch.validate(full=True)
         [column] = batch.columns
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         found = str(error) or type(error).__name__
-        raise Corrupt("an entry holds no column", subject=str(location), found=found) from error
+        raise Corrupt("an entry does not hold a column", subject=str(location), found=found) from error
     return column
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """An object as a source of columns."""
+    """A stored object as a source of columns."""
 
     num_rows: int
     places: Mapping[str, Location]
     read: Load
-    # What the cache behind `read` still holds: to ask it costs ten times as much.
+    # The columns that the cache behind `read` still holds: asking it costs ten times as much.
     loaded: "WeakValueDictionary[str, pyarrow.Array]" = field(default_factory=WeakValueDictionary)
 
     @property
@@ -111,7 +111,9 @@ class _Stored:
         expected = column_type(name)
         if column.type != expected or len(column) != self.num_rows:
             found = f"{len(column)} of {column.type}"
-            raise Corrupt(f"column {name} is another", subject=str(location), expected=expected, found=found)
+            raise Corrupt(
+                f"column {name} has the wrong type or length", subject=str(location), expected=expected, found=found
+            )
         self.loaded[name] = column
         return column
 
@@ -128,21 +130,21 @@ def _directory(entries: Sequence[tuple[str, int, int, int]], num_rows: int) -> b
 
 
 def _stored(directory: bytes, location: Location, load: Load) -> _Stored:
-    piece = _Piece(directory, str(location))
-    version, num_rows, count = piece.numbers(_HEAD)
+    data = _Bytes(directory, str(location))
+    version, num_rows, count = data.numbers(_HEAD)
     if version != VERSION:
-        raise piece.corrupt("a directory has another version", VERSION, version)
+        raise data.corrupt("a directory has an unknown version", VERSION, version)
     places = {}
     for _ in range(count):
-        offset, length, raw_length, name_bytes = piece.numbers(_COLUMN)
-        name = piece.text(name_bytes)
+        offset, length, raw_length, name_bytes = data.numbers(_COLUMN)
+        name = data.text(name_bytes)
         _check_known(name, location)
         places[name] = read_location(location.key, offset, length, raw_length, location.shared)
-    if piece.left or len(places) != count:
-        raise piece.corrupt("a directory has bytes or names too many", count, len(places))
-    lost = [one for one in SURE_COLUMNS if num_rows and one not in places]
-    if lost:
-        raise piece.corrupt("a directory lacks columns that every file has", ", ".join(lost), f"{count} others")
+    if data.left or len(places) != count:
+        raise data.corrupt("a directory has surplus bytes or repeated names", count, len(places))
+    missing = [name for name in SURE_COLUMNS if num_rows and name not in places]
+    if missing:
+        raise data.corrupt("columns that every file has are missing", ", ".join(missing), f"{count} others")
     return _Stored(num_rows, places, load)
 
 
@@ -153,11 +155,11 @@ def _check_known(name: str, location: Location) -> None:
         raise Invalid(
             "an object has a column that this Lakebed does not know",
             subject=f"{name} in {location}",
-            advice="Upgrade: without it files would lose what it says of them.",
+            advice="Upgrade Lakebed: without this column, files would lose data.",
         ) from error
 
 
-class _Piece:
+class _Bytes:
     """Bytes that are read from front to back; `Corrupt` if they end too early."""
 
     __slots__ = ("_data", "_place", "subject")
@@ -173,7 +175,7 @@ class _Piece:
 
     def take(self, length: int) -> bytes:
         if length > self.left:
-            raise self.corrupt("a directory is cut", f"{length} bytes", self.left)
+            raise self.corrupt("a directory is truncated", f"{length} bytes", self.left)
         self._place += length
         return self._data[self._place - length : self._place]
 
@@ -185,7 +187,7 @@ class _Piece:
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise self.corrupt("a text is not UTF-8", "UTF-8", data.hex()) from error
+            raise self.corrupt("a name is not UTF-8", "UTF-8", data.hex()) from error
 
     def corrupt(self, problem: str, expected: object, found: object) -> Corrupt:
         return Corrupt(problem, subject=self.subject, expected=expected, found=found)

@@ -1,7 +1,7 @@
-"""The parts of a checkpoint: which of the last one's are kept, and what the new ones hold.
+"""The parts of a checkpoint: which parts of the last checkpoint are kept, and the files of the new ones.
 
-Files of one partition lie together, so that a filter leaves most parts unread. Only parts that lost or changed a file
-are written again, with those that have become too many and too small.
+Files of one partition are put together, so that a filter leaves most parts unread. Only parts that lost or changed a
+file are written again, and small parts once there are too many of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,57 +20,57 @@ from lakebed.table.types.types import Type, leaves
 from lakebed.table.types.values import decode_bound, encode_bound
 
 PART_FILES: Final = 16_384
-"""Files of a part: the fewer, the less is written again for a change and the more parts there are to look at."""
+"""Files per part: with fewer, less is rewritten for a change, but there are more parts to look at."""
 
 SMALL_PARTS: Final = 8
-"""More parts than this that are less than half full are made into full ones."""
+"""If more parts than this are less than half full, they are joined."""
 
 Load = Callable[[Part], FileColumns]
 
 
 @dataclass(frozen=True, slots=True)
 class Recast:
-    """What a checkpoint is made of: parts of the last one, as they are, and the files of each new one."""
+    """The content of a checkpoint: parts of the last checkpoint as they are, and the files of each new part."""
 
     kept: tuple[Part, ...]
     new: tuple[tuple[LiveFile, ...], ...]
 
 
 def recast(parts: Sequence[Part], overlay: Overlay, load: Load) -> Recast:
-    """The parts of the next checkpoint; `Corrupt` if a file that was removed or changed was in none of the last."""
+    """The parts of the next checkpoint; `Corrupt` if a removed or changed file was not in the last one."""
     altered = {**overlay.removed, **overlay.changed}
     kept: list[Part] = []
     loose: list[LiveFile] = list(overlay.added.values())
     missing = set(altered)
     for part in parts:
-        found = _held(part, altered, load) if any(_may_hold(part, file) for file in altered.values()) else set()
-        if found:
-            missing -= found
-            loose += _altered(load(part), overlay)
+        paths = _paths_in(part, altered, load) if any(_may_hold(part, file) for file in altered.values()) else set()
+        if paths:
+            missing -= paths
+            loose += _live_files(load(part), overlay)
         else:
             kept.append(part)
     if missing:
         raise Corrupt("a delta changes a file that its checkpoint lacks", subject=min(missing))
-    small = [one for one in kept if one.files < PART_FILES // 2]
+    small = [part for part in kept if part.files < PART_FILES // 2]
     if len(small) + bool(loose) > SMALL_PARTS:
-        kept = [one for one in kept if one not in small]
-        loose += [file for part in small for file in _every(load(part))]
+        kept = [part for part in kept if part not in small]
+        loose += [file for part in small for file in _all_files(load(part))]
     return Recast(tuple(kept), tuple(_clusters(loose)))
 
 
 def files_in(parts: Sequence[Part], wanted: Mapping[str, DataFileRef], load: Load) -> dict[str, LiveFile]:
-    """Those of some files that are in the parts, as they are there, by path. Few parts are looked at."""
-    found: dict[str, LiveFile] = {}
+    """The wanted files that are in the parts, as stored there, by path. Few parts are loaded."""
+    files: dict[str, LiveFile] = {}
     for part in parts:
         if any(_may_hold(part, file) for file in wanted.values()):
             columns = load(part)
             rows = pyarrow.compute.indices_nonzero(_is_among(columns, wanted)).to_pylist()
-            found |= {one.file.path: one for one in columns.files(rows)}
-    return found
+            files |= {live.file.path: live for live in columns.files(rows)}
+    return files
 
 
 def part_of(columns: FileColumns, schema: Schema) -> Part:
-    """What the top list says of a part with these files; where it is, is the caller's to fill in."""
+    """The checkpoint's summary of a part with these files; the caller adds its location."""
     row_ids = pyarrow.compute.min_max(columns.column("first_row_id"))
     return Part(
         files=columns.num_rows,
@@ -83,23 +83,24 @@ def part_of(columns: FileColumns, schema: Schema) -> Part:
 
 
 def as_file(part: Part) -> DataFileRef:
-    """A part as pruning looks at a file: if no row of it can pass, none of its files' can."""
+    """A part as if it were one file, for pruning: if it can have no matching row, none of its files can."""
     return DataFileRef(path=part.entries.key, num_rows=part.rows, statistics=part.ranges)
 
 
-def _every(columns: FileColumns) -> list[LiveFile]:
+def _all_files(columns: FileColumns) -> list[LiveFile]:
     return columns.files(range(columns.num_rows))
 
 
-def _altered(columns: FileColumns, overlay: Overlay) -> Iterator[LiveFile]:
-    for one in _every(columns):
-        path = one.file.path
+def _live_files(columns: FileColumns, overlay: Overlay) -> Iterator[LiveFile]:
+    """The files that were not removed, as they are now."""
+    for live in _all_files(columns):
+        path = live.file.path
         if path not in overlay.removed:
-            yield LiveFile(overlay.changed.get(path, one.file), one.snapshot_id, one.schema_id)
+            yield LiveFile(overlay.changed.get(path, live.file), live.snapshot_id, live.schema_id)
 
 
-def _held(part: Part, altered: Mapping[str, DataFileRef], load: Load) -> set[str]:
-    """Which of these paths the part has."""
+def _paths_in(part: Part, altered: Mapping[str, DataFileRef], load: Load) -> set[str]:
+    """The altered paths that are in the part."""
     columns = load(part)
     return set(columns.column("path").filter(_is_among(columns, altered)).to_pylist())
 
@@ -110,24 +111,24 @@ def _is_among(columns: FileColumns, wanted: Mapping[str, DataFileRef]) -> pyarro
 
 
 def _may_hold(part: Part, file: DataFileRef) -> bool:
-    """Whether a file can be in a part, by the ids of its rows, without a look at the part."""
+    """Whether a file can be in a part, by the ids of its rows; the part is not loaded."""
     return not file.HasField("first_row_id") or part.first_row_id <= file.first_row_id <= part.last_row_id
 
 
 def _clusters(files: Iterable[LiveFile]) -> Iterator[tuple[LiveFile, ...]]:
-    ordered = sorted(files, key=lambda one: _place(one.file))
+    ordered = sorted(files, key=lambda live: _place(live.file))
     for start in range(0, len(ordered), PART_FILES):
         yield tuple(ordered[start : start + PART_FILES])
 
 
 def _place(file: DataFileRef) -> tuple[Any, ...]:
-    values = [(one.HasField("value"), _ordered(one.value)) for one in file.partition]
+    values = [(value.HasField("value"), _ordered(value.value)) for value in file.partition]
     return file.spec_id, values, file.first_row_id, file.path
 
 
 def _ordered(value: bytes) -> bytes:
-    # Iceberg's numbers have their lowest byte first. Text of these lengths is put in another order, which is as good:
-    # all that counts is that equal values lie together.
+    # Iceberg's numbers have their lowest byte first. Text of these lengths gets another order, which is as good: equal
+    # values only have to be together.
     return value[::-1] if len(value) in (4, 8) else value
 
 
@@ -144,7 +145,7 @@ def _joined(field_id: int, type: Type, columns: FileColumns) -> ColumnStatistics
         counts = columns.column(f"{kind}.{field_id}")
         if not counts.null_count:
             setattr(joined, name, pyarrow.compute.sum(counts).as_py())
-    # A column of nulls alone has no bounds, and adds none.
+    # A file where the column is always null has no bounds, and adds none.
     valued = _has_values(field_id, columns)
     lowest = _extreme(type, columns.column(f"lower.{field_id}").filter(valued), min)
     highest = _extreme(type, columns.column(f"upper.{field_id}").filter(valued), max)
@@ -156,14 +157,14 @@ def _joined(field_id: int, type: Type, columns: FileColumns) -> ColumnStatistics
 
 
 def _has_values(field_id: int, columns: FileColumns) -> pyarrow.Array:
-    """For each file whether not every row is known to be null."""
+    """For each file whether a row may be other than null."""
     values, nulls = columns.column(f"values.{field_id}"), columns.column(f"nulls.{field_id}")
     return pyarrow.compute.fill_null(pyarrow.compute.not_equal(values, nulls), True)
 
 
 def _extreme(type: Type, bounds: pyarrow.Array, choose: Callable[[Iterable[Any]], Any]) -> bytes | None:
-    """The outermost of some bounds, None if one is unknown."""
+    """The outermost of some bounds; None if one is unknown."""
     if not len(bounds) or bounds.null_count:
         return None
-    # Each distinct one is decoded once: bounds of files that lie together are often the same.
-    return encode_bound(type, choose(decode_bound(type, one) for one in pyarrow.compute.unique(bounds).to_pylist()))
+    # Each distinct bound is decoded once: files that are put together often share them.
+    return encode_bound(type, choose(decode_bound(type, data) for data in pyarrow.compute.unique(bounds).to_pylist()))

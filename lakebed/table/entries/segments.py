@@ -1,4 +1,4 @@
-"""Metadata of segments and blocks, as source document 004 has it.
+"""Metadata of segments and blocks, in the structures of source document 004.
 
 A segment is a data file, a block one of its row groups, and the index of a column is its field id. They are derived
 from files' entries, whose columns hold all of it; `__segments` and `__blocks` show them.
@@ -19,7 +19,7 @@ IDX_END: Final = 2**16 - 1
 
 @dataclass(frozen=True, slots=True)
 class ColumnMeta:
-    """A column of a segment or block. A bound that is None is unknown, or there are no values: nothing is cut by it."""
+    """A column of a segment or block. A bound is None if it is unknown or there are no values: it prunes nothing."""
 
     idx: int
     data: Location | None = None
@@ -52,7 +52,7 @@ class SegmentMeta:
 
 @dataclass(frozen=True, slots=True)
 class BlockMeta:
-    """A row group of a data file; blocks are counted from 0."""
+    """A row group of a data file; `block` counts from 0."""
 
     table: int
     segment: int
@@ -65,15 +65,15 @@ class BlockMeta:
 
 
 def table_number(table_id: str) -> int:
-    """The first eight bytes of a table's uuid, as it is written."""
+    """A table's number: the first eight bytes of its uuid, big-endian."""
     try:
         return int.from_bytes(UUID(table_id).bytes[:8], "big")
     except ValueError as error:
-        raise Invalid("a table's id is no uuid", subject=table_id) from error
+        raise Invalid("a table's id is not a uuid", subject=table_id) from error
 
 
 def meta_info(file: DataFileRef, base: Location) -> MetaInfo:
-    """What is where of a file: its metadata in the entry at `base`, its deletes in their file."""
+    """The locations of a file's metadata, in the entry at `base`, and of its deletes."""
     deletes = None
     if file.HasField("dv_path"):
         deletes = location_if_near(file.dv_path, file.dv_offset, file.dv_length, file.dv_length)
@@ -81,21 +81,22 @@ def meta_info(file: DataFileRef, base: Location) -> MetaInfo:
 
 
 def segment_meta(file: DataFileRef, table_id: str) -> SegmentMeta:
-    """A file as a segment, with its columns that have an index."""
+    """A data file as a segment, with the columns whose field id fits an index."""
     return SegmentMeta(table_number(table_id), _segment_id(file), _columns(file.path, file.statistics))
 
 
 def block_metas(file: DataFileRef, table_id: str) -> list[BlockMeta]:
-    """The row groups of a file. One that does not list them is one block, with what is known of the file."""
+    """The row groups of a file as blocks. A file that does not list them is one block, with the file's statistics."""
     table, segment = table_number(table_id), _segment_id(file)
-    blocks = [one.columns for one in file.blocks] or [file.statistics]
-    return [BlockMeta(table, segment, number, _columns(file.path, columns)) for number, columns in enumerate(blocks)]
+    row_groups = [row_group.columns for row_group in file.blocks] or [file.statistics]
+    metas = enumerate(_columns(file.path, columns) for columns in row_groups)
+    return [BlockMeta(table, segment, number, columns) for number, columns in metas]
 
 
 def _segment_id(file: DataFileRef) -> int:
     if not file.HasField("first_row_id"):
         raise Invalid(
-            "a file that is in no snapshot is no segment",
+            "a file that was not committed is not a segment",
             subject=file.path,
             expected="a first row id",
             advice="Commit it first.",
@@ -104,7 +105,7 @@ def _segment_id(file: DataFileRef) -> int:
 
 
 def _columns(path: str, statistics: Iterable[ColumnStatistics]) -> tuple[ColumnMeta, ...]:
-    return tuple(_column(path, one) for one in statistics if 0 <= one.field_id <= IDX_END)
+    return tuple(_column(path, known) for known in statistics if 0 <= known.field_id <= IDX_END)
 
 
 def _column(path: str, known: ColumnStatistics) -> ColumnMeta:
@@ -120,16 +121,16 @@ def _column(path: str, known: ColumnStatistics) -> ColumnMeta:
 
 
 def _short(bound: bytes | None) -> bytes | None:
-    # Another writer's may be longer. Where to cut it depends on the type, which is not known here.
+    # Another writer's bound may be longer. Where to cut it depends on the type, which is not known here.
     return bound if bound is None or len(bound) <= BOUND_BYTES else None
 
 
 def _check_ids(*ids: int) -> None:
-    for one in ids:
-        if not 0 <= one <= ID_END:
-            raise Invalid("an id does not fit eight bytes", expected=f"0 to {ID_END}", found=one)
+    for id in ids:
+        if not 0 <= id <= ID_END:
+            raise Invalid("an id does not fit eight bytes", expected=f"0 to {ID_END}", found=id)
 
 
 def _check_columns(columns: Sequence[ColumnMeta]) -> None:
     if len(columns) > IDX_END:
-        raise Invalid("a segment has too many columns", expected=f"{IDX_END} at most", found=len(columns))
+        raise Invalid("a segment has too many columns", expected=f"at most {IDX_END}", found=len(columns))

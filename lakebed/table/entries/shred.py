@@ -1,4 +1,4 @@
-"""Columns made from the entries of files."""
+"""The columns of files' entries, made from the serialized entries: plain fields, lists by field id, and the rest."""
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
@@ -23,53 +23,9 @@ from lakebed.table.entries.protobuf import Fields, Mask, Numbers, Places, Slices
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, PartitionValue
 from lakebed.table.manifest.snapshot import LiveFile
 
-
-class EntryList:
-    """One of the lists that entries have, of all entries: messages with a `field_id`."""
-
-    def __init__(self, entries: Fields, tag: int, kind: type[Message], columns: Collection[str], rows: int) -> None:
-        self._rows = rows
-        tags = tags_of(kind)
-        self._tags = {name: tags[name] for name in ("field_id", *columns)}
-        self._known_places: dict[int, Places] = {}
-        self._owners, self._messages = entries.repeated(tag)
-        self._fields = Fields(self._messages)
-        self._ids = self._fields.numbers(self._tags["field_id"]).values
-
-    @cached_property
-    def layouts(self) -> Layouts:
-        """Which ids each entry lists, in what order."""
-        return layouts_of(self._owners, self._ids, self._rows)
-
-    def numbers(self, field: str, field_id: int) -> Numbers:
-        """A field of what each entry lists first under the id."""
-        return self._fields.numbers(self._tags[field]).at(self._places(field_id))
-
-    def slices(self, field: str, field_id: int) -> Slices:
-        """The same, for a field of bytes."""
-        return self._fields.slices(self._tags[field]).at(self._places(field_id))
-
-    def is_irregular(self) -> Mask:
-        """Which entries list fields that are no columns, or one id twice."""
-        layouts = self.layouts
-        irregular = numpy.array([len(set(ids)) < len(ids) for ids in layouts.lists], numpy.bool_)[layouts.of_row]
-        irregular[self._owners[self._fields.others(set(self._tags.values()))]] = True
-        return irregular
-
-    def _places(self, field_id: int) -> Places:
-        """Where each entry lists the id first; below zero where it does not."""
-        if field_id not in self._known_places:
-            found = numpy.flatnonzero(self._ids == field_id)[::-1]
-            places = numpy.full(self._rows, -1, numpy.int64)
-            places[self._owners[found]] = found  # backwards: of several that are given to one row, the last stays
-            self._known_places[field_id] = places
-        return self._known_places[field_id]
-
-
 _LISTS: Final = {"statistics": ColumnStatistics, "partition": PartitionValue}
 _LIST_COLUMNS: Final = {"statistics": STATISTIC_FIELDS.values(), "partition": ("value",)}
 _NULL_IF_EMPTY: Final = ("key_min", "key_max")
-
 
 _TAGS = tags_of(DataFileRef)
 _COLUMN_TAGS = {_TAGS[name] for name in (*ENTRY_COLUMNS, *_LISTS, "blocks")}
@@ -77,12 +33,12 @@ _OPTIONAL = {field.name for field in DataFileRef.DESCRIPTOR.fields if field.has_
 
 
 class Shredded:
-    """Entries as a source of columns: each is made when it is first asked for, and then kept."""
+    """Entries as a source of columns; each column is made when first asked for, and kept."""
 
     def __init__(self, files: Sequence[LiveFile]) -> None:
         self._files = tuple(files)
         self._columns: dict[str, pyarrow.Array] = {}
-        self._entries = messages_of([one.file.SerializeToString() for one in self._files])
+        self._entries = messages_of([live.file.SerializeToString() for live in self._files])
         self._fields = Fields(self._entries)
 
     @property
@@ -91,8 +47,8 @@ class Shredded:
 
     @cached_property
     def names(self) -> Sequence[str]:
-        statistics = [f"{kind}.{one}" for one in self._lists["statistics"].layouts.ids() for kind in STATISTIC_FIELDS]
-        partition = [f"{PARTITION}.{one}" for one in self._lists["partition"].layouts.ids()]
+        statistics = [f"{kind}.{id}" for id in self._lists["statistics"].layouts.ids() for kind in STATISTIC_FIELDS]
+        partition = [f"{PARTITION}.{id}" for id in self._lists["partition"].layouts.ids()]
         return (*ENTRY_COLUMNS, *LIVE_COLUMNS, *LAYOUT_COLUMNS, *OPEN_COLUMNS, *statistics, *partition)
 
     def files(self, rows: Iterable[int]) -> list[LiveFile]:
@@ -100,24 +56,24 @@ class Shredded:
 
     def load(self, name: str) -> pyarrow.Array:
         if name not in self._columns:
-            self._columns[name] = self._made(name)
+            self._columns[name] = self._make(name)
         return self._columns[name]
 
     @cached_property
-    def _lists(self) -> dict[str, EntryList]:
+    def _lists(self) -> dict[str, "_EntryList"]:
         return {
-            name: EntryList(self._fields, _TAGS[name], kind, _LIST_COLUMNS[name], self.num_rows)
+            name: _EntryList(self._fields, _TAGS[name], kind, _LIST_COLUMNS[name], self.num_rows)
             for name, kind in _LISTS.items()
         }
 
-    def _made(self, name: str) -> pyarrow.Array:
+    def _make(self, name: str) -> pyarrow.Array:
         kind, dot, number = name.partition(".")
         if dot:
             return self._numbered(name, kind, int(number))
         if name in LAYOUT_COLUMNS:
             return self._lists[name].layouts.array()
         if name in LIVE_COLUMNS:
-            return pyarrow.array([getattr(one, name) for one in self._files], column_type(name))
+            return pyarrow.array([getattr(live, name) for live in self._files], column_type(name))
         if name == "rest":
             return self._rest()
         if name == "blocks":
@@ -134,23 +90,65 @@ class Shredded:
         return self._gathered(name, slices if is_optional or name in _NULL_IF_EMPTY else slices.of_all())
 
     def _numbered(self, name: str, kind: str, field_id: int) -> pyarrow.Array:
-        found = self._lists["partition" if kind == PARTITION else "statistics"]
+        entries = self._lists["partition" if kind == PARTITION else "statistics"]
         field, type = STATISTIC_FIELDS.get(kind, "value"), column_type(name)
         if pyarrow.types.is_integer(type):
-            return found.numbers(field, field_id).array(type)
-        return self._gathered(name, found.slices(field, field_id))
+            return entries.numbers(field, field_id).array(type)
+        return self._gathered(name, entries.slices(field, field_id))
 
     def _gathered(self, name: str, slices: Slices) -> pyarrow.Array:
         return slices.array(self._entries.data, column_type(name))
 
     def _rest(self) -> pyarrow.Array:
-        """What no column has: other fields, unknown ones among them, and lists that hold such or have an id twice."""
-        irregular = {name: one.is_irregular() for name, one in self._lists.items()}
+        """Whatever is in no other column: other or unknown fields, and lists that have such fields or repeat an id."""
+        irregular = {name: entries.is_irregular() for name, entries in self._lists.items()}
         some = self._fields.others(_COLUMN_TAGS) | irregular["statistics"] | irregular["partition"]
         values: list[bytes | None] = [None] * self.num_rows
         for row in numpy.flatnonzero(some).tolist():
             values[row] = _rest_of(self._files[row].file, [name for name in _LISTS if irregular[name][row]])
         return pyarrow.array(values, column_type("rest"))
+
+
+class _EntryList:
+    """One repeated field of all entries, whose messages have a `field_id`."""
+
+    def __init__(self, entries: Fields, tag: int, kind: type[Message], columns: Collection[str], rows: int) -> None:
+        self._rows = rows
+        tags = tags_of(kind)
+        self._tags = {name: tags[name] for name in ("field_id", *columns)}
+        self._known_places: dict[int, Places] = {}
+        self._owners, self._messages = entries.repeated(tag)
+        self._fields = Fields(self._messages)
+        self._ids = self._fields.numbers(self._tags["field_id"]).values
+
+    @cached_property
+    def layouts(self) -> Layouts:
+        """The ids that each entry lists, in order."""
+        return layouts_of(self._owners, self._ids, self._rows)
+
+    def numbers(self, field: str, field_id: int) -> Numbers:
+        """A field of the first message with the id in each entry."""
+        return self._fields.numbers(self._tags[field]).at(self._places(field_id))
+
+    def slices(self, field: str, field_id: int) -> Slices:
+        """The same, for a field of bytes."""
+        return self._fields.slices(self._tags[field]).at(self._places(field_id))
+
+    def is_irregular(self) -> Mask:
+        """Which entries list fields that have no column, or an id twice."""
+        layouts = self.layouts
+        irregular = numpy.array([len(set(ids)) < len(ids) for ids in layouts.lists], numpy.bool_)[layouts.of_row]
+        irregular[self._owners[self._fields.others(set(self._tags.values()))]] = True
+        return irregular
+
+    def _places(self, field_id: int) -> Places:
+        """The place of the first message with the id in each entry; below zero if there is none."""
+        if field_id not in self._known_places:
+            backwards = numpy.flatnonzero(self._ids == field_id)[::-1]
+            places = numpy.full(self._rows, -1, numpy.int64)
+            places[self._owners[backwards]] = backwards  # if a row is assigned several times, the last one stays
+            self._known_places[field_id] = places
+        return self._known_places[field_id]
 
 
 def _rest_of(entry: DataFileRef, irregular: Sequence[str]) -> bytes:

@@ -1,1 +1,1 @@
-"""SQL expressions: parsed, typed by Spark's rules, bound to columns; the clauses of a merge."""
+"""SQL expressions, typed by Spark's rules and bound to columns, and the clauses of a merge."""

@@ -1,8 +1,8 @@
-"""Conditions in words, cut where a part can be told from the others: pieces of the text as it stands, never made anew.
+"""Conditions as text, cut at their ANDs into pieces of the original text.
 
-SQL that is written back from a tree may mean something else; text that is only cut means what it meant. It is for
-conditions of which every piece has to count: those that Lakebed can't read are Spark's to run. The WHERE of a whole
-query is cut as a tree by `lakebed.spark.sql.conjuncts`, which may leave pieces out.
+SQL that is written back from a tree may mean something else; text that is only cut means what it meant. This is for
+conditions of which every piece counts: Spark runs the pieces that Lakebed can't read. `lakebed.spark.sql.conjuncts`
+cuts the WHERE of a whole query as a tree, and may leave pieces out.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _CLOSING = {"R_PAREN": "L_PAREN", "R_BRACKET": "L_BRACKET", "R_BRACE": "L_BRACE"
 
 
 def conjuncts(text: str) -> list[str]:
-    """The pieces that AND joins outside of parentheses, CASE and BETWEEN; the text alone if it is no such chain."""
+    """The pieces that AND joins outside of parentheses, CASE and BETWEEN; the whole text if it is not such a chain."""
     tokens = _tokens(text)
     ends = _joints(tokens)
     if not ends:
@@ -30,9 +30,9 @@ def conjuncts(text: str) -> list[str]:
 
 
 def qualified(text: str, names: frozenset[str], qualifier: str) -> str:
-    """The text with a qualifier before those columns that have none and one of these names, which are folded.
+    """The text with a qualifier before each unqualified column that has one of these names, which are folded.
 
-    What can't be read is left as it is: whoever runs it will say so.
+    Text that can't be parsed is left as it is: running it will report the error.
     """
     try:
         tree = only_tree(text, "an expression")
@@ -45,10 +45,10 @@ def qualified(text: str, names: frozenset[str], qualifier: str) -> str:
 
 
 def _plain_columns(tree: Any, names: frozenset[str]) -> Iterator[int]:
-    """Where the names of columns begin that have no qualifier; those in queries inside are of the tables there."""
+    """Where unqualified column names begin, except in subqueries, whose columns belong to other tables."""
     for column in tree.find_all(_column_class()):
-        first, *others = column.parts
-        is_qualified = bool(others) and folded_column(first.name) in (TARGET, SOURCE)
+        first, *rest = column.parts
+        is_qualified = bool(rest) and folded_column(first.name) in (TARGET, SOURCE)
         if is_qualified or column.find_ancestor(_query_class()) is not None:
             continue
         if folded_column(first.name) in names and "start" in first.meta:
@@ -56,19 +56,19 @@ def _plain_columns(tree: Any, names: frozenset[str]) -> Iterator[int]:
 
 
 def _column_class() -> Any:
-    from sqlglot.expressions import Column  # inside, as in sql_tree
+    from sqlglot.expressions import Column  # imported here, as in sql.tree
 
     return Column
 
 
 def _query_class() -> Any:
-    from sqlglot.expressions import Query  # inside, as in sql_tree
+    from sqlglot.expressions import Query  # imported here, as in sql.tree
 
     return Query
 
 
 def _tokens(text: str) -> list[Any]:
-    from sqlglot.dialects.spark import Spark  # inside, as in sql_tree
+    from sqlglot.dialects.spark import Spark  # imported here, as in sql.tree
     from sqlglot.errors import SqlglotError
 
     try:
@@ -78,14 +78,14 @@ def _tokens(text: str) -> list[Any]:
 
 
 def _joints(tokens: list[Any]) -> list[int]:
-    """Where the ANDs are that join pieces; none if an OR stands beside them, which binds less."""
-    found: list[int] = []
+    """The places of the ANDs that join pieces; none if there is an OR beside them, which binds less tightly."""
+    joints: list[int] = []
     opened: list[str] = []
-    ranges = 0  # BETWEENs that wait for their AND
+    ranges = 0  # BETWEENs whose AND is still to come
     for place, token in enumerate(tokens):
         kind = token.token_type.name
         if place and tokens[place - 1].token_type.name == "DOT":
-            continue  # a name, whatever it is elsewhere
+            continue  # a name, even if it is a keyword elsewhere
         if kind in _OPENING:
             opened.append(kind)
         elif opened and _CLOSING.get(kind) == opened[-1]:
@@ -99,8 +99,8 @@ def _joints(tokens: list[Any]) -> list[int]:
         elif kind == "AND" and ranges:
             ranges -= 1
         elif kind == "AND":
-            found.append(place)
-    return found
+            joints.append(place)
+    return joints
 
 
 def _span(text: str, tokens: list[Any]) -> str:

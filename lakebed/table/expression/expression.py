@@ -1,9 +1,9 @@
-"""SQL expressions over the columns of rows, bound and typed: what a column is set to, and when.
+"""SQL expressions over the columns of rows, bound and typed.
 
-The types and the rules of null, overflow and rounding are Spark's, as it has them by default since 4.0 (ANSI mode):
-what has no value is an error, never a wrong one. A conversion that SQL makes by itself is a `Cast` of the tree.
-`AllTrue`, `AnyTrue`, `Case` and `Coalesce` look at a part only where the parts before it have not decided yet, so
-`IF(n = 0, 0, 1 / n)` never divides by zero.
+The types and the rules for null, overflow and rounding are Spark's default since 4.0 (ANSI mode): an expression without
+a value is an error, never a wrong value. An implicit conversion of SQL is a `Cast` in the tree. `AllTrue`, `AnyTrue`,
+`Case` and `Coalesce` evaluate a part only where the parts before it have not decided, so `IF(n = 0, 0, 1 / n)` never
+divides by zero.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from lakebed.table.filter.condition import name_text
 from lakebed.table.filter.filter import Operator
 from lakebed.table.filter.like import Pattern
 from lakebed.table.sql.casts import day_text, moment_text
-from lakebed.table.types.types import BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, Parts, Primitive, Type
+from lakebed.table.types.types import BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, Primitive, Type, Way
 
 VOID = Primitive("void")
 """Spark's type of NULL itself; no column has it."""
 
 
 class Function(Enum):
-    """What is made of one row's values, null if one of them is unless said otherwise."""
+    """A function of one row's values; null if one of them is null, unless noted."""
 
     ADD = "+"
     SUBTRACT = "-"
@@ -32,13 +32,13 @@ class Function(Enum):
     NEGATE = "negative"
     NOT = "not"
     IS_NULL = "isnull"  # never null itself
-    IS_NAN = "isnan"  # false of null
+    IS_NAN = "isnan"  # false for null
     SAME = "<=>"  # equal, or both null
     ABS = "abs"
     ROUND = "round"
     FLOOR = "floor"
     CEIL = "ceil"
-    GREATEST = "greatest"  # of those that are not null
+    GREATEST = "greatest"  # ignores nulls, as does `least`
     LEAST = "least"
     UPPER = "upper"
     LOWER = "lower"
@@ -50,10 +50,10 @@ class Function(Enum):
 
 
 class Casting(Enum):
-    """What a cast is for."""
+    """The purpose of a cast."""
 
     CAST = "CAST"
-    TRY_CAST = "TRY_CAST"  # null for what can't be cast
+    TRY_CAST = "TRY_CAST"  # null if the value can't be cast
     IMPLICIT = "implicit"
     STORE = "store"  # into a column
 
@@ -83,23 +83,23 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class ColumnOf:
-    """A column of one of the sources of rows, or a field of its structs, outermost first."""
+    """A column of one of the sources of rows, or a field inside it; `way` is outermost first."""
 
     source: str
-    way: Parts
+    way: Way
 
     @property
     def type(self) -> Type:
         return self.way[-1].type
 
     def __str__(self) -> str:
-        names = (self.source, *(one.name for one in self.way))
-        return ".".join(one if one.isidentifier() else name_text((one,)) for one in names if one)
+        names = (self.source, *(field.name for field in self.way))
+        return ".".join(name if name.isidentifier() else name_text((name,)) for name in names if name)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of values."""
+    """A function applied to values."""
 
     function: Function
     arguments: tuple["Expression", ...]
@@ -114,7 +114,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two values of one type, or of two decimals; NaN is equal to itself and above all others, as Spark has it."""
+    """Two values of one type, or two decimals. As in Spark, NaN equals itself and is above all other numbers."""
 
     operator: Operator
     left: "Expression"
@@ -128,7 +128,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """The value equals one of the options; unknown if it equals none, and one of them or itself is null."""
+    """The value equals one of the options; unknown if it equals none and there is a null among them or it is null."""
 
     value: "Expression"
     options: tuple["Expression", ...]
@@ -154,31 +154,31 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class AllTrue:
-    """SQL's AND: false if one part is, else unknown if one is."""
+    """SQL's AND: false if a part is false, else unknown if a part is unknown."""
 
     parts: tuple["Expression", ...]
 
     type = BOOLEAN
 
     def __str__(self) -> str:
-        return " AND ".join(f"({one})" for one in self.parts)
+        return " AND ".join(f"({part})" for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class AnyTrue:
-    """SQL's OR: true if one part is, else unknown if one is."""
+    """SQL's OR: true if a part is true, else unknown if a part is unknown."""
 
     parts: tuple["Expression", ...]
 
     type = BOOLEAN
 
     def __str__(self) -> str:
-        return " OR ".join(f"({one})" for one in self.parts)
+        return " OR ".join(f"({part})" for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What a `Case` gives where the condition is the first that is true."""
+    """The value of a `Case` where this condition is the first that is true."""
 
     condition: "Expression"
     value: "Expression"
@@ -189,7 +189,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The value of the first branch that holds, all of one type."""
+    """The value of the first branch whose condition is true; all values have one type."""
 
     branches: tuple[Branch, ...]
     otherwise: "Expression"
@@ -204,7 +204,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Coalesce:
-    """The first value that is not null; all are of one type."""
+    """The first value that is not null; all have one type."""
 
     parts: tuple["Expression", ...]
 
@@ -218,7 +218,7 @@ class Coalesce:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """The value as one of another type; `column` is what it is stored in, for errors."""
+    """The value as another type; `column`, where it is stored, is for errors."""
 
     value: "Expression"
     type: Type
@@ -235,7 +235,7 @@ Expression = Constant | ColumnOf | Call | Compared | OneOf | Matches | AllTrue |
 
 
 def _operand(expression: Expression) -> str:
-    """An expression beside an operator: in parentheses if it has one itself."""
+    """The text of an expression beside an operator: in parentheses if it has an operator itself."""
     match expression:
         case Cast(value, _, Casting.IMPLICIT):
             return _operand(value)
@@ -248,7 +248,7 @@ def _operand(expression: Expression) -> str:
 
 
 def inside(expression: Expression) -> tuple[Expression, ...]:
-    """The expressions that one is made of."""
+    """The direct operands of an expression."""
     match expression:
         case Constant() | ColumnOf():
             return ()
@@ -263,23 +263,23 @@ def inside(expression: Expression) -> tuple[Expression, ...]:
         case AllTrue(parts) | AnyTrue(parts) | Coalesce(parts):
             return parts
         case Case(branches, otherwise):
-            return (*(part for one in branches for part in (one.condition, one.value)), otherwise)
+            return (*(part for branch in branches for part in (branch.condition, branch.value)), otherwise)
 
 
 def columns_of(expression: Expression) -> frozenset[ColumnOf]:
     """The columns that an expression reads."""
-    found, pending = set(), [expression]
+    columns, pending = set(), [expression]
     while pending:
-        one = pending.pop()
-        if isinstance(one, ColumnOf):
-            found.add(one)
-        pending += inside(one)
-    return frozenset(found)
+        part = pending.pop()
+        if isinstance(part, ColumnOf):
+            columns.add(part)
+        pending += inside(part)
+    return frozenset(columns)
 
 
 def levels_of(expression: Expression) -> int:
-    """How deep expressions are inside one another."""
+    """How deeply the expression is nested."""
     deepest, level = 0, [expression]
     while level:
-        deepest, level = deepest + 1, [part for one in level for part in inside(one)]
+        deepest, level = deepest + 1, [part for outer in level for part in inside(outer)]
     return deepest

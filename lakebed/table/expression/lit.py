@@ -1,4 +1,4 @@
-"""Literals that are given as Python's values, where text would be an SQL expression."""
+"""Literals given as Python values, where text would be an SQL expression."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -10,12 +10,12 @@ from lakebed.errors import Invalid
 from lakebed.table.expression.expression import Constant
 from lakebed.table.schema.defaults import plain_default
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import DOUBLE, FLOAT, Field, List, Map, Struct, parts_of
+from lakebed.table.types.types import DOUBLE, FLOAT, Field, List, Map, Struct, children_of
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Lit:
-    """A value as it is. Of a struct it is a dict, of a list a list, of a map a dict or a list of pairs."""
+    """A value as it is: a dict for a struct, a list for a list, a dict or a list of pairs for a map."""
 
     value: Any
 
@@ -29,7 +29,7 @@ def lit(value: Any) -> Lit:
 
 
 def constant(literal: Lit, field: Field) -> Constant:
-    """The value as one of a column; `Invalid` names the column if it is none."""
+    """The value as a constant of the column's type; `Invalid` names the column if it does not fit."""
     return Constant(_plain(literal.value, field, field.name), field.type)
 
 
@@ -44,8 +44,8 @@ def _plain(given: Any, field: Field, path: str) -> Any:
         case List():
             if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
                 raise _unfit(given, field, path)
-            [element] = parts_of(field.type)
-            return [_plain(one, element, f"{path}.{element.name}") for one in given]
+            [element] = children_of(field.type)
+            return [_plain(value, element, f"{path}.{element.name}") for value in given]
         case Map():
             return _map(given, field, path)
         case _:
@@ -53,26 +53,26 @@ def _plain(given: Any, field: Field, path: str) -> Any:
 
 
 def _struct(given: Any, field: Field, fields: tuple[Field, ...], path: str) -> dict[str, Any]:
-    if not isinstance(given, Mapping) or not all(isinstance(one, str) for one in given):
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise _unfit(given, field, path)
     by_name = {folded_column(name): value for name, value in given.items()}
-    names = {folded_column(one.name): one for one in fields}
-    if not by_name.keys() <= names.keys() or len(by_name) < len(given):
+    by_folded = {folded_column(field.name): field for field in fields}
+    if not by_name.keys() <= by_folded.keys() or len(by_name) < len(given):
         raise _unfit(given, field, path)
-    return {one.name: _plain(by_name.get(name), one, f"{path}.{one.name}") for name, one in names.items()}
+    return {inner.name: _plain(by_name.get(name), inner, f"{path}.{inner.name}") for name, inner in by_folded.items()}
 
 
 def _map(given: Any, field: Field, path: str) -> list[tuple[Any, Any]]:
-    key, value = parts_of(field.type)
+    key, value = children_of(field.type)
     pairs = given.items() if isinstance(given, Mapping) else given
     if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
         raise _unfit(given, field, path)
-    found = []
+    entries = []
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise _unfit(given, field, path)
-        found.append((_plain(pair[0], key, f"{path}.key"), _plain(pair[1], value, f"{path}.value")))
-    return found
+        entries.append((_plain(pair[0], key, f"{path}.key"), _plain(pair[1], value, f"{path}.value")))
+    return entries
 
 
 def _simple(given: Any, field: Field, path: str) -> Any:
@@ -85,7 +85,7 @@ def _simple(given: Any, field: Field, path: str) -> Any:
 
 
 def _python_value(given: Any) -> Any:
-    """The value as Python's own type has it: numpy has kinds of whole numbers and of text, and so have enums."""
+    """The value as Python's own type: numpy and enums have their own whole numbers and text."""
     if isinstance(given, Integral) and not isinstance(given, bool):
         return int(given)
     return str.__str__(given) if isinstance(given, str) else given  # str() of an enum is its name

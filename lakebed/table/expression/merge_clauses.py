@@ -1,4 +1,4 @@
-"""The WHEN clauses of a merge: which rows they are for, and what becomes of them."""
+"""The WHEN clauses of a merge and the columns that its rows are matched by, as given and bound to both schemas."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 from lakebed.errors import Invalid
 from lakebed.table.expression.assignments import Assignment, bind_assignments
-from lakebed.table.expression.build import coerced, stored
+from lakebed.table.expression.build import SPARK, as_stored, as_type
 from lakebed.table.expression.expression import ColumnOf, Constant, Expression
 from lakebed.table.expression.parse import parse_predicate
 from lakebed.table.expression.scope import SOURCE, TARGET, Scope
@@ -18,9 +18,11 @@ from lakebed.table.sql.tree import bare, chained, names_of, short, sql_tree
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import DOUBLE, FLOAT, Decimal, Field, Simple, Type
 
+_MATCHED_BY = "a column, a list of columns, or target.a = source.b, joined by AND"
+
 
 class When(Enum):
-    """Which rows a clause is for."""
+    """The rows that a clause applies to."""
 
     MATCHED = "matched"
     NOT_MATCHED = "not matched"
@@ -28,7 +30,7 @@ class When(Enum):
 
 
 class Then(Enum):
-    """What becomes of a row."""
+    """What a clause does with a row."""
 
     UPDATE = "update"
     DELETE = "delete"
@@ -37,7 +39,7 @@ class Then(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One WHEN clause. `values` of None are all columns by name; without `where` it is for all such rows."""
+    """One WHEN clause. `values` of None sets all columns by name; without `where` it applies to all such rows."""
 
     when: When
     then: Then
@@ -51,7 +53,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class BoundClause:
-    """A clause whose names and types are settled; of an insert every column has a value."""
+    """A clause with its names and types resolved; an insert has a value for every column."""
 
     then: Then
     where: Expression | None
@@ -60,7 +62,7 @@ class BoundClause:
 
 @dataclass(frozen=True, slots=True)
 class BoundClauses:
-    """The clauses of a merge for each kind of rows, in their order: the first whose condition is true decides."""
+    """The clauses of a merge for each kind of row, in order: the first whose condition is true decides."""
 
     matched: tuple[BoundClause, ...]
     not_matched: tuple[BoundClause, ...]
@@ -68,18 +70,28 @@ class BoundClauses:
 
     @property
     def decides_once(self) -> bool:
-        """Whether a row of the table may meet only one of the source: else it would not be clear what becomes of it."""
+        """Whether a row of the table may match only one row of the source: with more, its fate would be ambiguous."""
         return decides_once(self.matched)
 
 
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """Two columns that are equal where rows match; both expressions have one type."""
+
+    target: Expression
+    source: Expression
+    column: ColumnOf
+    """The table's column itself, whatever type it is compared as."""
+
+
 def check_clauses(clauses: Sequence[Clause]) -> None:
-    """Refuse what is no clause, none at all, and a clause that no row could reach."""
-    for one in clauses:
-        if not isinstance(one, Clause):
+    """Refuse values that are not clauses, an empty list, and a clause that no row can reach."""
+    for clause in clauses:
+        if not isinstance(clause, Clause):
             raise Invalid(
-                "a merge is made of clauses",
+                "a merge takes clauses only",
                 expected="such as lakebed.when_matched_update()",
-                found=f"{one!r} of type {type(one).__name__}",
+                found=f"{clause!r} of type {type(clause).__name__}",
             )
     if not clauses:
         raise Invalid("a merge has no clause", expected="one or more, such as lakebed.when_matched_update()")
@@ -87,15 +99,15 @@ def check_clauses(clauses: Sequence[Clause]) -> None:
 
 
 def decides_once(matched: Sequence[Clause | BoundClause]) -> bool:
-    """Whether clauses for rows that match need a row to match only one; not if it is deleted anyway."""
+    """Whether these clauses need each row to match only once; not if it is deleted in any case."""
     return bool(matched) and not (len(matched) == 1 and matched[0].then is Then.DELETE and matched[0].where is None)
 
 
 def bind_clauses(clauses: Sequence[Clause], target: Schema, source: Schema, now: int) -> BoundClauses:
-    """Clauses for a table and for what is merged into it.
+    """Bind the clauses of a merge to the table's schema and its source's.
 
-    Where rows match, `target.x` and `source.x` are their columns; those of a row that has no other are the only ones.
-    `Invalid` names the column that is not there or does not fit, and a clause that no row could reach.
+    Where rows match, `target.x` and `source.x` are their columns; an unmatched row has only its own side's columns.
+    `Invalid` names a column that does not exist or does not fit, or a clause that no row can reach.
     """
     check_clauses(clauses)
     schemas = {TARGET: target, SOURCE: source}
@@ -104,26 +116,62 @@ def bind_clauses(clauses: Sequence[Clause], target: Schema, source: Schema, now:
         When.NOT_MATCHED: Scope({SOURCE: source}, now),
         When.NOT_MATCHED_BY_SOURCE: Scope({TARGET: target}, now),
     }
-    bound: dict[When, list[BoundClause]] = {one: [] for one in When}
-    for one in clauses:
-        bound[one.when].append(_bound(one, target, source, scopes[one.when]))
-    return BoundClauses(*(tuple(bound[one]) for one in When))
+    bound: dict[When, list[BoundClause]] = {when: [] for when in When}
+    for clause in clauses:
+        bound[clause.when].append(_bind(clause, target, source, scopes[clause.when]))
+    return BoundClauses(*(tuple(bound[when]) for when in When))
+
+
+def check_all_in(target: Schema, source: Schema) -> None:
+    """Refuse a source without some of the table's columns, for a clause that sets all of them by name."""
+    names = {folded_column(name) for name in source.names}
+    missing = [field.name for field in target.fields if folded_column(field.name) not in names]
+    if missing:
+        raise Invalid(
+            "a clause without values sets all columns, and some are missing in the source",
+            subject=", ".join(missing),
+            found=", ".join(source.names),
+            advice="Give the clause its values.",
+        )
+
+
+def bind_keys(on: str | Sequence[str], target: Schema, source: Schema) -> tuple[KeyPair, ...]:
+    """The pairs of columns that rows are matched by; `Invalid` for anything but equalities of columns."""
+    scope = Scope({TARGET: target, SOURCE: source}, 0)
+    if not isinstance(on, str):
+        return tuple(_same_name(name, scope) for name in _checked_names(on))
+    if folded_column(on) in map(folded_column, target.names):
+        return (_same_name(on, scope),)
+    tree = bare(sql_tree(on))
+    names = names_of(tree)
+    if names is not None:
+        return (_pair(scope.column((TARGET, *names)), scope.column((SOURCE, *names))),)
+    parts = [bare(part) for part in (chained(tree) if tree.key == "and" else [tree])]
+    return tuple(_equality(part, scope, on) for part in parts)
+
+
+def key_fields(schema: Schema, on: Sequence[str]) -> tuple[Field, ...]:
+    """The columns with these names, to match rows by; `Invalid` for a column that can't be or that comes twice."""
+    fields = tuple(_key_field(schema, name) for name in on)
+    if len({field.id for field in fields}) < len(fields):
+        raise Invalid("a column is named twice", subject=", ".join(on), expected="each column of the key once")
+    return fields
 
 
 def _check_reached(clauses: Sequence[Clause]) -> None:
     finished: set[When] = set()
-    for one in clauses:
-        if one.when in finished:
+    for clause in clauses:
+        if clause.when in finished:
             raise Invalid(
-                "a clause comes after one that leaves no row to it",
-                subject=str(one),
-                advice="Give the one before it a condition, or put it last.",
+                "no row can reach this clause: an earlier clause takes all of them",
+                subject=str(clause),
+                advice="Give the earlier clause a condition, or put it last.",
             )
-        if one.where is None:
-            finished.add(one.when)
+        if clause.where is None:
+            finished.add(clause.when)
 
 
-def _bound(clause: Clause, target: Schema, source: Schema, scope: Scope) -> BoundClause:
+def _bind(clause: Clause, target: Schema, source: Schema, scope: Scope) -> BoundClause:
     where = None if clause.where is None else parse_predicate(clause.where, scope)
     match clause.then:
         case Then.DELETE:
@@ -139,64 +187,23 @@ def _assignments(clause: Clause, target: Schema, source: Schema, scope: Scope) -
     if clause.values is not None:
         return bind_assignments(dict(clause.values), target, scope)
     check_all_in(target, source)
-    return tuple(Assignment(one, stored(scope.column((SOURCE, one.name)), one)) for one in target.fields)
-
-
-def check_all_in(target: Schema, source: Schema) -> None:
-    """Refuse a source that lacks columns where all are taken by name."""
-    there = {folded_column(one) for one in source.names}
-    missing = [one.name for one in target.fields if folded_column(one.name) not in there]
-    if missing:
-        raise Invalid(
-            "a merge without values sets all columns, and its source lacks some",
-            subject=", ".join(missing),
-            found=", ".join(source.names),
-            advice="Give the clause its values.",
-        )
+    return tuple(Assignment(field, as_stored(scope.column((SOURCE, field.name)), field)) for field in target.fields)
 
 
 def _defaults(target: Schema, given: Sequence[Assignment]) -> list[Assignment]:
-    """What the columns without a value get: their defaults, else null."""
-    named = {one.field.name for one in given}
-    rest = [one for one in target.fields if one.name not in named]
-    return [Assignment(one, stored(Constant(one.write_default, one.type), one)) for one in rest]
+    """Assignments of the columns without a value: their defaults, else null."""
+    named = {assignment.field.name for assignment in given}
+    rest = [field for field in target.fields if field.name not in named]
+    return [Assignment(field, as_stored(Constant(field.write_default, field.type), field)) for field in rest]
 
 
-_EXPECTED = "a column, a list of columns, or target.a = source.b, joined by AND"
-
-
-@dataclass(frozen=True, slots=True)
-class KeyPair:
-    """Two columns that are equal where rows match; both values are of one type."""
-
-    target: Expression
-    source: Expression
-    column: ColumnOf
-    """The table's column as it is, whatever type it is compared as."""
-
-
-def bind_keys(on: str | Sequence[str], target: Schema, source: Schema) -> tuple[KeyPair, ...]:
-    """The columns that rows are matched by; `Invalid` for anything but equalities of columns."""
-    scope = Scope({TARGET: target, SOURCE: source}, 0)
-    if not isinstance(on, str):
-        return tuple(_named(one, scope) for one in _listed(on))
-    if folded_column(on) in map(folded_column, target.names):
-        return (_named(on, scope),)
-    tree = bare(sql_tree(on))
-    names = names_of(tree)
-    if names is not None:
-        return (_pair(scope.column((TARGET, *names)), scope.column((SOURCE, *names))),)
-    parts = [bare(one) for one in (chained(tree) if tree.key == "and" else [tree])]
-    return tuple(_equality(one, scope, on) for one in parts)
-
-
-def _listed(on: Sequence[str]) -> Sequence[str]:
-    if not isinstance(on, Sequence) or not on or not all(isinstance(one, str) for one in on):
-        raise Invalid("this names no columns to match by", expected=_EXPECTED, found=repr(on))
+def _checked_names(on: Sequence[str]) -> Sequence[str]:
+    if not isinstance(on, Sequence) or not on or not all(isinstance(name, str) for name in on):
+        raise Invalid("no columns to match rows by are given", expected=_MATCHED_BY, found=repr(on))
     return on
 
 
-def _named(name: str, scope: Scope) -> KeyPair:
+def _same_name(name: str, scope: Scope) -> KeyPair:
     return _pair(scope.column((TARGET, name)), scope.column((SOURCE, name)))
 
 
@@ -204,19 +211,19 @@ def _equality(node: object, scope: Scope, on: str) -> KeyPair:
     if getattr(node, "key", "") == "eq":
         names = names_of(bare(node.this)), names_of(bare(node.expression))  # type: ignore[attr-defined]
         if names[0] and names[1]:
-            sides = {one.source: one for one in map(scope.column, names)}  # type: ignore[arg-type]
+            sides = {column.source: column for column in map(scope.column, names)}  # type: ignore[arg-type]
             if sides.keys() == {TARGET, SOURCE}:
                 return _pair(sides[TARGET], sides[SOURCE])
     raise Invalid(
         "the local engine matches rows by equal columns only",
         subject=short(on),
-        expected=_EXPECTED,
-        advice="The local engine can not: read with Spark, change the rows there, and overwrite.",
+        expected=_MATCHED_BY,
+        advice=SPARK,
     )
 
 
 def _pair(target: ColumnOf, source: ColumnOf) -> KeyPair:
-    type = _common(target.type, source.type)
+    type = _compared_as(target.type, source.type)
     if type is None:
         raise Invalid(
             "two columns can't be compared",
@@ -224,23 +231,15 @@ def _pair(target: ColumnOf, source: ColumnOf) -> KeyPair:
             found=f"{target.type} and {source.type}",
             advice="Cast the source's column first.",
         )
-    return KeyPair(coerced(target, type), coerced(source, type), target)
+    return KeyPair(as_type(target, type), as_type(source, type), target)
 
 
-def _common(target: Type, source: Type) -> Type | None:
+def _compared_as(target: Type, source: Type) -> Type | None:
     type = compared_type(target, source) if isinstance(target, Simple) and isinstance(source, Simple) else None
     if not isinstance(type, Decimal):
         return type
-    scales = [one.scale for one in (decimal_of(target), decimal_of(source)) if one is not None]
-    return type if type.scale == max(scales) else None  # else different values would become equal
-
-
-def key_fields(schema: Schema, on: Sequence[str]) -> tuple[Field, ...]:
-    """The columns that rows are matched by; `Invalid` for one that can't be, or that comes twice."""
-    fields = tuple(_key_field(schema, name) for name in on)
-    if len({one.id for one in fields}) < len(fields):
-        raise Invalid("a column is named twice", subject=", ".join(on), expected="each column of the key once")
-    return fields
+    scales = [decimal.scale for decimal in (decimal_of(target), decimal_of(source)) if decimal is not None]
+    return type if type.scale == max(scales) else None  # with fewer digits, different values would become equal
 
 
 def _key_field(schema: Schema, name: str) -> Field:

@@ -1,7 +1,7 @@
-"""Conditions: filters as they are written, in words or in Python, before they are bound to the columns of a schema.
+"""Conditions: filters as they are written, in SQL or in Python, before they are bound to the columns of a schema.
 
-A condition is a value: it can be compared, hashed, pickled and kept. Its `repr` is the Python that makes it, its `str`
-the words that are read as it again, which is how a manifest keeps one.
+A condition is a value: it can be compared, hashed, pickled and kept. Its `repr` is the Python that makes it. Its `str`
+is SQL that parses to the same condition, which is how a manifest stores one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,29 +15,29 @@ from lakebed.table.filter.literals import Literal
 from lakebed.table.filter.python_values import literal_text, value_repr
 
 Names = tuple[str, ...]
-"""The way to a column by names: the structs that it is inside of, then itself."""
+"""The names that lead to a column: those of the structs that it is inside of, then its own."""
 
 
 class Condition:
-    """What rows are asked for; made from `lakebed.col`, and joined by `&`, `|` and `~`."""
+    """Which rows are asked for; made from `lakebed.col`, and combined by `&`, `|` and `~`."""
 
     __slots__ = ()
 
     def __and__(self, other: "Condition") -> "Condition":
         """Both are true."""
-        return all_conditions([self, _joined(other)])
+        return all_conditions([self, _checked(other)])
 
     def __or__(self, other: "Condition") -> "Condition":
         """At least one is true."""
-        return any_condition([self, _joined(other)])
+        return any_condition([self, _checked(other)])
 
     def __invert__(self) -> "Condition":
-        """It is false: not true, and not unknown for a null either."""
+        """It is false; for a null it may be unknown, which is neither true nor false."""
         inner = self._settled()
         return inner.condition if isinstance(inner, Not) else Not(inner)
 
     def __rand__(self, other: Any) -> Never:
-        raise _no_condition(other)
+        raise _not_a_condition(other)
 
     __ror__ = __rand__
 
@@ -45,18 +45,18 @@ class Condition:
         raise Invalid(
             "a condition is neither true nor false by itself",
             subject=repr(self),
-            advice="Join conditions by & and |, not by `and` and `or`, and negate them by ~, not by `not`; "
-            "for 1 < x < 5 use `.between(…)`, or two comparisons.",
+            advice="Combine conditions by & and |, not by `and` and `or`, and negate them by ~, not by `not`. "
+            "For 1 < x < 5 use `.between(…)` or two comparisons.",
         )
 
     def _settled(self) -> "Condition":
-        """The condition as it stands in others: a value that equals only the same."""
+        """The condition as part of others: a value whose == compares, unlike a column's."""
         return self
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Compares(Condition):
-    """The column compares so with a literal."""
+    """The column, compared with a literal."""
 
     names: Names
     operator: Operator
@@ -99,7 +99,7 @@ class Null(Condition):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Nan(Condition):
-    """The column is not a number; of a null that is false, as Spark and Iceberg have it."""
+    """The column is NaN; for a null that is false, as in Spark and Iceberg."""
 
     names: Names
 
@@ -129,7 +129,7 @@ class Matches(Condition):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Flag(Condition):
-    """The column, which is boolean, is true."""
+    """The boolean column is true."""
 
     names: Names
 
@@ -163,60 +163,72 @@ class Not(Condition):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AllOf(Condition):
-    """All of these are true; without any it is true itself."""
+    """All parts are true; without parts it is true."""
 
     parts: tuple[Condition, ...]
 
     def __str__(self) -> str:
-        return " AND ".join(_part_text(one) for one in self.parts) or "true"
+        return " AND ".join(_part_text(part) for part in self.parts) or "true"
 
     def __repr__(self) -> str:
-        return " & ".join(f"({one!r})" for one in self.parts) or "AllOf(())"
+        return " & ".join(f"({part!r})" for part in self.parts) or "AllOf(())"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AnyOf(Condition):
-    """At least one of these is true; without any it is false itself."""
+    """At least one part is true; without parts it is false."""
 
     parts: tuple[Condition, ...]
 
     def __str__(self) -> str:
-        return " OR ".join(_part_text(one) for one in self.parts) or "false"
+        return " OR ".join(_part_text(part) for part in self.parts) or "false"
 
     def __repr__(self) -> str:
-        return " | ".join(f"({one!r})" for one in self.parts) or "AnyOf(())"
+        return " | ".join(f"({part!r})" for part in self.parts) or "AnyOf(())"
 
 
 def all_conditions(conditions: Iterable[Condition]) -> Condition:
-    """That all of these are true, without needless layers."""
+    """The condition that all of these are true, without needless nesting."""
     parts = tuple(_flat(AllOf, conditions))
     return parts[0] if len(parts) == 1 else AllOf(parts)
 
 
 def any_condition(conditions: Iterable[Condition]) -> Condition:
-    """That at least one of these is true, without needless layers."""
+    """The condition that at least one of these is true, without needless nesting."""
     parts = tuple(_flat(AnyOf, conditions))
     return parts[0] if len(parts) == 1 else AnyOf(parts)
 
 
+def name_text(names: Names) -> str:
+    """A column's name in SQL. Always quoted, since any name may be a keyword of some dialect."""
+    return ".".join(f"`{name.replace('`', '``')}`" for name in names)
+
+
+def name_repr(names: Names) -> str:
+    """The Python that names a column."""
+    if len(names) == 1 and ("." in names[0] or "`" in names[0]):
+        return f"col({name_text(names)!r})"
+    return f"col({', '.join(map(repr, names))})"
+
+
 def _flat(kind: type[AllOf] | type[AnyOf], conditions: Iterable[Condition]) -> Iterator[Condition]:
-    for one in conditions:
-        settled = one._settled()
+    for condition in conditions:
+        settled = condition._settled()
         if isinstance(settled, kind):
             yield from settled.parts
         else:
             yield settled
 
 
-def _joined(other: Any) -> Condition:
+def _checked(other: Any) -> Condition:
     if isinstance(other, Condition):
         return other
-    raise _no_condition(other)
+    raise _not_a_condition(other)
 
 
-def _no_condition(other: Any) -> Invalid:
+def _not_a_condition(other: Any) -> Invalid:
     return Invalid(
-        "& and | join conditions",
+        "& and | combine conditions",
         expected="a condition on each side",
         found=f"{other!r} of type {type(other).__name__}",
         advice='Put comparisons in parentheses: (col("a") > 1) & (col("b") < 2).',
@@ -225,15 +237,3 @@ def _no_condition(other: Any) -> Invalid:
 
 def _part_text(part: Condition) -> str:
     return f"({part})" if isinstance(part, AllOf | AnyOf) and part.parts else str(part)
-
-
-def name_text(names: Names) -> str:
-    """A column's name in words. Always quoted: any of them may be a keyword, of one dialect or the next."""
-    return ".".join(f"`{one.replace('`', '``')}`" for one in names)
-
-
-def name_repr(names: Names) -> str:
-    """The Python that names a column."""
-    if len(names) == 1 and ("." in names[0] or "`" in names[0]):
-        return f"col({name_text(names)!r})"
-    return f"col({', '.join(map(repr, names))})"

@@ -1,10 +1,10 @@
 """A filter: which rows are asked for, bound to the columns of one schema.
 
 A row is kept if its filter is true. SQL's third truth value, unknown, is not true, so no filter here is ever negated:
-NOT is carried to the leaves while a filter is made, and there `x = 1` becomes `x != 1`, which nulls don't pass either.
+NOT is carried to the leaves while a filter is made. There `x = 1` becomes `x != 1`, which nulls don't pass either.
 
-Floating point follows Spark: NaN equals NaN and is greater than any other value, and the two zeros are equal. No leaf
-but `IsNan` and `NotNan` has to know: a comparison never has NaN as its value, and where NaN belongs to the answer
+Floating point follows Spark: NaN equals NaN and is greater than any other value, and the two zeros are equal. Only
+`IsNan` and `NotNan` have to know about it. A comparison never has NaN as its value. Where NaN belongs to the answer
 (`x > 1`, `x != 1`) the filter says so itself: `x > 1 or x is NaN`. A column inside structs is null where one of
 them is.
 """
@@ -16,10 +16,13 @@ from enum import Enum
 from typing import Final
 
 from lakebed.table.filter.like import Pattern
-from lakebed.table.types.types import Field
+from lakebed.table.types.types import Field, Fields, Way
 
-# One value of a column, as Python has it: dates are days and timestamps microseconds since 1970.
 Value = bool | int | float | decimal.Decimal | str | bytes
+"""One value of a column, as Python has it: dates are days and timestamps microseconds since 1970."""
+
+LISTED: Final = 200
+"""A plan looks up at most this many keys one by one; of more it uses only the least and the greatest."""
 
 
 class Operator(Enum):
@@ -34,12 +37,12 @@ class Operator(Enum):
 
     @property
     def negated(self) -> "Operator":
-        """That which is true of two values whenever this one is false."""
+        """The operator that is true of two values whenever this one is false."""
         return _NEGATED[self]
 
     @property
     def mirrored(self) -> "Operator":
-        """The same with its sides changed: `1 < x` is `x > 1`."""
+        """The same comparison with its sides swapped: `1 < x` is `x > 1`."""
         return _MIRRORED[self]
 
 
@@ -63,20 +66,20 @@ _MIRRORED = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnTest:
-    """A test of one column, `field`, and of the structs that it is `inside` of, the outermost first."""
+    """A test of one column, `field`, and the structs that it is `inside` of, the outermost first."""
 
     field: Field
     _: KW_ONLY
     inside: tuple[Field, ...] = ()
 
     @property
-    def way(self) -> tuple[Field, ...]:
+    def way(self) -> Way:
         """The structs and the column itself."""
         return (*self.inside, self.field)
 
     @property
     def column(self) -> Field:
-        """The column of the schema that has it, which is the field itself unless that is inside a struct."""
+        """The schema's column: the field itself, or the outermost struct that it is inside of."""
         return self.way[0]
 
 
@@ -104,14 +107,14 @@ class NoneOf(ColumnTest):
 
 @dataclass(frozen=True, slots=True)
 class Like(ColumnTest):
-    """The column's text matches a pattern, which has a wildcard."""
+    """The column's text matches a pattern that has a wildcard."""
 
     pattern: Pattern
 
 
 @dataclass(frozen=True, slots=True)
 class NotLike(ColumnTest):
-    """The column has a text, and it does not match the pattern, which has a wildcard."""
+    """The column has a text, which does not match a pattern that has a wildcard."""
 
     pattern: Pattern
 
@@ -138,14 +141,14 @@ class NotNan(ColumnTest):
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of these; without any it keeps every row."""
+    """All parts are true; without parts it keeps every row."""
 
     parts: tuple["Filter", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """At least one of these; without any it keeps no row."""
+    """At least one part is true; without parts it keeps no row."""
 
     parts: tuple["Filter", ...]
 
@@ -158,7 +161,7 @@ NEVER = Or(())
 
 
 def all_of(filters: Iterable[Filter]) -> Filter:
-    """The rows that pass all of these, without needless layers."""
+    """The rows that pass all filters, without needless nesting."""
     parts = tuple(_flat(And, filters))
     if NEVER in parts:
         return NEVER
@@ -166,19 +169,21 @@ def all_of(filters: Iterable[Filter]) -> Filter:
 
 
 def any_of(filters: Iterable[Filter]) -> Filter:
-    """The rows that pass one of these, without needless layers."""
+    """The rows that pass at least one filter, without needless nesting."""
     parts = tuple(_flat(Or, filters))
     if ALWAYS in parts:
         return ALWAYS
     return parts[0] if len(parts) == 1 else Or(parts)
 
 
-def _flat(kind: type[And] | type[Or], filters: Iterable[Filter]) -> Iterator[Filter]:
-    for one in filters:
-        if isinstance(one, kind):
-            yield from one.parts
-        else:
-            yield one
+def one_of_values(field: Field, values: Collection[Value]) -> Filter:
+    """The rows whose column has one of these values."""
+    return OneOf(field, tuple(values))
+
+
+def between(field: Field, low: Value, high: Value) -> Filter:
+    """The rows whose column has a value from `low` to `high`, both included."""
+    return all_of([Comparison(field, Operator.GREATER_OR_EQUAL, low), Comparison(field, Operator.LESS_OR_EQUAL, high)])
 
 
 def leaves_of(filter: Filter) -> Iterator[Leaf]:
@@ -190,20 +195,14 @@ def leaves_of(filter: Filter) -> Iterator[Leaf]:
         yield filter
 
 
-def fields_of(filter: Filter) -> tuple[Field, ...]:
-    """The schema's columns that have to be read to tell whether a row passes, each once, whole structs included."""
+def fields_of(filter: Filter) -> Fields:
+    """The schema's columns that a filter needs, each once; a field inside a struct needs the whole struct."""
     return tuple({leaf.column.id: leaf.column for leaf in leaves_of(filter)}.values())
 
 
-LISTED: Final = 200
-"""Of more keys than these a plan looks at the least and the greatest alone."""
-
-
-def one_of_values(field: Field, values: Collection[Value]) -> Filter:
-    """A column has one of these values."""
-    return OneOf(field, tuple(values))
-
-
-def between(field: Field, low: Value, high: Value) -> Filter:
-    """A column has a value from the one to the other, both included."""
-    return all_of([Comparison(field, Operator.GREATER_OR_EQUAL, low), Comparison(field, Operator.LESS_OR_EQUAL, high)])
+def _flat(kind: type[And] | type[Or], filters: Iterable[Filter]) -> Iterator[Filter]:
+    for filter in filters:
+        if isinstance(filter, kind):
+            yield from filter.parts
+        else:
+            yield filter

@@ -1,7 +1,7 @@
-"""Literals of a filter, and where each stands among the values that a column can hold.
+"""Literals of a filter, and the place of each among the values that a column can hold.
 
-A number that the column cannot hold still has its place: 2.5 is between the ints 2 and 3, and 0.1 between two floats,
-since a float is compared as the double that it is. So engines never compare two types, and can't disagree on how.
+A number that the column can't hold has a place too: 2.5 is between the ints 2 and 3, and 0.1 between two floats, since
+a float is compared as a double. So engines never compare values of two types, and can't disagree on how.
 """
 
 import math
@@ -18,7 +18,7 @@ from uuid import UUID
 
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Value
-from lakebed.table.types.times import MOMENT, TIME_OF_DAY, TIMES_OF_DAY, parse_moment, parse_time
+from lakebed.table.types.times import MOMENT, TIME_OF_DAY, TIMES_OF_DAY, days_since_1970, parse_moment, parse_time
 from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
@@ -41,6 +41,15 @@ from lakebed.table.types.types import (
 from lakebed.table.types.types import UUID as UUID_TYPE
 from lakebed.table.types.values import scaled
 
+_INTS = range(-(2**31), 2**31)
+_LONGS = range(-(2**63), 2**63)
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
+_NUMBER_LENGTH = 400  # more digits than any column holds; numbers without a limit take memory without a limit
+_INFINITY = re.compile("[+-]?inf(inity)?", re.IGNORECASE)
+_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP_FORM = "'2026-01-31', or with a time: '2026-01-31 23:59:59.000001'"
+
 
 class Kind(Enum):
     """How a literal is written."""
@@ -57,7 +66,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant as a filter has it: its kind, and its text without quotes or keywords."""
+    """A constant in a filter: its kind, and its text without quotes or keywords."""
 
     kind: Kind
     text: str
@@ -68,9 +77,9 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Between two neighbouring values of a type, or at one, which is then both of them.
+    """A place between two neighboring values of a type, or at a value, which is then both of them.
 
-    `below` is None under the smallest value of the type, `above` is None over the largest.
+    `below` is None below the smallest value of the type, `above` is None above the largest.
     """
 
     below: Value | None
@@ -78,7 +87,7 @@ class Place:
 
     @property
     def value(self) -> Value | None:
-        """The value that the literal equals; None if it equals none of the type."""
+        """The value that the literal equals; None if it lies between values."""
         return self.below if self.below == self.above else None
 
 
@@ -86,7 +95,7 @@ NAN = Place(math.nan, math.nan)
 
 
 def place_of(field: Field, literal: Literal) -> Place:
-    """Where a literal, which is not null, stands among the values of a column; `Invalid` if it is no such value."""
+    """The place of a literal that is not null among the values of a column; `Invalid` if it does not fit its type."""
     if isinstance(field.type, Decimal):
         return _decimal_place(field, field.type, literal)
     if isinstance(field.type, Fixed):
@@ -108,14 +117,14 @@ def _string_place(field: Field, literal: Literal) -> Place:
     if literal.kind is not Kind.STRING:
         raise _unfit(field, literal, "'text'")
     if any("\ud800" <= character <= "\udfff" for character in literal.text):
-        shown = Literal(literal.kind, ascii(literal.text)[1:-1])  # a terminal could not print it either
-        raise _unfit(field, shown, "text that UTF-8 can hold, without half of a surrogate pair")
+        printable = Literal(literal.kind, ascii(literal.text)[1:-1])  # a terminal could not print it either
+        raise _unfit(field, printable, "text that UTF-8 can hold, without half of a surrogate pair")
     return _at(literal.text)
 
 
 def _binary_place(field: Field, literal: Literal) -> Place:
     if literal.kind is not Kind.BYTES or not re.fullmatch("([0-9a-fA-F]{2})*", literal.text):
-        raise _unfit(field, literal, "X'00ff', two digits for a byte")
+        raise _unfit(field, literal, "X'00ff', two digits for each byte")
     return _at(bytes.fromhex(literal.text))
 
 
@@ -126,20 +135,14 @@ def _fixed_place(field: Field, type: Fixed, literal: Literal) -> Place:
     return place
 
 
-_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-
-
 def _uuid_place(field: Field, literal: Literal) -> Place:
     if literal.kind is not Kind.STRING or not _UUID.fullmatch(literal.text):
         raise _unfit(field, literal, "'f79c3e09-677c-4bbd-a479-3f349cb785e7'")
     return _at(UUID(literal.text).bytes)
 
 
-_LONGS = range(-(2**63), 2**63)
-
-
 def _int_place(field: Field, literal: Literal) -> Place:
-    return _between(Fraction(_number(field, literal)), range(-(2**31), 2**31), int)
+    return _between(Fraction(_number(field, literal)), _INTS, int)
 
 
 def _long_place(field: Field, literal: Literal) -> Place:
@@ -161,10 +164,6 @@ def _between(number: Fraction, whole: range, value_of: Callable[[int], Value]) -
     )
 
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
-_NUMBER_LENGTH = 400  # no column holds so many digits, and numbers without a limit take memory without a limit
-
-
 def _number(field: Field, literal: Literal) -> Number:
     if literal.kind not in (Kind.NUMBER, Kind.STRING) or not _NUMBER.fullmatch(literal.text):
         raise _unfit(field, literal, "a number")
@@ -172,9 +171,6 @@ def _number(field: Field, literal: Literal) -> Number:
     if len(literal.text) > _NUMBER_LENGTH or abs(number.adjusted()) > _NUMBER_LENGTH:
         raise _unfit(field, literal, f"a number of at most {_NUMBER_LENGTH} digits")
     return number
-
-
-_INFINITY = re.compile("[+-]?inf(inity)?", re.IGNORECASE)
 
 
 def _double_place(field: Field, literal: Literal) -> Place:
@@ -185,7 +181,7 @@ def _double_place(field: Field, literal: Literal) -> Place:
     number = float(_number(field, literal))
     if math.isinf(number):
         raise _unfit(field, literal, "a number that a double can hold, or 'Infinity'")
-    return _at(number + 0.0)  # the two zeros are equal, and this makes one of them
+    return _at(number + 0.0)  # turns -0.0 into 0.0: the two zeros are equal
 
 
 def _float_place(field: Field, literal: Literal) -> Place:
@@ -209,7 +205,7 @@ def _nearest_float(number: float) -> float:
 
 
 def _ordinal(number: float) -> int:
-    """The place of a float in the order of all floats: 0 for zero, 1 for the next above it."""
+    """The position of a float in the order of all floats: 0 for zero, 1 for the next above it."""
     bits = int(struct.unpack("<i", struct.pack("<f", number))[0])
     return bits if bits >= 0 else -(2**31) - bits
 
@@ -219,17 +215,13 @@ def _float_at(ordinal: int) -> float:
     return float(struct.unpack("<f", struct.pack("<i", bits))[0])
 
 
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIMESTAMP_FORM = "'2026-01-31', or with a time: '2026-01-31 23:59:59.000001'"
-
-
 def _date_place(field: Field, literal: Literal) -> Place:
     if literal.kind not in (Kind.STRING, Kind.DATE) or not _DATE.fullmatch(literal.text):
         raise _unfit(field, literal, "'2026-01-31'")
     try:
-        return _at((date.fromisoformat(literal.text) - date(1970, 1, 1)).days)
+        return _at(days_since_1970(date.fromisoformat(literal.text)))
     except ValueError as error:
-        raise _unfit(field, literal, "a day of the calendar") from error
+        raise _unfit(field, literal, "a date that exists") from error
 
 
 def _time_place(field: Field, literal: Literal) -> Place:
@@ -238,18 +230,18 @@ def _time_place(field: Field, literal: Literal) -> Place:
     try:
         return _between(Fraction(parse_time(literal.text), 1000), TIMES_OF_DAY, int)
     except ValueError as error:
-        raise _unfit(field, literal, "a time of the day") from error
+        raise _unfit(field, literal, "a time of day") from error
 
 
 def _timestamp_place(unit: int, field: Field, literal: Literal) -> Place:
     nanos, has_zone = _moment(field, literal, _TIMESTAMP_FORM)
     if has_zone:
-        raise _unfit(field, literal, f"{_TIMESTAMP_FORM}, without a zone, since the column has none")
+        raise _unfit(field, literal, f"{_TIMESTAMP_FORM}, without a zone like the column")
     return _between(Fraction(nanos, unit), _LONGS, int)
 
 
 def _timestamptz_place(unit: int, field: Field, literal: Literal) -> Place:
-    nanos, _ = _moment(field, literal, f"{_TIMESTAMP_FORM}, as UTC or with Z or +01:00 behind it")
+    nanos, _ = _moment(field, literal, f"{_TIMESTAMP_FORM}, in UTC, or with Z or +01:00 after it")
     return _between(Fraction(nanos, unit), _LONGS, int)
 
 
@@ -260,7 +252,7 @@ def _moment(field: Field, literal: Literal, form: str) -> tuple[int, bool]:
     try:
         return parse_moment(literal.text)
     except ValueError as error:
-        raise _unfit(field, literal, "a moment of the calendar") from error
+        raise _unfit(field, literal, "a date and time that exist") from error
 
 
 def _no_place(field: Field, literal: Literal) -> Place:
@@ -287,7 +279,7 @@ _PLACES: dict[Type, Callable[[Field, Literal], Place]] = {
 
 def _unfit(field: Field, literal: Literal, expected: str) -> Invalid:
     return Invalid(
-        "a filter compares a column with what is no value of its type",
+        "a filter compares a column with a literal that does not fit its type",
         subject=f"column {field.name!r} of type {field.type}",
         expected=expected,
         found=str(literal),

@@ -1,4 +1,4 @@
-"""Conditions in words: the part of Spark's SQL that statistics can prune by, and that every engine answers alike."""
+"""Conditions in SQL: the part of Spark's SQL that statistics can prune by and that every engine answers alike."""
 
 from typing import TYPE_CHECKING
 
@@ -25,30 +25,9 @@ from lakebed.table.sql.tree import arguments_of, bare, chained, names_of, only_t
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node
 
-ADVICE = "Filter the DataFrame or the Arrow table by the rest after reading"
+ADVICE = "Filter the DataFrame or the Arrow table by the rest after reading."
 
-_POSSIBLE = (
-    "columns beside literals with =, !=, <, <=, >, >=, [NOT] IN, [NOT] BETWEEN, [NOT] LIKE or IS [NOT] NULL, boolean "
-    "columns, isnan(column), and AND, OR, NOT and parentheses around them"
-)
-
-
-def parse_condition(text: str) -> Condition:
-    """The condition that a text means; `Invalid` for what it can't say. Which columns there are is not looked at."""
-    try:
-        tree = only_tree(text, "a filter")
-        if tree is None:
-            raise Invalid("a filter is one condition", subject=short(text), expected=_POSSIBLE)
-        return _condition(tree)
-    except RecursionError as error:
-        raise TooLarge("a filter is nested too deeply", subject=short(text)) from error
-
-
-def tree_condition(tree: "Node") -> Condition:
-    """The condition that a tree of sqlglot's means; `Invalid` for what it can't say."""
-    return _condition(tree)
-
-
+_TYPED = {"DATE": Kind.DATE, "TIME": Kind.TIME, "TIMESTAMPTZ": Kind.TIMESTAMP}  # so sqlglot calls Spark's TIMESTAMP
 _OPERATORS = {
     "eq": Operator.EQUAL,
     "neq": Operator.NOT_EQUAL,
@@ -57,6 +36,26 @@ _OPERATORS = {
     "gt": Operator.GREATER,
     "gte": Operator.GREATER_OR_EQUAL,
 }
+_POSSIBLE = (
+    "columns beside literals with =, !=, <, <=, >, >=, [NOT] IN, [NOT] BETWEEN, [NOT] LIKE or IS [NOT] NULL, boolean "
+    "columns, isnan(column), and AND, OR, NOT and parentheses around them"
+)
+
+
+def parse_condition(text: str) -> Condition:
+    """The condition that a text means; `Invalid` if a filter can't express it. Columns are not looked up yet."""
+    try:
+        tree = only_tree(text, "a filter")
+        if tree is None:
+            raise Invalid("a filter must be one condition", subject=short(text), expected=_POSSIBLE)
+        return _condition(tree)
+    except RecursionError as error:
+        raise TooLarge("a filter is nested too deeply", subject=short(text)) from error
+
+
+def tree_condition(tree: "Node") -> Condition:
+    """The condition that a tree of sqlglot's means; `Invalid` if a filter can't express it."""
+    return _condition(tree)
 
 
 def _condition(node: "Node") -> Condition:
@@ -70,13 +69,13 @@ def _condition(node: "Node") -> Condition:
         case "or":
             return any_condition(map(_condition, chained(node)))
         case "is":
-            return _null(node)
+            return _is_null(node)
         case "in":
-            return _membership(node)
+            return _in(node)
         case "between":
-            return _range(node)
+            return _between(node)
         case "like" | "escape":
-            return _likeness(node)
+            return _like(node)
         case "isnan":
             return Nan(_names(node.this))
         case "boolean":
@@ -87,32 +86,32 @@ def _condition(node: "Node") -> Condition:
             return _comparison(node)
 
 
-def _null(node: "Node") -> Condition:
+def _is_null(node: "Node") -> Condition:
     if bare(node.expression).key != "null":
         raise _impossible(node)
     return Null(_names(node.this))
 
 
-def _membership(node: "Node") -> Condition:
+def _in(node: "Node") -> Condition:
     _check_arguments(node, "this", "expressions")
     return In(_names(node.this), tuple(map(_literal, node.expressions)))
 
 
-def _range(node: "Node") -> Condition:
+def _between(node: "Node") -> Condition:
     _check_arguments(node, "this", "low", "high")
     names = _names(node.this)
     low = Compares(names, Operator.GREATER_OR_EQUAL, _literal(node.args["low"]))
     return low & Compares(names, Operator.LESS_OR_EQUAL, _literal(node.args["high"]))
 
 
-def _likeness(node: "Node") -> Condition:
+def _like(node: "Node") -> Condition:
     escape = ESCAPE
     if node.key == "escape":
         escape, node = _string(node.expression), node.this
     if node.key != "like" or not set(arguments_of(node)) <= {"this", "expression", "negate"}:
         raise _impossible(node)
-    found = Matches(_names(node.this), parse_pattern(_string(node.expression), escape))
-    return ~found if node.args.get("negate") else found
+    matches = Matches(_names(node.this), parse_pattern(_string(node.expression), escape))
+    return ~matches if node.args.get("negate") else matches
 
 
 def _string(node: "Node") -> str:
@@ -128,7 +127,7 @@ def _comparison(node: "Node") -> Condition:
     operator = _OPERATORS[node.key]
     if bare(node.this).key in ("column", "dot"):
         return Compares(_names(node.this), operator, _literal(node.expression))
-    value = _literal(node.this)  # first: of `a % 2 = 1` it is the left side that can't be
+    value = _literal(node.this)  # before the names: in `a % 2 = 1` the left side is what a filter can't express
     return Compares(_names(node.expression), operator.mirrored, value)
 
 
@@ -161,9 +160,6 @@ def _literal(node: "Node") -> Literal:
             raise _impossible(node)
 
 
-_TYPED = {"DATE": Kind.DATE, "TIME": Kind.TIME, "TIMESTAMPTZ": Kind.TIMESTAMP}  # so sqlglot calls Spark's TIMESTAMP
-
-
 def _typed_literal(node: "Node") -> Literal:
     _check_arguments(node, "this", "to")
     kind = _TYPED.get(node.args["to"].this.name)
@@ -178,4 +174,4 @@ def _check_arguments(node: "Node", *names: str) -> None:
 
 
 def _impossible(node: "Node") -> Invalid:
-    return Invalid("a filter can't say this", subject=shown_node(node), expected=_POSSIBLE, advice=ADVICE)
+    return Invalid("a filter can't express this", subject=shown_node(node), expected=_POSSIBLE, advice=ADVICE)

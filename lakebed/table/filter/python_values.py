@@ -1,4 +1,4 @@
-"""Python's values as the literals of a filter, both ways."""
+"""Python's values as literals of a filter, and back."""
 
 import math
 from datetime import UTC, date, datetime, time
@@ -10,11 +10,11 @@ from uuid import UUID
 from lakebed.errors import Invalid
 from lakebed.table.filter.literals import Kind, Literal
 
-_DIGITS = 400  # more than any column has; without a limit Python refuses to print a number
+_DIGITS = 400  # more than any column has; Python refuses to print numbers beyond some length
 
 
 def literal_of(value: Any, column: str) -> Literal:
-    """The literal that a value is beside a column, which errors name; `Invalid` for what no column has."""
+    """The literal of a value that is compared with a column, which errors name; `Invalid` for other Python objects."""
     match value:
         case Literal():
             return value
@@ -39,19 +39,19 @@ def literal_of(value: Any, column: str) -> Literal:
 
 
 def value_repr(literal: Literal) -> str:
-    """The Python of a value that makes this literal, or of the literal itself if only words make it."""
-    made = _made(literal)
-    if isinstance(made, Literal) or literal_of(made, "") != literal:
+    """The Python of a value that makes this literal, or of the literal itself if only SQL makes it."""
+    value = _python_value(literal)
+    if isinstance(value, Literal) or literal_of(value, "") != literal:
         return f"Literal(Kind.{literal.kind.name}, {literal.text!r})"
-    return repr(made)
+    return repr(value)
 
 
 def literal_text(literal: Literal) -> str:
-    """The literal in words, from which it is read again as it is."""
+    """The literal in SQL, which parses to the same literal."""
     return str(Literal(literal.kind, literal.text.replace("\\", "\\\\").replace("'", "\\'")))
 
 
-def _made(literal: Literal) -> Any:
+def _python_value(literal: Literal) -> Any:
     try:
         match literal.kind:
             case Kind.BOOLEAN:
@@ -70,7 +70,7 @@ def _made(literal: Literal) -> Any:
                 return datetime.fromisoformat(literal.text)
             case Kind.NULL:
                 return literal
-    except (ValueError, ArithmeticError):  # what a filter refuses when it is bound to a column
+    except (ValueError, ArithmeticError):  # a literal that is refused once it is bound to a column
         return literal
 
 
@@ -82,14 +82,14 @@ def _python_number(text: str) -> int | float | Decimal:
 
 def _number(value: float | Decimal, column: str) -> Literal:
     if math.isnan(value):
-        raise _refused(column, value, "Use `.is_nan()`: NaN is told apart by that alone.")
+        raise _refused(column, value, "Use `.is_nan()` to find NaN.")
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise _refused(column, value)
         return Literal(Kind.NUMBER, str(value))
     if math.isinf(value):
         return Literal(Kind.STRING, "Infinity" if value > 0 else "-Infinity")
-    return Literal(Kind.NUMBER, float.__repr__(value))  # those of numpy show their type
+    return Literal(Kind.NUMBER, float.__repr__(value))  # numpy's own repr shows its type
 
 
 def _whole_number(value: int, column: str) -> Literal:
@@ -110,7 +110,7 @@ def _moment(value: datetime, column: str) -> str:
 def _refused(column: str, value: Any, advice: str = "") -> Invalid:
     null = "Use `.is_null()`: nothing equals null, and nothing differs from it."
     return Invalid(
-        "a filter compares a column with what is no value",
+        "a filter compares a column with something that is not a value",
         subject=f"column {column!r}",
         expected="a bool, int, float, Decimal, str, bytes, date, datetime, time without a zone, or UUID",
         found=f"{value!r} of type {type(value).__name__}" if value is not None else "None",

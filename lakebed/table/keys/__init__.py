@@ -1,1 +1,1 @@
-"""Primary keys: their encoding and ranges, levels, and the choice of files to compact."""
+"""Primary keys: encoding, ranges, levels, errors, and the choice of files to compact."""

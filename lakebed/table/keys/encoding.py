@@ -1,4 +1,4 @@
-"""Primary keys as bytes that compare as the keys do: what `key_min` and `key_max` of a file's entry are in.
+"""Primary keys as bytes that compare as the keys do, for `key_min` and `key_max` of a file's entry.
 
     boolean                        00 or 01
     int, long, date, timestamps    8 bytes, big-endian, with the sign flipped; time too
@@ -8,8 +8,8 @@
     uuid                           its 16 bytes
     several columns                one after the other
 
-A column that is widened keeps its order with the files that are older: an int is written as the long that it may
-become, a float as the double. The two zeros are one key; a NaN or a null is none.
+A widened column keeps its order across older files: an int is encoded as the long that it may become, a float as the
+double. The two zeros are one key; NaN and null are not keys.
 """
 
 import struct
@@ -28,36 +28,36 @@ _SIGN_128: Final = 1 << 127
 
 
 def encode_key(types: Sequence[Type], values: Sequence[Any]) -> bytes:
-    """A key of plain values, one for each type; `Invalid` for a null, a NaN or what is no value of its type."""
+    """A key of plain values, one for each type; `Invalid` for a null, a NaN or a value of another type."""
     if len(types) != len(values):
-        raise Invalid("a key has another number of values", expected=len(types), found=len(values))
+        raise Invalid("a key has the wrong number of values", expected=len(types), found=len(values))
     return b"".join(_encoded(type, value) for type, value in zip(types, values, strict=True))
 
 
 def key_types(schema: Schema) -> list[Type]:
-    """The types of the columns of a primary key, in its order; none if the table has no key."""
-    return [schema.field_by_id(one).type for one in schema.identifier_ids]
+    """The types of a primary key's columns, in its order; empty if the table has no key."""
+    return [schema.field_by_id(id).type for id in schema.identifier_ids]
 
 
 def set_key_bounds(file: DataFileRef, schema: Schema) -> None:
-    """Bound a file's keys by the bounds of its key columns, unless it has closer ones or a column has none.
+    """Set a file's key bounds from the bounds of its key columns, unless it has tighter ones or a column has none.
 
-    No key is below the key of all minima: where a row has the least value of the first column, its second one is not
+    No key is below the key of all minima: where a row has the least value of the first column, its second value is not
     below the least of the second. So bounds that are rounded outwards stay bounds.
     """
     if file.key_max or not schema.identifier_ids:
         return
-    known = {one.field_id: one for one in file.statistics}
-    columns = [(schema.field_by_id(one).type, known.get(one)) for one in schema.identifier_ids]
-    if all(_is_bounded(found) for _, found in columns):
+    known = {column.field_id: column for column in file.statistics}
+    columns = [(schema.field_by_id(id).type, known.get(id)) for id in schema.identifier_ids]
+    if all(_is_bounded(column) for _, column in columns):
         types = [type for type, _ in columns]
-        file.key_min = encode_key(types, [decode_bound(type, found.lower) for type, found in columns if found])
-        file.key_max = encode_key(types, [decode_bound(type, found.upper) for type, found in columns if found])
+        file.key_min = encode_key(types, [decode_bound(type, column.lower) for type, column in columns if column])
+        file.key_max = encode_key(types, [decode_bound(type, column.upper) for type, column in columns if column])
         file.key_schema_id = schema.id
 
 
 def may_have_key(file: DataFileRef, key: bytes) -> bool:
-    """Whether a file may have the key; one without bounds may have any."""
+    """Whether a file may have the key; without bounds it may have any."""
     return not file.key_max or file.key_min <= key <= file.key_max
 
 
@@ -75,7 +75,7 @@ def _encoded(type: Type, value: Any) -> bytes:
     except (KeyError, AttributeError) as error:
         raise Invalid("a column of this type can't be in a key", subject=str(type)) from error
     except (struct.error, OverflowError, TypeError, ValueError) as error:
-        raise Invalid("this is no value of a key", subject=repr(value), expected=type) from error
+        raise Invalid("this value can't be in a key", subject=repr(value), expected=type) from error
 
 
 def _whole(value: int) -> bytes:
@@ -88,8 +88,8 @@ def _wide(digits: int) -> bytes:
 
 def _floating(value: float) -> bytes:
     if value != value:
-        raise ValueError("a NaN has no place in an order")
-    [bits] = struct.unpack(">Q", struct.pack(">d", value + 0.0))  # adding makes the two zeros one
+        raise ValueError("NaN has no place in an order")
+    [bits] = struct.unpack(">Q", struct.pack(">d", value + 0.0))  # adding zero makes the two zeros one
     return struct.pack(">Q", bits ^ (2 * _SIGN_64 - 1 if bits & _SIGN_64 else _SIGN_64))
 
 

@@ -1,11 +1,11 @@
-"""Errors of rows that are matched by their keys, the same from whatever engine finds them."""
+"""Errors about rows that are matched by key, the same for every engine."""
 
 from lakebed.errors import Invalid
 
 
 def null_key(name: str, rows: int | None = None) -> Invalid:
     """The error for rows whose key has a null."""
-    found = None if rows is None else f"{rows} rows without one"
+    found = None if rows is None else f"{rows} rows without a value"
     return Invalid(
         "a key has a null",
         subject=name,
@@ -16,22 +16,22 @@ def null_key(name: str, rows: int | None = None) -> Invalid:
 
 
 def repeated_key(example: str, keys: int) -> Invalid:
-    """The error for keys that come more than once; the example is one of them."""
+    """The error for repeated keys; the example is one of them."""
     return Invalid(
         "a key comes twice in the rows that are given",
         subject=example,
         expected="each key once",
-        found=f"{keys} keys that come more often",
-        advice="Keep one row of each key.",
+        found=f"{keys} repeated keys",
+        advice="Keep one row per key.",
     )
 
 
 def matched_twice(example: str, rows: object) -> Invalid:
-    """The error for a row of a table that several rows of a merge's source match."""
+    """The error for a row of the table that several rows of a merge's source match."""
     return Invalid(
         "a row of the table is matched by more than one row of the source",
         subject=example,
-        expected="at most one, so that it is clear what becomes of it",
+        expected="at most one match, so that the result is unambiguous",
         found=rows,
-        advice="Leave one row for each key in the source.",
+        advice="Keep one row per key in the source.",
     )

@@ -1,7 +1,7 @@
-"""Levels: above level 0 no two files of one partition have a key in common, so one of them may have a given key.
+"""Levels: above level 0, files of one partition and level have disjoint ranges of keys.
 
-Rows come in on level 0, whatever their keys; compaction sorts them by key onto level 1. Bounds that are of another
-primary key than the table's say nothing, and neither does the level of a file that has such.
+So at most one of them has a given key. Rows arrive on level 0, whatever their keys; compaction sorts them by key onto
+level 1. If a file's bounds are for another primary key than the table's, neither they nor its level mean anything.
 """
 
 from bisect import bisect_right
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from lakebed.table.manifest.delta import file_format
+from lakebed.table.manifest.delta import file_format, replaced
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 COMPACTED_LEVEL: Final = 1
@@ -22,7 +22,7 @@ IsKeyed = Callable[[int], bool]
 
 @dataclass(frozen=True, slots=True)
 class KeySpan:
-    """All keys from `low` to `high`, both included; None has no end."""
+    """All keys from `low` to `high`, both included; None is no upper limit."""
 
     low: bytes
     high: bytes | None
@@ -36,7 +36,7 @@ ALL_KEYS: Final = KeySpan(b"", None)
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A file with the partition that it is in, the keys that it may have, and the level that it counts for."""
+    """A file with its partition, the keys that it may have, and the level that it counts for."""
 
     file: DataFileRef
     partition: Hashable
@@ -45,61 +45,61 @@ class Placed:
 
 
 def placed(file: DataFileRef, partition: Hashable, is_keyed: IsKeyed) -> Placed:
-    """A file as the table's primary key sees it."""
+    """A file with its place by the table's primary key: on level 0 with all keys if its bounds are for another key."""
     if not knows_keys(file, is_keyed):
         return Placed(file, partition, ALL_KEYS, 0)
     return Placed(file, partition, KeySpan(file.key_min, file.key_max), file.level)
 
 
 def knows_keys(file: DataFileRef, is_keyed: IsKeyed) -> bool:
-    """Whether a file's bounds are of the table's primary key."""
+    """Whether a file's key bounds are for the table's primary key."""
     return bool(file.key_max) and file.HasField("key_schema_id") and is_keyed(file.key_schema_id)
 
 
 def clusters(files: Iterable[Placed]) -> Iterator[list[Placed]]:
-    """Files of one partition in the order of their keys, those together whose keys overlap, be it over others."""
-    found: list[Placed] = []
+    """Files of one partition in the order of their keys; those whose keys overlap, also indirectly, are together."""
+    cluster: list[Placed] = []
     high: bytes | None = b""
-    for one in sorted(files, key=lambda one: one.span.low):
-        if found and high is not None and one.span.low > high:
-            yield found
-            found, high = [], b""
-        found.append(one)
-        high = None if high is None or one.span.high is None else max(high, one.span.high)
-    if found:
-        yield found
+    for file in sorted(files, key=_low):
+        if cluster and high is not None and file.span.low > high:
+            yield cluster
+            cluster, high = [], b""
+        cluster.append(file)
+        high = None if high is None or file.span.high is None else max(high, file.span.high)
+    if cluster:
+        yield cluster
 
 
 def clashes(added: Iterable[Placed], kept: Iterable[Placed]) -> Iterator[tuple[Placed, Placed]]:
-    """Added files that overlap another one of their partition and level, above level 0, each with that one.
+    """Added files that overlap another file of their partition and level, above level 0, each with that file.
 
-    The other is one that is kept, or an added one that itself overlaps none.
+    The other file is a kept one, or an added one that itself overlaps none.
     """
-    held = _by_place(kept)
-    for place, coming in _by_place(added).items():
-        before = _Spans(held.get(place, ()))
+    kept_by_place = _by_place(kept)
+    for place, added_there in _by_place(added).items():
+        kept_there = _Spans(kept_by_place.get(place, ()))
         last: Placed | None = None
-        for one in sorted(coming, key=lambda one: one.span.low):
-            other = before.first_over(one.span) or last
-            if other is not None and one.span.overlaps(other.span):
-                yield one, other
+        for file in sorted(added_there, key=_low):
+            other = kept_there.first_over(file.span) or last
+            if other is not None and file.span.overlaps(other.span):
+                yield file, other
             else:
-                last = one
+                last = file
 
 
 class _Spans:
-    """Files to be asked for one that overlaps a span."""
+    """Files, searchable for one that overlaps a span."""
 
     def __init__(self, files: Iterable[Placed]) -> None:
-        ordered = sorted(files, key=lambda one: one.span.low)
-        self._lows = [one.span.low for one in ordered]
+        ordered = sorted(files, key=_low)
+        self._lows = [file.span.low for file in ordered]
         self._furthest = list(accumulate(ordered, _further))
 
     def first_over(self, span: KeySpan) -> Placed | None:
-        """The file that reaches furthest among those that begin before the span's end, if it overlaps the span."""
+        """The file that reaches furthest among those that begin before the span ends, if it overlaps the span."""
         count = len(self._lows) if span.high is None else bisect_right(self._lows, span.high)
-        found = self._furthest[count - 1] if count else None
-        return found if found is not None and found.span.overlaps(span) else None
+        furthest = self._furthest[count - 1] if count else None
+        return furthest if furthest is not None and furthest.span.overlaps(span) else None
 
 
 def lowered(file: DataFileRef) -> DataFileRef:
@@ -108,29 +108,27 @@ def lowered(file: DataFileRef) -> DataFileRef:
 
 
 def on_level(file: DataFileRef, level: int) -> DataFileRef:
-    """The file on a level: a copy, unless it is there. Without a stamp of its format it keeps that of its old level."""
-    if file.level == level:
-        return file
-    copy = DataFileRef()
-    copy.CopyFrom(file)
-    copy.format = file_format(file)
-    copy.level = level
-    return copy
+    """The file on a level: a copy, unless it is there already. The copy states its format, which a level may imply."""
+    return file if file.level == level else replaced(file, format=file_format(file), level=level)
 
 
 def _by_place(files: Iterable[Placed]) -> dict[tuple[Hashable, int], list[Placed]]:
-    found: defaultdict[tuple[Hashable, int], list[Placed]] = defaultdict(list)
-    for one in files:
-        if one.level > 0:
-            found[one.partition, one.level].append(one)
-    return found
+    by_place: defaultdict[tuple[Hashable, int], list[Placed]] = defaultdict(list)
+    for file in files:
+        if file.level > 0:
+            by_place[file.partition, file.level].append(file)
+    return by_place
 
 
-def _is_below(one: KeySpan, other: KeySpan) -> bool:
-    return one.high is not None and one.high < other.low
+def _low(placed: Placed) -> bytes:
+    return placed.span.low
 
 
-def _further(one: Placed, other: Placed) -> Placed:
-    if one.span.high is None:
-        return one
-    return other if other.span.high is None or other.span.high > one.span.high else one
+def _is_below(span: KeySpan, other: KeySpan) -> bool:
+    return span.high is not None and span.high < other.low
+
+
+def _further(first: Placed, second: Placed) -> Placed:
+    if first.span.high is None:
+        return first
+    return second if second.span.high is None or second.span.high > first.span.high else first

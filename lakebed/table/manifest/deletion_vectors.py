@@ -2,8 +2,8 @@
 
     blob = length of what follows but for the checksum ‖ D1 D3 39 64 ‖ bitmap ‖ CRC-32 of the two before it
 
-Length and checksum are four bytes, big-endian. The bitmap is Roaring's portable form of 64 bits: how many 32-bit ones
-follow, 8 bytes little-endian, then each with the upper half of its positions before it, 4 bytes.
+Length and checksum are four bytes, big-endian. The bitmap is Roaring's portable form of 64 bits: the number of 32-bit
+bitmaps, 8 bytes little-endian, then each of them with the upper half of its positions before it, 4 bytes.
 """
 
 import zlib
@@ -17,53 +17,53 @@ from lakebed.errors import Corrupt, Invalid, TooLarge
 MAGIC: Final = bytes.fromhex("d1d33964")
 MAX_POSITION: Final = ((1 << 31) - 2 << 32) | 0x80000000  # Iceberg's: its reader has a Java array of upper halves
 FRAME: Final = 8  # the bytes of the length and of the checksum
-LEAST: Final = FRAME + len(MAGIC) + 8  # a blob of no positions
+LEAST: Final = FRAME + len(MAGIC) + 8  # the bytes of a blob without positions
 _MOST = (1 << 31) - 1  # Iceberg's reader takes the length for a signed number
 
 Positions = Iterable[int] | AbstractBitMap64
 
 
 def vector_of(positions: Positions) -> BitMap64:
-    """A bitmap of one's own; `Invalid` for what is no position of a row."""
+    """A new bitmap of positions; `Invalid` if one of them can't be the position of a row."""
     try:
         vector = BitMap64(positions)
     except (OverflowError, TypeError) as error:
-        raise _no_position(str(error)) from error
+        raise _impossible(str(error)) from error
     if vector and vector.max() > MAX_POSITION:
-        raise _no_position(str(vector.max()))
+        raise _impossible(str(vector.max()))
     return vector
 
 
 def encode_vector(positions: Positions) -> bytes:
-    """The blob, with runs wherever they are shorter, as Iceberg's own writer has it.
+    """The blob, with runs wherever they are shorter, as Iceberg's own writer makes it.
 
-    That one writes an empty bitmap for each 2³² rows without a deleted one before the last; these are left out here,
-    and no reader needs them.
+    Iceberg's writer adds an empty bitmap for each 2³² rows without a deleted row, up to the last deleted row. Lakebed
+    leaves them out: no reader needs them.
     """
     vector = vector_of(positions)
     vector.run_optimize()
     data = MAGIC + vector.serialize()
     if len(data) > _MOST:
-        raise TooLarge("a deletion vector is too large", expected=f"{_MOST} bytes at most", found=len(data))
+        raise TooLarge("a deletion vector is too large", expected=f"at most {_MOST} bytes", found=len(data))
     return len(data).to_bytes(4, "big") + data + zlib.crc32(data).to_bytes(4, "big")
 
 
 def blob_length(head: bytes, length: int) -> int:
-    """How many bytes a blob takes that begins with `head` and whose entry says `length`.
+    """The size of a blob that begins with `head` and whose entry states `length`.
 
-    Iceberg's entries count all of the blob, Delta's neither its length nor its checksum.
+    Iceberg's entries count all of the blob; Delta's leave out its length and its checksum.
     """
     return length + FRAME if int.from_bytes(head[:4], "big") == length else length
 
 
 def decode_vector(blob: bytes, subject: str) -> FrozenBitMap64:
-    """The positions that a whole blob has; `Corrupt` names the subject and the check that failed.
+    """The positions in a whole blob; `Corrupt` names the subject and the check that failed.
 
-    Its own length is read by both conventions: Iceberg's, without the checksum, and that of the upstream of source
-    document 003, with it.
+    Its length may follow either convention: Iceberg's, without the checksum, or that of the upstream of source document
+    003, with it.
     """
     if len(blob) < LEAST:
-        raise damaged(subject, "length", f"{LEAST} bytes or more", f"{len(blob)} bytes")
+        raise damaged(subject, "length", f"at least {LEAST} bytes", f"{len(blob)} bytes")
     length = int.from_bytes(blob[:4], "big")
     if length not in (len(blob) - FRAME, len(blob) - 4):
         raise damaged(subject, "length", f"{len(blob) - FRAME}, or {len(blob) - 4} with the checksum", length)
@@ -80,8 +80,8 @@ def _bitmap(data: bytes, subject: str) -> FrozenBitMap64:
     try:
         vector = FrozenBitMap64.deserialize(data)  # proves it sound, since pyroaring 1.2
     except (ValueError, IndexError) as error:
-        raise damaged(subject, "bitmap", "one of Roaring's", str(error)) from error
-    # What stands behind the bitmap is not looked at there. Java writes bitmaps without positions too, of 12 bytes each.
+        raise damaged(subject, "bitmap", "a Roaring bitmap", str(error)) from error
+    # deserialize ignores bytes after the bitmap. Java also writes bitmaps without positions, of 12 bytes each.
     own = vector.serialize()
     left_out = int.from_bytes(data[:8], "little") - int.from_bytes(own[:8], "little")
     if len(own) + 12 * left_out != len(data):
@@ -90,15 +90,15 @@ def _bitmap(data: bytes, subject: str) -> FrozenBitMap64:
 
 
 def damaged(subject: str, check: str, expected: object, found: object) -> Corrupt:
-    """The error for a vector that is not as it was written."""
+    """The error for a vector that is not what was written."""
     return Corrupt(
         f"the deletion vector is damaged: {check}",
         subject=subject,
         expected=expected,
         found=found,
-        advice="Restore it from a copy: without it deleted rows would be back.",
+        advice="Restore it from a copy. Without it deleted rows would come back.",
     )
 
 
-def _no_position(found: str) -> Invalid:
-    return Invalid("this is no position of a row", expected=f"a number from 0 to {MAX_POSITION}", found=found)
+def _impossible(found: str) -> Invalid:
+    return Invalid("this is not the position of a row", expected=f"a number from 0 to {MAX_POSITION}", found=found)

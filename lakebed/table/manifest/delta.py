@@ -1,12 +1,12 @@
 """A delta: one commit's change to the files of a table, as it is stored and as a whole manifest.
 
-What is known only at the commit, or changes when a loser of a race commits again, is not in the stored manifest. The
-record that refers to it has that, as the delta's head, and `whole` puts the two together.
+Values that are known only at commit time, or change when a commit is retried, are not in the stored manifest. The
+record that points to it keeps them, as the delta's head; `whole` puts the two together.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from lakebed.errors import Corrupt
 from lakebed.table.manifest import manifest_pb2 as pb
@@ -33,7 +33,7 @@ _COMMIT_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class DeltaHead:
-    """What a commit knows of a delta. `totals` are those of the snapshot after it: files, rows, bytes."""
+    """What a commit adds to a delta. `totals` count the snapshot after it: files, rows, bytes."""
 
     snapshot_id: int
     previous_snapshot_id: int | None
@@ -49,7 +49,7 @@ class DeltaHead:
 
 
 def bare(manifest: pb.Manifest) -> pb.Manifest:
-    """A copy as it is stored, without what the head of its delta has."""
+    """A copy as it is stored, without the values of its delta's head."""
     stored = pb.Manifest()
     stored.CopyFrom(manifest)
     for file in stored.data_files:
@@ -66,47 +66,54 @@ def bare(manifest: pb.Manifest) -> pb.Manifest:
 
 
 def whole(manifest: pb.Manifest, head: DeltaHead) -> pb.Manifest:
-    """A copy of a stored manifest with what its head says; new files get their sequence and their rows' ids.
+    """A copy of a stored manifest with the values of its head; new files get their sequence and their rows' ids.
 
-    `Corrupt` if the two are not of one delta: another table, or more rows than the head has ids for.
+    `Corrupt` if manifest and head don't belong together: another table, or more rows than the head has ids for.
     """
     if manifest.table_uuid not in ("", head.table_id):
-        raise _unfit("the manifest is of another table", head, head.table_id, manifest.table_uuid)
+        raise _mismatch("the manifest belongs to another table", head, head.table_id, manifest.table_uuid)
     complete = pb.Manifest()
     complete.CopyFrom(manifest)
     _fill(complete, head)
     next_row_id = _number(complete, head)
     if next_row_id > head.next_row_id:
-        raise _unfit("the manifest has more new rows than ids", head, head.next_row_id, next_row_id)
+        raise _mismatch("the manifest has more new rows than ids", head, head.next_row_id, next_row_id)
     return complete
 
 
 def file_format(file: pb.DataFileRef) -> int:
-    """The stamp of a file, or what its level says: files without one are older than the stamp, dual on level 0."""
+    """The format in a file's entry. Entries older than that field say it by their level: dual on level 0."""
     if file.HasField("format"):
         return file.format
     return DUAL if file.level == 0 else COLUMNAR
 
 
-def with_status(file: pb.DataFileRef, status: int) -> pb.DataFileRef:
-    """The entry with another status: a copy, unless it is the same."""
-    if file.status == status:
-        return file
+def replaced(file: pb.DataFileRef, **fields: Any) -> pb.DataFileRef:
+    """A copy of an entry with these fields set, or cleared if None."""
     copy = pb.DataFileRef()
     copy.CopyFrom(file)
-    copy.status = status
+    for name, value in fields.items():
+        if value is None:
+            copy.ClearField(name)
+        else:
+            setattr(copy, name, value)
     return copy
 
 
+def with_status(file: pb.DataFileRef, status: int) -> pb.DataFileRef:
+    """The entry with a status: a copy, unless it has that status already."""
+    return file if file.status == status else replaced(file, status=status)
+
+
 def _is_new(file: pb.DataFileRef) -> bool:
-    # Files that come by merge, cherry-pick, revert or restore have their rows' ids and sequences already.
+    # Files that a merge, cherry-pick, revert or restore adds have their rows' ids and sequences already.
     return file.status == ADDED and not file.HasField("first_row_id")
 
 
 def _has_rows_of(file: pb.DataFileRef, manifest: pb.Manifest) -> bool:
-    """Whether the ids of a file's rows were given out by this manifest's commit: ids of a table only grow."""
-    given = file.status == ADDED and file.HasField("first_row_id") and manifest.HasField("first_row_id")
-    return given and file.first_row_id >= manifest.first_row_id
+    """Whether this manifest's commit assigned the ids of a file's rows: ids of a table only grow."""
+    assigned = file.status == ADDED and file.HasField("first_row_id") and manifest.HasField("first_row_id")
+    return assigned and file.first_row_id >= manifest.first_row_id
 
 
 def _fill(manifest: pb.Manifest, head: DeltaHead) -> None:
@@ -127,7 +134,7 @@ def _fill(manifest: pb.Manifest, head: DeltaHead) -> None:
 
 
 def _number(manifest: pb.Manifest, head: DeltaHead) -> int:
-    """Give the new files their sequence and their rows their ids; the answer is the first id that is free."""
+    """Assign the new files their sequence and their rows their ids; return the next free id."""
     row_id = head.first_row_id
     for file in manifest.data_files:
         if _is_new(file):
@@ -137,5 +144,5 @@ def _number(manifest: pb.Manifest, head: DeltaHead) -> int:
     return row_id
 
 
-def _unfit(problem: str, head: DeltaHead, expected: object, found: object) -> Corrupt:
+def _mismatch(problem: str, head: DeltaHead, expected: object, found: object) -> Corrupt:
     return Corrupt(problem, subject=f"snapshot {head.snapshot_id}", expected=expected, found=found)

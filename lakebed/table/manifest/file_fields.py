@@ -1,41 +1,47 @@
-"""The fields that a file has: those that it has columns for, less those whose names its columns only happen to have."""
+"""Which of a table's fields a file has.
+
+A file that was added in place may have columns that only happen to have a field's name. Its entry then lists the ids of
+the fields that it has.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 from lakebed.errors import Corrupt
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
-from lakebed.table.types.types import Parts, parts_of, with_parts
+from lakebed.table.types.types import Fields, children_of, with_children
 
 ABSENT = "lakebed absent "
-"""What the physical names begin with that fields get which a file lacks; no file with such columns is added."""
+"""The prefix of the physical names of fields that a file does not have; a file with such columns can't be added."""
 
 
-def set_held(file: DataFileRef, ids: Iterable[int]) -> None:
-    """Write into a file's entry which fields, on every level, it has: whatever else it has is none of the table's."""
+def set_field_ids(file: DataFileRef, ids: Iterable[int]) -> None:
+    """Write into a file's entry which fields, on every level, it has; its other columns don't belong to the table."""
     file.field_ids = " ".join(map(str, sorted(ids)))
 
 
-def held_ids(file: DataFileRef) -> frozenset[int] | None:
-    """The fields that a file has, None if they are told by their names alone."""
+def field_ids_of(file: DataFileRef) -> frozenset[int] | None:
+    """The ids of the fields that a file has, None if its columns' names alone decide."""
     if not file.HasField("field_ids"):
         return None
     try:
         return frozenset(map(int, file.field_ids.split()))
     except ValueError as error:
-        raise Corrupt("an entry has no field ids", subject=file.path, expected="1 2 5", found=file.field_ids) from error
+        raise Corrupt(
+            "an entry's field ids can't be read", subject=file.path, expected="1 2 5", found=file.field_ids
+        ) from error
 
 
-def as_held(file: DataFileRef, fields: Parts) -> Parts:
-    """The fields as they are to be looked for in a file: those that it surely lacks by names that no column has."""
-    held = held_ids(file)
-    return fields if held is None else _as_held(held, fields)
+def fields_for_file(file: DataFileRef, fields: Fields) -> Fields:
+    """The fields as a reader looks them up in a file: fields that it does not have get names that no column has."""
+    ids = field_ids_of(file)
+    return fields if ids is None else _with_absent(ids, fields)
 
 
-def _as_held(held: frozenset[int], fields: Parts) -> Parts:
+def _with_absent(ids: frozenset[int], fields: Fields) -> Fields:
     return tuple(
-        replace(one, type=with_parts(one.type, _as_held(held, parts_of(one.type))))
-        if one.id in held
-        else replace(one, physical_name=f"{ABSENT}{one.id}")
-        for one in fields
+        replace(field, type=with_children(field.type, _with_absent(ids, children_of(field.type))))
+        if field.id in ids
+        else replace(field, physical_name=f"{ABSENT}{field.id}")
+        for field in fields
     )

@@ -3,7 +3,7 @@
     frame   = "MRUB" ‖ 01 ‖ length of the payload, 4 bytes little-endian ‖ payload
     payload = protobuf ‖ A5 06 ‖ CRC32C of the protobuf, 4 bytes little-endian
 
-What follows the protobuf is its field 100, fixed32; frames of other writers end without it.
+The last six bytes are field 100 of the protobuf, fixed32; frames of other writers end without it.
 """
 
 from typing import Final
@@ -25,12 +25,12 @@ SEAL_BYTES: Final = 6
 
 
 def crc32c(data: bytes) -> int:
-    """The checksum that frames hold, and that records keep of whole frames."""
+    """The checksum inside frames, and the one that records keep of whole frames."""
     return int(google_crc32c.value(data))
 
 
 def frame(payload: bytes) -> bytes:
-    """A payload behind its head; `TooLarge` if four bytes can't hold its length."""
+    """A payload with its head before it; `TooLarge` if four bytes can't hold its length."""
     length = len(payload)
     if length > PAYLOAD_BYTES:
         raise TooLarge(
@@ -51,19 +51,19 @@ def encode(manifest: pb.Manifest) -> bytes:
 def decode(data: bytes, path: str = "") -> pb.Manifest:
     """The manifest in a frame of any writer; `Corrupt` names the check that failed.
 
-    The checksum is verified if the payload ends with it, and is not in the answer: `encode` puts a new one.
+    The checksum is verified if the payload ends with it. It is not part of the manifest: `encode` adds a new one.
     """
     payload = _payload(data, path)
     return _parsed(_unsealed(payload, path) if _is_sealed(payload) else payload, path)
 
 
 def decode_own(data: bytes, path: str, *, length: int, crc32c: int) -> pb.Manifest:
-    """The manifest in a frame that Lakebed wrote, whose length and CRC32C the record that refers to it keeps."""
+    """The manifest in a frame that Lakebed wrote; the record that points to it keeps its length and CRC32C."""
     if len(data) != length:
-        raise _corrupt("the frame has another length than its record says", path, length, len(data))
+        raise _corrupt("the frame's length is not the one in its record", path, length, len(data))
     found = google_crc32c.value(data)
     if found != crc32c:
-        raise _corrupt("the frame has another checksum than its record says", path, crc32c, found)
+        raise _corrupt("the frame's checksum is not the one in its record", path, crc32c, found)
     payload = _payload(data, path)
     if not _is_sealed(payload):
         raise _corrupt("the payload does not end with its checksum", path, "field 100", payload[-SEAL_BYTES:].hex())
@@ -74,20 +74,20 @@ def _payload(data: bytes, path: str) -> bytes:
     if len(data) < HEAD_BYTES:
         raise _corrupt("the frame is shorter than its head", path, f"at least {HEAD_BYTES} bytes", len(data))
     if data[:4] != MAGIC:
-        raise _corrupt("the frame has another magic", path, MAGIC.hex(), data[:4].hex())
+        raise _corrupt("the frame has the wrong magic", path, MAGIC.hex(), data[:4].hex())
     if data[4] != FORMAT:
-        raise _corrupt("the frame has another format version", path, FORMAT, data[4])
+        raise _corrupt("the frame has an unknown format version", path, FORMAT, data[4])
     length, found = int.from_bytes(data[5:HEAD_BYTES], "little"), len(data) - HEAD_BYTES
     if found < length:
         raise _corrupt("the payload is truncated", path, f"{length} bytes", found)
     if found > length:
-        raise _corrupt("there is trailing garbage behind the payload", path, f"{length} bytes", found)
+        raise _corrupt("there is trailing garbage after the payload", path, f"{length} bytes", found)
     return data[HEAD_BYTES:]
 
 
 def _is_sealed(payload: bytes) -> bool:
-    # A payload of another writer may end in the tag's two bytes by chance, once in 65,536 frames at most. It is then
-    # taken for a damaged one: the other way round, one flipped bit could make a damaged frame pass for a foreign one.
+    # Another writer's payload may end in the tag's two bytes by chance, at most once in 65,536 frames. It is then
+    # reported as damaged: the other way round, one flipped bit could make a damaged frame pass for a foreign one.
     return payload[-SEAL_BYTES:-4] == SEAL_TAG
 
 
@@ -95,7 +95,7 @@ def _unsealed(payload: bytes, path: str) -> bytes:
     body, expected = payload[:-SEAL_BYTES], int.from_bytes(payload[-4:], "little")
     found = crc32c(body)
     if found != expected:
-        raise _corrupt("the checksum does not fit the payload", path, expected, found)
+        raise _corrupt("the checksum does not match the payload", path, expected, found)
     return body
 
 
@@ -104,10 +104,10 @@ def _parsed(payload: bytes, path: str) -> pb.Manifest:
     try:
         manifest.ParseFromString(payload)
     except DecodeError as error:
-        raise _corrupt("the payload is no protobuf", path, "a Manifest", str(error)) from error
+        raise _corrupt("the payload is not protobuf", path, "a Manifest", str(error)) from error
     unknown = UnknownFieldSet(manifest)
     if any(unknown[index].field_number == SEAL_FIELD for index in range(len(unknown))):
-        # Left in, it would stand beside the new one, and a reader could take either.
+        # If it were kept, it would stand beside the new one, and a reader could take either.
         raise _corrupt("a checksum stands before the end of the payload", path, "field 100 last", "field 100 earlier")
     return manifest
 

@@ -7,7 +7,7 @@ from typing import Final
 from lakebed.errors import Corrupt, Invalid
 from lakebed.table.manifest import manifest_pb2 as pb
 
-END: Final = 2**32 - 1  # the last offset that four bytes can say
+END: Final = 2**32 - 1  # the last offset that four bytes can hold
 KEY_BYTES: Final = 2**16 - 1
 ID_END: Final = 2**64 - 1
 
@@ -16,7 +16,7 @@ ID_END: Final = 2**64 - 1
 class Location:
     """Where an IO entry is: `length` bytes from `offset` on, `raw_length` once they are decompressed.
 
-    `shared` says that the metadata of several files is in it. `Invalid` for what four bytes can't say.
+    `shared` means that it holds the metadata of several files. `Invalid` for numbers beyond four bytes.
     """
 
     key: str
@@ -26,8 +26,8 @@ class Location:
     shared: bool = False
 
     def __post_init__(self) -> None:
-        if not all(0 <= one <= END for one in (self.offset, self.length, self.raw_length, self.end)):
-            raise Invalid("a location goes beyond four bytes", subject=str(self), expected=f"an end of {END} at most")
+        if not _fits(self.offset, self.length, self.raw_length):
+            raise Invalid("a location goes beyond four bytes", subject=str(self), expected=f"an end of at most {END}")
         if not 0 < _key_bytes(self.key) <= KEY_BYTES:
             raise Invalid(
                 "a location's key is empty or too long", subject=str(self), expected=f"1 to {KEY_BYTES} bytes"
@@ -35,7 +35,7 @@ class Location:
 
     @property
     def end(self) -> int:
-        """Where the next byte is."""
+        """The offset of the byte after it."""
         return self.offset + self.length
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class MetaInfo:
-    """Where the metadata of a segment is, and where what was deleted from it."""
+    """Where the metadata of a segment is, and that of the rows deleted from it."""
 
     id: int
     base: Location
@@ -52,16 +52,16 @@ class MetaInfo:
 
     def __post_init__(self) -> None:
         if not 0 <= self.id <= ID_END:
-            raise Invalid("an id does not fit eight bytes", subject=str(self.base), found=self.id)
+            raise Invalid("an id does not fit into eight bytes", subject=str(self.base), found=self.id)
 
 
 def collectable(gone: Iterable[MetaInfo], live: Iterable[MetaInfo]) -> set[str]:
-    """The objects that only metadata which is gone refers to: an object stays as long as one live segment needs it."""
+    """The objects that only deleted metadata refers to: an object stays as long as one live segment needs it."""
     return _keys(gone) - _keys(live)
 
 
 def location_to_proto(location: Location) -> pb.EntryLocation:
-    """As a manifest refers to it."""
+    """A location as a manifest stores it."""
     return pb.EntryLocation(
         key=location.key,
         offset=location.offset,
@@ -72,12 +72,12 @@ def location_to_proto(location: Location) -> pb.EntryLocation:
 
 
 def location_from_proto(stored: pb.EntryLocation) -> Location:
-    """The location that a manifest refers to; `Corrupt` if it is none."""
+    """The location that a manifest stores; `Corrupt` if it is not a possible one."""
     return read_location(stored.key, stored.offset, stored.length, stored.raw_length, stored.shared)
 
 
 def read_location(key: str, offset: int, length: int, raw_length: int, shared: bool = False) -> Location:
-    """A location that was stored; `Corrupt` if there can't be such a one."""
+    """A location that was stored; `Corrupt` if it is not a possible one."""
     try:
         return Location(key, offset, length, raw_length, shared)
     except Invalid as error:
@@ -85,17 +85,20 @@ def read_location(key: str, offset: int, length: int, raw_length: int, shared: b
 
 
 def location_if_near(key: str, offset: int, length: int, raw_length: int) -> Location | None:
-    """A location in a file; None beyond what four bytes can say, as far chunks of large files are."""
-    fits = all(0 <= one <= END for one in (offset, length, raw_length, offset + length))
-    return Location(key, offset, length, raw_length) if fits else None
+    """A location in a file; None if four bytes can't hold it, as for the last chunks of large files."""
+    return Location(key, offset, length, raw_length) if _fits(offset, length, raw_length) else None
+
+
+def _fits(offset: int, length: int, raw_length: int) -> bool:
+    return all(0 <= number <= END for number in (offset, length, raw_length, offset + length))
 
 
 def _keys(metas: Iterable[MetaInfo]) -> set[str]:
-    return {place.key for one in metas for place in (one.base, one.delta) if place is not None}
+    return {location.key for meta in metas for location in (meta.base, meta.delta) if location is not None}
 
 
 def _key_bytes(key: str) -> int:
     try:
         return len(key.encode())
     except UnicodeEncodeError as error:
-        raise Invalid("a location's key is no text", subject=repr(key)) from error
+        raise Invalid("a location's key can't be encoded as UTF-8", subject=repr(key)) from error

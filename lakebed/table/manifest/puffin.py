@@ -20,16 +20,16 @@ DELETION_VECTOR: Final = "deletion-vector-v1"
 DATA_FILE: Final = "referenced-data-file"
 CARDINALITY: Final = "cardinality"
 CREATED_BY: Final = "Lakebed"
-INHERITED: Final = -1  # the snapshot and the sequence number are those of whoever refers to the blob
+INHERITED: Final = -1  # the snapshot id and sequence number are those of the entry that refers to the blob
 
-_TAIL = 12  # length, flags and magic, behind the JSON
+_TAIL = 12  # length, flags and magic, after the JSON
 _CODECS = (None, "lz4", "zstd")
 _REQUIRED = {"type": str, "fields": list, "snapshot-id": int, "sequence-number": int, "offset": int, "length": int}
 
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """What a footer says of one blob, and where it is in the file."""
+    """A footer's description of one blob, and where it is in the file."""
 
     type: str
     fields: tuple[int, ...]
@@ -42,7 +42,7 @@ class Blob:
 
 
 def encode_puffin(vectors: Sequence[tuple[str, AbstractBitMap64]]) -> tuple[bytes, list[Blob]]:
-    """A file with the deletion vectors of data files, each given by its location, and where they are in it."""
+    """A file with the deletion vectors of data files, each named by its location, and the blobs in it."""
     parts, blobs, offset = [MAGIC], [], len(MAGIC)
     for location, vector in vectors:
         part = encode_vector(vector)
@@ -55,18 +55,18 @@ def encode_puffin(vectors: Sequence[tuple[str, AbstractBitMap64]]) -> tuple[byte
 
 
 def parse_puffin(data: bytes, path: str) -> list[Blob]:
-    """The blobs that the footer of a whole file names; `Corrupt` if the file or its footer is not sound."""
+    """The blobs in the footer of a whole file; `Corrupt` if the file or its footer is damaged."""
     payload, end = _payload(data, path)
     try:
         body = json.loads(payload)
-    except ValueError as error:  # what is no UTF-8 is one too
+    except ValueError as error:  # also raised for bytes that are not UTF-8
         raise _damaged(path, "the footer", "JSON", str(error)) from error
     except RecursionError as error:
-        raise _damaged(path, "the footer", "JSON", "lists in lists without end") from error
+        raise _damaged(path, "the footer", "JSON", "too many nested lists") from error
     blobs = body.get("blobs") if isinstance(body, dict) else None
     if not isinstance(blobs, list):
         raise _damaged(path, "the footer", "a list of blobs", type(blobs).__name__)
-    return [_parsed(one, end, path) for one in blobs]
+    return [_parsed_blob(blob, end, path) for blob in blobs]
 
 
 def _vector_blob(location: str, cardinality: int, offset: int, length: int) -> Blob:
@@ -75,18 +75,18 @@ def _vector_blob(location: str, cardinality: int, offset: int, length: int) -> B
 
 
 def _footer(blobs: Sequence[Blob]) -> dict[str, Any]:
-    """The footer in the order of Iceberg's writer, which leaves the codec out where there is none."""
+    """The footer in the order of Iceberg's writer, which leaves out an absent codec."""
     listed = [
         {
-            "type": one.type,
-            "fields": list(one.fields),
-            "snapshot-id": one.snapshot_id,
-            "sequence-number": one.sequence_number,
-            "offset": one.offset,
-            "length": one.length,
-            "properties": dict(one.properties),
+            "type": blob.type,
+            "fields": list(blob.fields),
+            "snapshot-id": blob.snapshot_id,
+            "sequence-number": blob.sequence_number,
+            "offset": blob.offset,
+            "length": blob.length,
+            "properties": dict(blob.properties),
         }
-        for one in blobs
+        for blob in blobs
     ]
     return {"blobs": listed, "properties": {"created-by": CREATED_BY}}
 
@@ -95,14 +95,14 @@ def _payload(data: bytes, path: str) -> tuple[bytes, int]:
     """The footer's JSON, and where the blobs end."""
     least = len(MAGIC) * 2 + _TAIL
     if len(data) < least:
-        raise _damaged(path, "the length", f"{least} bytes or more", f"{len(data)} bytes")
+        raise _damaged(path, "the length", f"at least {least} bytes", f"{len(data)} bytes")
     length = int.from_bytes(data[-12:-8], "little", signed=True)
     end = len(data) - _TAIL - length - len(MAGIC)
     for name, found in (("the first bytes", data[:4]), ("the last bytes", data[-4:])):
         if found != MAGIC:
             raise _damaged(path, name, MAGIC, found)
     if data[-8:-4] != bytes(4):
-        raise _damaged(path, "the flags", "none: Lakebed reads no compressed footers", data[-8:-4].hex())
+        raise _damaged(path, "the flags", "none, since Lakebed can't read compressed footers", data[-8:-4].hex())
     if length < 0 or end < len(MAGIC):
         raise _damaged(path, "the footer's length", f"0 to {len(data) - least}", length)
     if data[end : end + 4] != MAGIC:
@@ -110,7 +110,7 @@ def _payload(data: bytes, path: str) -> tuple[bytes, int]:
     return data[end + 4 : -_TAIL], end
 
 
-def _parsed(body: Any, end: int, path: str) -> Blob:
+def _parsed_blob(body: Any, end: int, path: str) -> Blob:
     if not isinstance(body, dict):
         raise _damaged(path, "a blob of the footer", "an object", type(body).__name__)
     for key, kind in _REQUIRED.items():
@@ -131,15 +131,15 @@ def _parsed(body: Any, end: int, path: str) -> Blob:
 
 
 def _check(blob: Blob, end: int, path: str) -> None:
-    if not all(isinstance(one, int) for one in blob.fields):
+    if not all(isinstance(id, int) for id in blob.fields):
         raise _damaged(path, "fields of a blob", "ids", blob.fields)
     if blob.offset < len(MAGIC) or blob.length < 0 or blob.offset + blob.length > end:
         found = f"{blob.length} bytes from {blob.offset} on"
-        raise _damaged(path, "the place of a blob", f"one from {len(MAGIC)} to {end}", found)
+        raise _damaged(path, "the place of a blob", f"bytes from {len(MAGIC)} to {end}", found)
     if blob.compression not in _CODECS:
         raise _damaged(path, "the codec of a blob", "lz4, zstd or none", repr(blob.compression))
     texts = blob.properties if isinstance(blob.properties, dict) else {"": None}
-    if not all(isinstance(one, str) for one in texts.values()):
+    if not all(isinstance(text, str) for text in texts.values()):
         raise _damaged(path, "the properties of a blob", "texts", repr(blob.properties))
     if blob.type == DELETION_VECTOR:
         _check_vector(blob, path)

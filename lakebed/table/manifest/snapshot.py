@@ -1,4 +1,8 @@
-"""A table's live files at one commit: a checkpoint, and the deltas since laid over it."""
+"""A table's live files at one commit: those of a checkpoint, with the deltas since then laid over them.
+
+`over` folds deltas into an `Overlay`, `Overlay.on` lays it over the checkpoint's files, and a `Span` is the range of
+sequence numbers that an overlay covers. Deltas that don't follow one another are `Corrupt`.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,29 +12,28 @@ from typing import Final
 from lakebed.errors import Corrupt, Invalid
 from lakebed.table.manifest import manifest_pb2 as pb
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
-from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From the state after one sequence number to that after another: `Span(0, 100)` is the first hundred deltas."""
+    """The deltas between two states, given by their sequence numbers: `Span(0, 100)` is the first hundred deltas."""
 
     start: int
     end: int
 
     def __post_init__(self) -> None:
         if not 0 <= self.start <= self.end:
-            raise Corrupt("a span ends before it begins", expected="a start that is not after the end", found=str(self))
+            raise Corrupt("a span ends before it begins", expected="a start that is at most the end", found=str(self))
 
     def __add__(self, later: "Span") -> "Span":
-        """Both together: what is in this one already is not added again; `Corrupt` if deltas between them are missing.
+        """Both spans together, which may overlap; `Corrupt` if deltas between them are missing.
 
         `[0, 100] + [90, 110]` is `[0, 110]`, `[0, 100] + [85, 95]` is `[0, 100]`, `[0, 100] + [110, 120]` is a gap.
         """
         if later.start > self.end:
             raise Corrupt("deltas are missing", subject=f"{self} + {later}", expected=f"from {self.end}", found=later)
         if later.start < self.start:
-            raise Corrupt("a delta is older than the state that it is added to", subject=f"{self} + {later}")
+            raise Corrupt("a delta is older than the state it is added to", subject=f"{self} + {later}")
         return Span(self.start, max(self.end, later.end))
 
     def __str__(self) -> str:
@@ -39,19 +42,19 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class LiveFile:
-    """A file of a snapshot, and the snapshot and schema of the commit that added it to the line."""
+    """A file of a snapshot, and the snapshot and schema of the commit that added it to the branch."""
 
-    file: DataFileRef
+    file: pb.DataFileRef
     snapshot_id: int
     schema_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """`added` are live and not of the checkpoint; `removed` and `changed` are of it, as they were removed
-    and as they are now.
+    """The deltas since a checkpoint as one change to its files.
 
-    `span` is from the checkpoint to the last delta, by sequence number.
+    `added` are live files that the checkpoint does not have. `removed` and `changed` are files of the checkpoint, as
+    they were when they were removed, and as they are now. `span` reaches from the checkpoint to the last delta.
     """
 
     span: Span = field(default_factory=lambda: Span(0, 0))
@@ -63,8 +66,8 @@ class Overlay:
     deltas: int = 0
 
     def on(self, base: Iterable[LiveFile]) -> dict[str, LiveFile]:
-        """The live files by path on those of the checkpoint; `Corrupt` if it lacks one that was removed or changed."""
-        files = {one.file.path: one for one in base}
+        """The live files by path, given those of the checkpoint; `Corrupt` if a removed or changed file is missing."""
+        files = {live.file.path: live for live in base}
         for path in (*self.removed, *self.changed):
             if path not in files:
                 raise Corrupt("a delta changes a file that its checkpoint lacks", subject=path)
@@ -74,7 +77,7 @@ class Overlay:
             files[path] = LiveFile(file, files[path].snapshot_id, files[path].schema_id)
         for path in self.added:
             if path in files:
-                raise Corrupt("a delta adds a file that its checkpoint has", subject=path)
+                raise Corrupt("a delta adds a file that its checkpoint already has", subject=path)
         return {**files, **self.added}
 
 
@@ -82,10 +85,10 @@ EMPTY: Final = Overlay()
 
 
 def over(overlay: Overlay, manifests: Iterable[pb.Manifest]) -> Overlay:
-    """The overlay with later deltas, whole manifests, oldest first; those that it has already are passed over.
+    """The overlay with later deltas, which are whole manifests, oldest first; deltas that it covers are skipped.
 
-    `Corrupt` if one is missing, is out of order, or does not follow from what is before it. The manifests must not be
-    changed afterwards: the overlay shares their entries.
+    `Corrupt` if a delta is missing, out of order, or does not follow from the one before it. The manifests must not be
+    changed afterwards, since the overlay shares their entries.
     """
     fold = _Fold(overlay)
     for manifest in manifests:
@@ -109,7 +112,7 @@ class _Fold:
             raise _corrupt("the deltas are out of order", manifest, "", f"after {self._seen}", number)
         self._seen = number
         if number <= self._span.end:
-            return  # it is in already
+            return  # the overlay has it already
         if self._last.snapshot_id is not None:
             self._span = self._span + Span(number - 1, number)
         else:
@@ -124,7 +127,7 @@ class _Fold:
         path = file.path
         if file.status == ADDED:
             if path in self._added or path in self._changed:
-                raise _corrupt("a file is added that is live already", manifest, path, "not live", "live")
+                raise _corrupt("a delta adds a file that is already live", manifest, path, "not live", "live")
             self._added[path] = LiveFile(file, manifest.snapshot_id, manifest.schema_id)
         elif file.status == DELETED:
             self._remove(manifest, file)
@@ -137,7 +140,7 @@ class _Fold:
         if self._added.pop(file.path, None) is not None:
             return
         if file.path in self._removed:
-            raise _corrupt("a file is deleted that is not live", manifest, file.path, "live", "not live")
+            raise _corrupt("a delta deletes a file that is not live", manifest, file.path, "live", "not live")
         self._changed.pop(file.path, None)
         self._removed[file.path] = file
 
@@ -146,7 +149,7 @@ class _Fold:
         if before is not None:
             self._added[file.path] = LiveFile(file, before.snapshot_id, before.schema_id)
         elif file.path in self._removed:
-            raise _corrupt("a file is changed that is not live", manifest, file.path, "live", "not live")
+            raise _corrupt("a delta changes a file that is not live", manifest, file.path, "live", "not live")
         else:
             self._changed[file.path] = file
 
@@ -163,15 +166,15 @@ class _Fold:
 
 
 def _check_follows(manifest: pb.Manifest, last: Overlay) -> None:
-    """Refuse a manifest that does not follow from the delta before it; that no number is left out, spans see to."""
+    """Refuse a manifest that does not follow from the delta before it; spans check that no number is skipped."""
     previous = manifest.previous_snapshot_id if manifest.HasField("previous_snapshot_id") else None
     if previous != last.snapshot_id:
         raise _corrupt("a delta is missing before this one", manifest, "", last.snapshot_id, previous)
     if last.snapshot_id is not None and manifest.table_uuid != last.table_id:
-        raise _corrupt("the delta is of another table", manifest, "", last.table_id, manifest.table_uuid)
+        raise _corrupt("the delta belongs to another table", manifest, "", last.table_id, manifest.table_uuid)
     if manifest.delete_files:
         raise Invalid(
-            "a manifest has delete files, which this Lakebed does not read",
+            "a manifest has delete files, which this version of Lakebed does not read",
             subject=manifest.delete_files[0].path,
             expected="deletion vectors",
             advice="Compact the table with its own engine first.",

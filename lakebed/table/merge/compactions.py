@@ -1,20 +1,22 @@
-"""The compactions of one side of a merge: undone before the files are compared, and done again where that is possible.
+"""The compactions of one side of a merge: undone before files are compared, then done again where possible.
 
-With the inputs back in place of the outputs, files merge as if nobody had compacted. A compaction is then done again if
-the merge left its inputs as they were when it was made; else it gives way.
+With outputs replaced by their inputs, files merge as if nobody had compacted. A compaction is then done again if the
+merge left its inputs as they were when it was made; otherwise it gives way.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lakebed.table.manifest import manifest_pb2 as pb
-from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, with_status
+from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, replaced, with_status
 from lakebed.table.merge.sides import Files, Side, SideDelta, has_fewer_deletes, paths_of, state
+
+_VECTOR = ("dv_path", "dv_offset", "dv_length", "deleted_rows")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Outputs that replace inputs, each as it was in the compaction; None if the side's deltas don't show it."""
+    """Outputs that replace inputs, each file as it was in the compaction; None if the side's deltas don't show it."""
 
     inputs: Mapping[str, pb.DataFileRef | None]
     outputs: Mapping[str, pb.DataFileRef | None]
@@ -22,11 +24,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Uncompacted:
-    """A side with its compactions undone. `stuck` are those that can't be, since their outputs were changed later.
+    """A side with its compactions undone. `stuck` can't be undone, since their outputs were changed later.
 
-    `undone` and `groups` (all of them) are oldest first; `entries` is the last that is known of each file; `changed`
-    are the files that are not as at the base. The first of the `deltas` has what no delta of the side explains;
-    `given_back` are, for each of them, the files of which it brought deleted rows back.
+    `groups` are all compactions, `undone` those undone, both oldest first. `entries` has the last known entry of each
+    file; `changed` are the files that differ from the base. The first of the `deltas` has the differences that no delta
+    of the side explains. For each delta, `given_back` has the files whose deleted rows it restored.
     """
 
     files: Files
@@ -40,9 +42,9 @@ class Uncompacted:
     entries: Files
 
     def sources(self, paths: Iterable[str]) -> frozenset[str]:
-        """The files whose rows went into these by compaction, over any number of steps; itself for a file of none.
+        """The files that were compacted into these, over any number of steps; a file that was not compacted is its own.
 
-        In any order, since a merge states the groups that gave way after those that they gave way to.
+        Groups may come in any order: a merge states the groups that gave way after those that they gave way to.
         """
         seen: set[str] = set()
         ends: set[str] = set()
@@ -54,24 +56,24 @@ class Uncompacted:
                 left += self.made_of.get(path, ())
                 if path not in self.made_of:
                     ends.add(path)
-        return frozenset(ends or seen)  # a compaction that gave way and was cherry-picked later goes round in a circle
+        return frozenset(ends or seen)  # a compaction that gave way and was cherry-picked later makes a cycle
 
     def scope(self, group: Group) -> frozenset[str]:
-        """All files that a group is about."""
+        """All files of a group, with their sources."""
         return self.sources(group.outputs) | group.inputs.keys() | group.outputs.keys()
 
     def scopes(self) -> Iterator[frozenset[str]]:
-        """The files of each group that is not undone."""
+        """The scope of each group that is not undone."""
         undone = frozenset(self.undone)
         return (self.scope(group) for group in self.groups if group not in undone)
 
     def compacted(self) -> frozenset[str]:
-        """The inputs of all that was undone."""
+        """The inputs of all undone groups."""
         return frozenset(path for group in self.undone for path in group.inputs)
 
 
 def uncompacted(side: Side, base: Files) -> Uncompacted:
-    """The side with every compaction since the base undone, newest first, as far as its outputs are as they were."""
+    """The side with its compactions since the base undone, newest first, where the outputs are unchanged."""
     groups, entries = _groups(side, base)
     files = dict(side.files)
     undone: list[Group] = []
@@ -90,7 +92,7 @@ def uncompacted(side: Side, base: Files) -> Uncompacted:
 
 
 def compact_again(files: Files, groups: Iterable[Group]) -> tuple[dict[str, pb.DataFileRef], list[Group]]:
-    """The files with those groups done again, oldest first, whose inputs are as they were; and which these are."""
+    """The files with the groups done again, oldest first, whose inputs are unchanged; and these groups."""
     done: list[Group] = []
     result = dict(files)
     for group in groups:
@@ -101,46 +103,46 @@ def compact_again(files: Files, groups: Iterable[Group]) -> tuple[dict[str, pb.D
 
 
 def net_rewrites(groups: Iterable[Group]) -> list[pb.Rewrite]:
-    """The groups as one manifest states them: what went through several compactions has only its first inputs."""
+    """The groups as one manifest states them: several compactions of the same rows have only their first inputs."""
     net: list[tuple[set[str], set[str]]] = []
     for group in groups:
         inputs, outputs = set(group.inputs), set(group.outputs)
-        for earlier in [one for one in net if one[1] & inputs]:
+        for earlier in [pair for pair in net if pair[1] & inputs]:
             net.remove(earlier)
             inputs, outputs = earlier[0] | (inputs - earlier[1]), (earlier[1] - inputs) | outputs
         net.append((inputs, outputs))
     return [pb.Rewrite(inputs=sorted(inputs), outputs=sorted(outputs)) for inputs, outputs in net]
 
 
-def turned_round(groups: Iterable[Group]) -> list[pb.Rewrite]:
-    """Groups that gave way, as the merge states them: for its side, the inputs stand for what the outputs have.
+def reversed_rewrites(groups: Iterable[Group]) -> list[pb.Rewrite]:
+    """Groups that gave way, as the merge states them: with inputs and outputs swapped.
 
-    A later merge, with those outputs in its base, so knows where their rows are. It takes such a group for one that was
-    changed, since its outputs are not new files of its manifest.
+    So a later merge with those outputs in its base knows where their rows are. It treats such a group as a changed one,
+    since its outputs are not new files of its manifest.
     """
-    turned = [(sorted(group.outputs), sorted(group.inputs)) for group in groups if group.outputs]
-    return [pb.Rewrite(inputs=inputs, outputs=outputs) for inputs, outputs in sorted(turned)]
+    swapped = [(sorted(group.outputs), sorted(group.inputs)) for group in groups if group.outputs]
+    return [pb.Rewrite(inputs=inputs, outputs=outputs) for inputs, outputs in sorted(swapped)]
 
 
 def _made_of(groups: Iterable[Group]) -> dict[str, frozenset[str]]:
     """(output) -> the inputs of all groups that it is an output of"""
-    found: dict[str, frozenset[str]] = {}
+    made_of: dict[str, frozenset[str]] = {}
     for group in groups:
         for path in group.outputs:
-            found[path] = found.get(path, frozenset()) | group.inputs.keys()
-    return found
+            made_of[path] = made_of.get(path, frozenset()) | group.inputs.keys()
+    return made_of
 
 
 def _changed(base: Files, files: Files) -> frozenset[str]:
-    # Sides mostly share their messages with the base, and the same message needs no look at its vector.
-    apart = (path for path in base.keys() | files.keys() if base.get(path) is not files.get(path))
-    return frozenset(path for path in apart if state(base.get(path)) != state(files.get(path)))
+    # Sides mostly share their messages with the base; only different messages are compared.
+    suspects = (path for path in base.keys() | files.keys() if base.get(path) is not files.get(path))
+    return frozenset(path for path in suspects if state(base.get(path)) != state(files.get(path)))
 
 
 def _unexplained(base: Files, files: Files, changed: Iterable[str], deltas: Sequence[SideDelta]) -> SideDelta:
-    """How a side differs from the base without a delta.
+    """The differences between a side and the base that no delta explains.
 
-    So does one that merged the base and did not take all of it, and the state before a commit that is reverted.
+    They occur if a side merged the base and did not take all of it, and for the state before a reverted commit.
     """
     explained = {(file.path, file.status) for delta in deltas for file in delta.manifest.data_files}
     entries = []
@@ -152,11 +154,12 @@ def _unexplained(base: Files, files: Files, changed: Iterable[str], deltas: Sequ
 
 
 def _given_back(deltas: Iterable[SideDelta], base: Files) -> Iterator[frozenset[str]]:
-    """For each delta the files whose vectors it made smaller, as reverts, restores and resets do."""
+    """For each delta, the files whose deletion vectors it shrank, as reverts, restores and resets do."""
     last: dict[str, pb.DataFileRef] = {}
     for delta in deltas:
         entries = [file for file in delta.manifest.data_files if file.status != DELETED]
-        yield frozenset(one.path for one in entries if has_fewer_deletes(one, last.get(one.path, base.get(one.path))))
+        restored = (file for file in entries if has_fewer_deletes(file, last.get(file.path, base.get(file.path))))
+        yield frozenset(file.path for file in restored)
         last.update((file.path, file) for file in entries)
 
 
@@ -179,20 +182,14 @@ def _groups(side: Side, base: Files) -> tuple[list[Group], Files]:
 
 
 def _as_deleted(known: pb.DataFileRef | None, entry: pb.DataFileRef) -> pb.DataFileRef:
-    """The file as it was when it was deleted: a delete entry states the whole vector, the rest is known."""
+    """The file as it was when it was deleted: a delete entry states the deletion vector, the rest is known."""
     if known is None or state(known) == state(entry):
         return known or entry
-    file = pb.DataFileRef()
-    file.CopyFrom(known)
-    for field in ("dv_path", "dv_offset", "dv_length", "deleted_rows"):
-        file.ClearField(field)
-        if entry.HasField(field):
-            setattr(file, field, getattr(entry, field))
-    return file
+    return replaced(known, **{name: getattr(entry, name) if entry.HasField(name) else None for name in _VECTOR})
 
 
 def _lasts(group: Group, later: Sequence[SideDelta]) -> bool:
-    """Whether a group without outputs, which leaves nothing to see it by, is still what removed its inputs."""
+    """Whether a group without outputs, which leaves no other trace, is still the reason that its inputs are gone."""
     return not any(group.inputs.keys() & paths_of(delta.manifest.data_files) for delta in later)
 
 

@@ -1,4 +1,4 @@
-"""The conflicts among the files of two sides of a merge, and which files each conflict takes from its loser."""
+"""The conflicts between the files of two sides of a merge, and the files that the loser of each gives up."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TypeAlias
 from lakebed.table.manifest import manifest_pb2 as pb
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
 from lakebed.table.merge.compactions import Group, Uncompacted
-from lakebed.table.merge.sides import Files, SideDelta, described, paths_of, state
+from lakebed.table.merge.sides import Files, SideDelta, paths_of, state, state_text
 
 FallsIn: TypeAlias = Callable[[pb.DataFileRef, SideDelta], bool]
 MayShareKeys: TypeAlias = Callable[[Sequence[pb.DataFileRef], Sequence[pb.DataFileRef]], bool]
@@ -15,7 +15,7 @@ MayShareKeys: TypeAlias = Callable[[Sequence[pb.DataFileRef], Sequence[pb.DataFi
 
 @dataclass(frozen=True, slots=True)
 class FileConflict:
-    """One thing that both sides changed, as text: `file <path>`, `overwrite`, `compaction` or `keys`."""
+    """A thing that both sides changed, as text. `what` is `file <path>`, `overwrite`, `compaction` or `keys`."""
 
     what: str
     base: str
@@ -25,7 +25,7 @@ class FileConflict:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A conflict, and the files that take the winner's state: those if ours wins, and those if theirs does."""
+    """A conflict, and the files that take the winner's state: if ours wins, and if theirs does."""
 
     conflict: FileConflict
     if_ours: frozenset[str]
@@ -35,7 +35,7 @@ class Clash:
 def clashes(
     base: Files, ours: Uncompacted, theirs: Uncompacted, falls_in: FallsIn, may_share_keys: MayShareKeys | None
 ) -> list[Clash]:
-    """Every conflict, each file in one of them only, but for `keys`."""
+    """Every conflict; apart from `keys`, a file is in only one of them."""
     found = [*_compactions(base, ours, theirs), *_overwrites(base, ours, theirs, falls_in)]
     seen = frozenset[str]().union(*(clash.if_ours & clash.if_theirs for clash in found))
     found += _files(base, ours, theirs, seen)
@@ -45,24 +45,24 @@ def clashes(
 
 
 def links(loser: Uncompacted) -> Iterator[frozenset[str]]:
-    """The files of a loser that can only take the winner's state together.
+    """Sets of files of the loser that can take the winner's state only together.
 
-    A delta that changed rows and added files has moved rows: half of it would lose them, or have them twice. So has one
-    that took rows away and brought deleted ones back, as the revert of an update does.
+    A delta that changed rows and added files has moved rows: half of it would lose or duplicate them. So has a delta
+    that removed rows and restored deleted ones, as the revert of an update does.
     """
     both = zip(loser.deltas, loser.given_back, strict=True)
     moved = [_files_of(delta) for delta, back in both if _moves_rows(delta, back)]
     yield from moved
     yield from loser.scopes()
     if not_taken := _files_of(loser.deltas[0]):
-        # What the side did not take of the base may have lost to its own changes, in a merge that was settled before.
+        # What the side did not take of the base may have lost to its own changes in an earlier merge with conflicts.
         yield not_taken.union(loser.changed - _appended(loser), *moved)
 
 
 def _appended(side: Uncompacted) -> set[str]:
-    """What came by deltas that only added files."""
-    apart = (delta for delta in side.deltas if not delta.paths(EXISTING, DELETED) and not delta.rewrites())
-    return {path for delta in apart for path in delta.paths(ADDED)}
+    """The files of deltas that only added files."""
+    appends = (delta for delta in side.deltas if not delta.paths(EXISTING, DELETED) and not delta.rewrites())
+    return {path for delta in appends for path in delta.paths(ADDED)}
 
 
 def _moves_rows(delta: SideDelta, given_back: frozenset[str]) -> bool:
@@ -75,7 +75,7 @@ def _files_of(delta: SideDelta) -> frozenset[str]:
 
 
 def reached(paths: Iterable[str], linked: Iterable[frozenset[str]]) -> frozenset[str]:
-    """The paths, and all that is linked to them, over any number of links."""
+    """The paths, and all paths linked to them, over any number of links."""
     by_path: dict[str, list[frozenset[str]]] = {}
     for link in linked:
         for path in link:
@@ -89,23 +89,23 @@ def reached(paths: Iterable[str], linked: Iterable[frozenset[str]]) -> frozenset
 
 
 def _joined(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
-    """The sets, with those that have something in common made one."""
+    """The sets, with those that intersect joined."""
     result: list[frozenset[str]] = []
-    for one in sets:
-        apart = [other for other in result if not one & other]
-        one = one.union(*(other for other in result if one & other))
-        result = [*apart, one]
+    for paths in sets:
+        disjoint = [other for other in result if not paths & other]
+        joined = paths.union(*(other for other in result if paths & other))
+        result = [*disjoint, joined]
     return result
 
 
 def _compactions(base: Files, ours: Uncompacted, theirs: Uncompacted) -> Iterator[Clash]:
-    """Compactions whose outputs were changed since, and whose inputs the other side changed."""
+    """Compactions whose outputs were changed later, and whose inputs the other side changed."""
     touched = _stuck_inputs(ours) & theirs.changed | _stuck_inputs(theirs) & ours.changed
     scopes = [side.scope(group) for side in (ours, theirs) for group in side.stuck]
     for scope in _joined(scopes):
         if scope & touched:
             paths = sorted(scope & touched)
-            texts = [_state_text(files, paths) for files in (base, ours.files, theirs.files)]
+            texts = [_states_text(files, paths) for files in (base, ours.files, theirs.files)]
             yield Clash(FileConflict("compaction", *texts), scope, scope)
 
 
@@ -114,7 +114,7 @@ def _stuck_inputs(side: Uncompacted) -> frozenset[str]:
 
 
 def _overwrites(base: Files, ours: Uncompacted, theirs: Uncompacted, falls_in: FallsIn) -> Iterator[Clash]:
-    """What one side overwrote and the other changed, compacted or added to: one conflict for all of it."""
+    """One conflict for everything that one side overwrote and the other changed, compacted or added to."""
     by_ours, by_theirs = _in_force(ours, theirs), _in_force(theirs, ours)
     touched = _touched(base, by_ours, ours, theirs) | _touched(base, by_theirs, theirs, ours)
     theirs_in = _falling(own_rows(base, theirs), by_ours, falls_in)
@@ -122,26 +122,26 @@ def _overwrites(base: Files, ours: Uncompacted, theirs: Uncompacted, falls_in: F
     if touched or theirs_in or ours_in:
         ours_text = _overwrite_text(by_ours, touched, ours_in)
         theirs_text = _overwrite_text(by_theirs, touched, theirs_in)
-        conflict = FileConflict("overwrite", _state_text(base, sorted(touched)), ours_text, theirs_text)
+        conflict = FileConflict("overwrite", _states_text(base, sorted(touched)), ours_text, theirs_text)
         yield Clash(conflict, touched | theirs_in, touched | ours_in)
 
 
 def _in_force(side: Uncompacted, other: Uncompacted) -> list[SideDelta]:
-    """The overwrites of a side that were not undone since, and that the other side has not got too."""
-    got = set(other.entries)
-    return [delta for delta in side.deltas if delta.overwrites and _shows(delta, side) and _is_new(delta, got)]
+    """The overwrites of a side that were not undone later, and that the other side does not have too."""
+    known = set(other.entries)
+    return [delta for delta in side.deltas if delta.overwrites and _is_visible(delta, side) and _is_new(delta, known)]
 
 
-def _is_new(delta: SideDelta, got: set[str]) -> bool:
+def _is_new(delta: SideDelta, known: set[str]) -> bool:
     added = delta.paths(ADDED)
-    return not added or not added <= got
+    return not added or not added <= known
 
 
-def _shows(delta: SideDelta, side: Uncompacted) -> bool:
-    gone = any(side.sources([path]).isdisjoint(side.files) for path in delta.paths(DELETED))
-    there = any(not side.sources([path]).isdisjoint(side.files) for path in delta.paths(ADDED))
+def _is_visible(delta: SideDelta, side: Uncompacted) -> bool:
+    removed = any(side.sources([path]).isdisjoint(side.files) for path in delta.paths(DELETED))
+    added = any(not side.sources([path]).isdisjoint(side.files) for path in delta.paths(ADDED))
     changed = not side.changed.isdisjoint(side.sources(delta.paths(EXISTING)))
-    return gone or there or changed
+    return removed or added or changed
 
 
 def _touched(base: Files, overwrites: Iterable[SideDelta], side: Uncompacted, other: Uncompacted) -> frozenset[str]:
@@ -155,16 +155,16 @@ def _falling(files: Sequence[pb.DataFileRef], overwrites: Sequence[SideDelta], f
 
 
 def _overwrite_text(overwrites: Sequence[SideDelta], touched: frozenset[str], added: frozenset[str]) -> str:
-    texts = [f"overwrote {one.manifest.overwritten or 'all rows'}" for one in overwrites]
+    texts = [f"overwrote {delta.manifest.overwritten or 'all rows'}" for delta in overwrites]
     if added:
         texts.append(f"added {', '.join(sorted(added))}")
     return "; ".join(texts) or f"changed {', '.join(sorted(touched))}"
 
 
 def own_rows(base: Files, side: Uncompacted) -> list[pb.DataFileRef]:
-    """The files with which a side added rows, or of which it brought deleted ones back.
+    """The files by which a side added rows, or whose deleted rows it restored.
 
-    Of a compaction that can't be undone they are those that went into it.
+    For a compaction that can't be undone, they are its sources.
     """
     outputs = {path for group in side.stuck for path in group.outputs}
     back = frozenset[str]().union(*side.given_back) & side.changed
@@ -180,17 +180,17 @@ def _rows_of(group: Group, base: Files, side: Uncompacted) -> list[pb.DataFileRe
 
 
 def _files(base: Files, ours: Uncompacted, theirs: Uncompacted, seen: frozenset[str]) -> Iterator[Clash]:
-    """Files that both changed: not alike, or both removed them, and one had moved rows of them elsewhere."""
+    """Files that both sides changed: differently, or both removed them and one had moved rows of them elsewhere."""
     moved = _moved(base, ours) | _moved(base, theirs)
     for path in sorted((ours.changed & theirs.changed) - seen):
         versions = [files.get(path) for files in (base, ours.files, theirs.files)]
         if state(versions[1]) != state(versions[2]) or (path in moved and versions[1] is None):
-            conflict = FileConflict(f"file {path}", *(described(file) for file in versions))
+            conflict = FileConflict(f"file {path}", *(state_text(file) for file in versions))
             yield Clash(conflict, frozenset([path]), frozenset([path]))
 
 
 def _moved(base: Files, side: Uncompacted) -> frozenset[str]:
-    """The files from which the side moved rows to others, but for moves that both sides have."""
+    """The files from which the side moved rows to others, except moves that both sides have."""
     moves = [delta.moves() for delta in side.deltas]
     moved = {path for changed, added in moves if _beyond(base, added) for path in changed}
     for (changed, _), back in zip(moves, side.given_back, strict=True):
@@ -201,7 +201,7 @@ def _moved(base: Files, side: Uncompacted) -> frozenset[str]:
 
 
 def _beyond(base: Files, paths: Iterable[str]) -> set[str]:
-    """The paths that the base does not have; unlike a difference of sets, at the cost of the paths alone."""
+    """The paths that are not in the base; unlike a difference of sets, this costs no more than the paths."""
     return {path for path in paths if path not in base}
 
 
@@ -216,5 +216,5 @@ def _added_text(files: Sequence[pb.DataFileRef]) -> str:
     return f"added {', '.join(file.path for file in files)}"
 
 
-def _state_text(files: Files, paths: Sequence[str]) -> str:
-    return "; ".join(f"{path} {described(files.get(path))}" for path in paths)
+def _states_text(files: Files, paths: Sequence[str]) -> str:
+    return "; ".join(f"{path} {state_text(files.get(path))}" for path in paths)

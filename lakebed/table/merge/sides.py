@@ -1,4 +1,4 @@
-"""The two sides of a merge of files: what each has now, what each did since the base, and what they have in common."""
+"""The two sides of a merge of files: their live files, their deltas since the base, and what they have in common."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from lakebed.table.manifest import manifest_pb2 as pb
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, with_status
 
 Files: TypeAlias = Mapping[str, pb.DataFileRef]
-State: TypeAlias = tuple[str, int, int] | None  # of an absent file: None
+State: TypeAlias = tuple[str, int, int] | None  # None for an absent file
 
 COMPACT: Final = "compact"
 OVERWRITE: Final = "overwrite"
@@ -16,7 +16,7 @@ OVERWRITE: Final = "overwrite"
 
 @dataclass(frozen=True, slots=True)
 class SideDelta:
-    """One delta of a side: its operation, its whole manifest, and when the side got it, as anything with an order."""
+    """One delta of a side: its operation, its whole manifest, and when the side got it, as any ordered value."""
 
     operation: str
     manifest: pb.Manifest
@@ -24,22 +24,22 @@ class SideDelta:
 
     @property
     def overwrites(self) -> bool:
-        """Whether it replaced the rows of a condition; one that came by cherry-pick has kept its condition."""
+        """Whether it overwrote rows; a cherry-picked overwrite is known by its condition."""
         return self.operation == OVERWRITE or self.manifest.HasField("overwritten")
 
     def paths(self, *statuses: int) -> set[str]:
         return {file.path for file in self.manifest.data_files if file.status in statuses}
 
     def rewrites(self) -> Sequence[pb.Rewrite]:
-        """Which outputs replace which inputs; a compaction that does not say is one group."""
+        """Which outputs replace which inputs; a compaction without this information is one group."""
         if self.manifest.rewrites or self.operation != COMPACT:
             return self.manifest.rewrites
         return [pb.Rewrite(inputs=sorted(self.paths(DELETED)), outputs=sorted(self.paths(ADDED)))]
 
     def moves(self) -> tuple[set[str], set[str]]:
-        """The files that it changed or removed, and those that it added, its compactions apart.
+        """The files that it changed or removed, and those that it added, not counting compactions.
 
-        If there are both, rows have moved from the first to the second, as an update moves them.
+        If there are both, rows have moved from the former to the latter, as in an update.
         """
         inputs = {path for rewrite in self.rewrites() for path in rewrite.inputs}
         outputs = {path for rewrite in self.rewrites() for path in rewrite.outputs}
@@ -48,26 +48,27 @@ class SideDelta:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The live files of one side, and its deltas since the base, oldest first, with those that it merged in."""
+    """The live files of one side, and its deltas since the base, oldest first, including merged ones."""
 
     files: Files
     deltas: Sequence[SideDelta] = ()
 
 
 def state(file: pb.DataFileRef | None) -> State:
-    """What a merge compares of a file: that it is there, and its vector of deletes."""
+    """What a merge compares of a file: whether it exists, and its deletion vector."""
     return None if file is None else (file.dv_path, file.dv_offset, file.dv_length)
 
 
 def has_fewer_deletes(file: pb.DataFileRef, before: pb.DataFileRef | None) -> bool:
-    """Whether rows of a live file that were deleted before are there again, as far as the vectors' counts tell."""
+    """Whether deleted rows of a live file were restored, as far as the counts of the deletion vectors show."""
     if before is None or not before.dv_path or state(file) == state(before):
         return False
     counted = file.HasField("deleted_rows") and before.HasField("deleted_rows")
     return not file.dv_path or (counted and file.deleted_rows <= before.deleted_rows)
 
 
-def described(file: pb.DataFileRef | None) -> str:
+def state_text(file: pb.DataFileRef | None) -> str:
+    """A file's state as a conflict shows it."""
     if file is None:
         return "not there"
     if not file.dv_path:
@@ -76,14 +77,14 @@ def described(file: pb.DataFileRef | None) -> str:
 
 
 def common_base(base: Files, ours: Side, theirs: Side) -> dict[str, pb.DataFileRef]:
-    """The base with what both sides have got since, each on its own way: by cherry-pick, or by merges that cross."""
+    """The base with what both sides got since, each in its own way: by cherry-pick, or by merges in both directions."""
     files = dict(base)
     both = (_got(ours) & _got(theirs)) - base.keys()
     arrivals = [_arrivals(ours, both), _arrivals(theirs, both)]
     for path in both:
-        came = [arrival[path] for arrival in arrivals if path in arrival]
-        if came:
-            files[path] = max(came, key=lambda one: one[0])[1]
+        known = [arrival[path] for arrival in arrivals if path in arrival]
+        if known:
+            files[path] = max(known, key=lambda arrival: arrival[0])[1]
     files.update(_common_vectors(ours, theirs, files))
     for path in _rewritten(ours, both) | _rewritten(theirs, both):
         files.pop(path, None)
@@ -91,29 +92,31 @@ def common_base(base: Files, ours: Side, theirs: Side) -> dict[str, pb.DataFileR
 
 
 def got_again(ours: Side, theirs: Side) -> Side:
-    """Ours as if it had never had what it got, lost and is to get again: what was reverted can be picked anew.
+    """Ours as if it had never had the files that it got, lost and is to get again, so that reverts can be picked again.
 
-    What it lost by compaction, or to files with the rows as they are now, it still has. What it has of what it is to
-    get is seen as got the way that theirs has it: what ours did to it since stays.
+    Files lost by compaction, or to files that now hold their rows, do not count as lost. Files of ours that theirs also
+    brings count as added in their state there, so that what ours did to them since stays.
     """
     brought = {path for path in theirs.files if path not in ours.files}
-    rewritten = {path for delta in ours.deltas for one in delta.rewrites() for path in one.inputs}
+    rewritten = {path for delta in ours.deltas for rewrite in delta.rewrites() for path in rewrite.inputs}
     forgotten = brought.difference(rewritten, *map(_written_elsewhere, ours.deltas))
-    given = set(theirs.files) if not theirs.deltas else set[str]().union(*(one.paths(ADDED) for one in theirs.deltas))
+    given = (
+        set(theirs.files) if not theirs.deltas else set[str]().union(*(delta.paths(ADDED) for delta in theirs.deltas))
+    )
     here = {
         path: with_status(theirs.files[path], ADDED) for path in given if path in ours.files and path in theirs.files
     }
-    return Side(ours.files, [_seen_anew(delta, forgotten, here) for delta in ours.deltas])
+    return Side(ours.files, [_rewritten_delta(delta, forgotten, here) for delta in ours.deltas])
 
 
 def _written_elsewhere(delta: SideDelta) -> set[str]:
-    """The files that a delta removed when it added younger ones: a revert removes the younger ones."""
+    """The files that a delta removed while it added younger ones; a revert removes the younger ones instead."""
     newest = max((file.first_row_id for file in delta.manifest.data_files if file.status == ADDED), default=0)
     gone = (file for file in delta.manifest.data_files if file.status == DELETED and not delta.overwrites)
     return {file.path for file in gone if file.first_row_id < newest}
 
 
-def _seen_anew(delta: SideDelta, forgotten: Collection[str], here: Files) -> SideDelta:
+def _rewritten_delta(delta: SideDelta, forgotten: Collection[str], here: Files) -> SideDelta:
     manifest = pb.Manifest()
     manifest.CopyFrom(delta.manifest)
     del manifest.data_files[:]
@@ -123,23 +126,23 @@ def _seen_anew(delta: SideDelta, forgotten: Collection[str], here: Files) -> Sid
 
 
 def _got(side: Side) -> set[str]:
-    """The paths that the side has or had since the base; what is live without a delta came before the first one."""
+    """The paths that the side has, or had since the base; a live file without a delta came before the first."""
     return set(side.files).union(*(delta.paths(ADDED) for delta in side.deltas))
 
 
 def _arrivals(side: Side, paths: set[str]) -> dict[str, tuple[Any, pb.DataFileRef]]:
-    """When the side got each file for the first time, and as what."""
-    found: dict[str, tuple[Any, pb.DataFileRef]] = {}
+    """(path) -> when the side first got the file, and its entry"""
+    arrivals: dict[str, tuple[Any, pb.DataFileRef]] = {}
     for delta, file in _entries(side):
         if file.status == ADDED and file.path in paths:
-            found.setdefault(file.path, (delta.stamp, file))
-    return found
+            arrivals.setdefault(file.path, (delta.stamp, file))
+    return arrivals
 
 
 def _common_vectors(ours: Side, theirs: Side, base: Files) -> dict[str, pb.DataFileRef]:
-    """The files that both sides gave the same vector since the base, with the last such vector.
+    """The files that have the same deletion vector on both sides since the base, with the last such vector.
 
-    A vector is written once, so one that is on both sides is the same delete, cherry-picked or merged across.
+    A vector is written once, so a vector on both sides is the same delete, cherry-picked or merged.
     """
     seen = {(file.path, state(file)) for file in _with_vectors(theirs)}
     return {file.path: file for file in _with_vectors(ours) if file.path in base and (file.path, state(file)) in seen}

@@ -1,10 +1,10 @@
-"""What a merge does where two sides changed the same thing differently."""
+"""What a merge does if both sides changed the same thing differently."""
 
 import enum
 
 
 class Settle(enum.Enum):
-    """Who wins a conflict: nobody, the branch that is merged into, or the one that is merged."""
+    """The winner of a conflict: none, the target branch, or the source branch."""
 
     FAIL = "fail"
     OURS = "ours"

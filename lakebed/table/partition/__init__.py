@@ -1,1 +1,1 @@
-"""Partition specs and sort orders, their transforms, their values, their text and JSON."""
+"""Partition specs and sort orders: transforms, values, text and JSON."""

@@ -1,4 +1,4 @@
-"""Bodies of partition specs and sort orders: Iceberg's JSON, canonical (sorted keys, no spaces, UTF-8 as it is)."""
+"""The stored form of partition specs and sort orders: Iceberg's JSON, canonical (sorted keys, no spaces, raw UTF-8)."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -18,25 +18,25 @@ _ORDER_FIELD = {"transform": str, "source-id": int, "direction": str, "null-orde
 
 
 def spec_to_json(spec: PartitionSpec) -> bytes:
-    """The bytes that a table keeps of a partition spec."""
-    return _dumped({"spec-id": spec.id, "fields": [_spec_field_json(one) for one in spec.fields]})
+    """A partition spec as a table stores it."""
+    return _to_bytes({"spec-id": spec.id, "fields": [_spec_field_json(field) for field in spec.fields]})
 
 
 def spec_from_json(data: bytes) -> PartitionSpec:
-    """The spec that the bytes hold; `Corrupt` if they hold none, `Invalid` if a newer Lakebed wrote them."""
-    body = _checked(_loaded(data), _SPEC, "a partition spec")
-    return _made(PartitionSpec, tuple(_spec_field(one) for one in body["fields"]), body["spec-id"])
+    """The spec in these bytes; `Corrupt` if there is none, `Invalid` if a newer Lakebed wrote them."""
+    body = _checked(_parsed(data), _SPEC, "a partition spec")
+    return _make(PartitionSpec, tuple(_spec_field(field) for field in body["fields"]), body["spec-id"])
 
 
 def order_to_json(order: SortOrder) -> bytes:
-    """The bytes that a table keeps of a sort order."""
-    return _dumped({"order-id": order.id, "fields": [_order_field_json(one) for one in order.fields]})
+    """A sort order as a table stores it."""
+    return _to_bytes({"order-id": order.id, "fields": [_order_field_json(field) for field in order.fields]})
 
 
 def order_from_json(data: bytes) -> SortOrder:
-    """The order that the bytes hold; `Corrupt` if they hold none, `Invalid` if a newer Lakebed wrote them."""
-    body = _checked(_loaded(data), _ORDER, "a sort order")
-    return _made(SortOrder, tuple(_order_field(one) for one in body["fields"]), body["order-id"])
+    """The order in these bytes; `Corrupt` if there is none, `Invalid` if a newer Lakebed wrote them."""
+    body = _checked(_parsed(data), _ORDER, "a sort order")
+    return _make(SortOrder, tuple(_order_field(field) for field in body["fields"]), body["order-id"])
 
 
 def _spec_field_json(field: PartitionField) -> dict[str, Any]:
@@ -64,35 +64,35 @@ def _order_field_json(field: SortField) -> dict[str, Any]:
 
 def _order_field(value: object) -> SortField:
     body = _checked(value, _ORDER_FIELD, "a sort field")
-    direction, nulls = _made(Direction, body["direction"]), _made(NullOrder, body["null-order"])
+    direction, nulls = _make(Direction, body["direction"]), _make(NullOrder, body["null-order"])
     return SortField(body["source-id"], _transform(body["transform"]), direction, nulls)
 
 
 def _transform(text: str) -> Transform:
     name = text.partition("[")[0]
     if name.isidentifier() and name not in NAMES_OF_TRANSFORMS:
-        # Never taken for void, as Iceberg lets readers do: files would then be written to the wrong partition.
+        # Never read as void, as Iceberg lets readers do: files would then be written to the wrong partition.
         raise Invalid("a transform is unknown", found=text, advice="Upgrade Lakebed.")
-    return _made(parse_transform, text)
+    return _make(parse_transform, text)
 
 
-def _dumped(body: dict[str, Any]) -> bytes:
+def _to_bytes(body: dict[str, Any]) -> bytes:
     text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise Invalid("a name has no bytes in UTF-8", found=ascii(error.object[error.start])) from error
+        raise Invalid("a name has text that UTF-8 can't encode", found=ascii(error.object[error.start])) from error
 
 
-def _loaded(data: bytes) -> object:
+def _parsed(data: bytes) -> object:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Corrupt("a body is no JSON", expected="Iceberg's JSON", found=str(error)) from error
+        raise Corrupt("a body is not JSON", expected="Iceberg's JSON", found=str(error)) from error
 
 
-def _made(make: Callable[..., Made], *arguments: Any) -> Made:
-    """What a maker makes of the body's parts: those that it refuses can't have been written."""
+def _make(make: Callable[..., Made], *arguments: Any) -> Made:
+    """What `make` returns for parts of the body; parts that it refuses can't have been written, so they are damaged."""
     try:
         return make(*arguments)
     except (Invalid, ValueError) as error:
@@ -100,7 +100,7 @@ def _made(make: Callable[..., Made], *arguments: Any) -> Made:
 
 
 def _checked(value: object, keys: Mapping[str, type], what: str) -> dict[str, Any]:
-    """The object, if it has these keys with values of these types, and no other key."""
+    """The object, if it has exactly these keys, with values of these types."""
     if not isinstance(value, dict):
         raise Corrupt(f"{what} is damaged", expected="an object", found=repr(value))
     if unknown := sorted(value.keys() - keys.keys()):

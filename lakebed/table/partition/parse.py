@@ -1,4 +1,4 @@
-"""Transforms of columns in words, as people write them to partition or sort by: `day(ordered_at)`, `bucket(16, id)`."""
+"""Transforms of columns as text, as people write them to partition or sort by: `day(ordered_at)`, `bucket(16, id)`."""
 
 import re
 from dataclasses import dataclass
@@ -17,47 +17,65 @@ _CALL = re.compile(
     rf"\(\s*(?:(?P<first>-?[0-9]{{1,18}})\s*,\s*)?(?P<column>{_COLUMN})\s*\)"
 )
 _PLURALS = {"years": "year", "months": "month", "days": "day", "hours": "hour"}  # Spark's words
-_EXPECTED = "a column, or one in year(…), month(…), day(…), hour(…), bucket(16, …), truncate(10, …) or void(…)"
+_EXPECTED = "a column, or year(…), month(…), day(…), hour(…), bucket(16, …), truncate(10, …) or void(…) of a column"
 
 
 @dataclass(frozen=True, slots=True)
 class TransformedColumn:
-    """A transform of a column, which is named from the top of the schema through structs."""
+    """A transform of a column, which is named by its path from the top of the schema."""
 
     transform: Transform
     path: tuple[str, ...]
 
     def __str__(self) -> str:
-        return spelled(self.transform, self.path)
+        return transform_text(self.transform, self.path)
 
 
 def parse_partition_field(text: str) -> TransformedColumn:
-    """What `region`, `day(ordered_at)`, `bucket(16, id)` or Iceberg's `bucket[16](id)` means.
+    """The transform and column in `region`, `day(ordered_at)`, `bucket(16, id)` or Iceberg's `bucket[16](id)`.
 
-    A dot leads into a struct; a name with a dot, a space, a comma or a bracket stands in backticks, its own backticks
+    A dot leads into a struct. A name with a dot, space, comma or bracket has to be in backticks, its own backticks
     doubled.
     """
     if not isinstance(text, str):
-        raise Invalid("this is no column to partition or sort by", expected="text", found=type(text).__name__)
+        raise Invalid("this is not a column to partition or sort by", expected="text", found=type(text).__name__)
     stripped = text.strip()
     if re.fullmatch(_COLUMN, stripped):
         return TransformedColumn(IDENTITY, _path(stripped))
     call = _CALL.fullmatch(stripped)
     if call is None or (call["bracketed"] and call["first"]):
-        advice = "Put names that are not plain words in backticks."
-        raise Invalid("this can't be read", subject=repr(text), expected=_EXPECTED, advice=advice)
+        advice = "Put names that are not plain words into backticks."
+        raise Invalid("a partition or sort field can't be read", subject=repr(text), expected=_EXPECTED, advice=advice)
     name, number = call["name"].lower(), call["bracketed"] or call["first"]
     transform = Transform(_PLURALS.get(name, name), int(number) if number else None)
     return TransformedColumn(transform, _path(call["column"]))
 
 
-def spelled(transform: Transform, path: tuple[str, ...]) -> str:
+def transform_text(transform: Transform, path: tuple[str, ...]) -> str:
     """The text that `parse_partition_field` reads as this transform of this column."""
     column = ".".join(_quoted(part) for part in path)
     if transform == IDENTITY:
         return column
     number = "" if transform.parameter is None else f"{transform.parameter}, "
     return f"{transform.name}({number}{column})"
+
+
+def find_source(schema: Schema, column: TransformedColumn) -> tuple[Field, ...]:
+    """The fields from the top of the schema to the column; `Invalid` if it is missing or can't have the transform."""
+    path = _fields(schema, column)
+    source = path[-1]
+    if not isinstance(source.type, Simple):
+        expected = "a column of single values"
+        raise Invalid(
+            "a nested column can't be partitioned or sorted by",
+            subject=str(column),
+            expected=expected,
+            found=source.type,
+        )
+    if not column.transform.can_transform(source.type):
+        problem = f"{column.transform.name} does not apply to this type"
+        raise Invalid(problem, subject=str(column), found=source.type)
+    return path
 
 
 def _path(column: str) -> tuple[str, ...]:
@@ -68,30 +86,17 @@ def _quoted(name: str) -> str:
     return name if re.fullmatch(_PLAIN, name) else "`" + name.replace("`", "``") + "`"
 
 
-def find_source(schema: Schema, column: TransformedColumn) -> tuple[Field, ...]:
-    """The fields from the schema's top to the column; `Invalid` if it is not there or has no such transform."""
-    path = _fields(schema, column)
-    source = path[-1]
-    if not isinstance(source.type, Simple):
-        expected = "a column of single values"
-        raise Invalid("a column has parts of its own", subject=str(column), expected=expected, found=source.type)
-    if not column.transform.can_transform(source.type):
-        problem = f"{column.transform.name} can't be had of this type"
-        raise Invalid(problem, subject=str(column), found=source.type)
-    return path
-
-
 def _fields(schema: Schema, column: TransformedColumn) -> tuple[Field, ...]:
-    found = [schema.field(column.path[0])]
+    path = [schema.field(column.path[0])]
     for name in column.path[1:]:
-        here = found[-1].type
-        if not isinstance(here, Struct):
-            problem = "only what is inside structs can be partitioned or sorted by"
-            advice = "A name that has a dot stands in backticks."
-            raise Invalid(problem, subject=str(column), expected="a struct", found=here, advice=advice)
-        inside = {folded_column(one.name): one for one in here.fields}
+        parent = path[-1].type
+        if not isinstance(parent, Struct):
+            problem = "a dot in a partition or sort field leads into a struct only"
+            advice = "Put a name that contains a dot into backticks."
+            raise Invalid(problem, subject=str(column), expected="a struct", found=parent, advice=advice)
+        inside = {folded_column(field.name): field for field in parent.fields}
         if folded_column(name) not in inside:
-            expected = f"one of {', '.join(one.name for one in here.fields)}"
+            expected = f"one of {', '.join(field.name for field in parent.fields)}"
             raise Invalid("there is no such column", subject=str(column), expected=expected, found=name)
-        found.append(inside[folded_column(name)])
-    return tuple(found)
+        path.append(inside[folded_column(name)])
+    return tuple(path)

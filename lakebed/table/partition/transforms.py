@@ -1,4 +1,4 @@
-"""Partition transforms, exactly as Iceberg's specification has them: what a partition knows of a column's value."""
+"""Partition transforms, exactly as in Iceberg's specification: from a column's value to a partition's value."""
 
 import re
 import struct
@@ -17,14 +17,29 @@ from lakebed.table.types.types import DATE, INT, NAMES, Decimal, Fixed, Primitiv
 from lakebed.table.types.values import encode_bound, scaled, unscaled
 
 PARAMETERS = range(1, 2**31)
-"""The numbers that buckets and widths can be: Iceberg's are positive ints."""
+"""The valid numbers of buckets and widths: positive ints, as in Iceberg."""
 
-Function = Callable[[Any], Any]  # of plain values that are not null
+Function = Callable[[Any], Any]
+"""From a plain value that is not null to its partition value."""
+
+_TEXT = re.compile(r"([a-z]+)(?:\[([0-9]{1,18})\])?")
+
+_LONG = struct.Struct("<q")
+_KINDS = (*NAMES, "decimal", "fixed")
+_INTEGERS = frozenset({"int", "long"})
+_NANOS = frozenset({"timestamp_ns", "timestamptz_ns"})
+_TIMESTAMPS = frozenset({"timestamp", "timestamptz"}) | _NANOS
+_TIMED = _TIMESTAMPS | {"date"}
+_CUTTABLE = _INTEGERS | {"decimal", "string", "binary"}
+_ALL = frozenset(_KINDS)
+
+_TIMES = ("year", "month", "day", "hour")
+_SHOWN = "identity, year, month, day, hour, bucket[N], truncate[W], void"
 
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """A transform by Iceberg's name; `parameter` is the number of buckets or the width, None for the others."""
+    """A transform by Iceberg's name; `parameter` is the number of buckets or the width, else None."""
 
     name: str
     parameter: int | None = None
@@ -35,67 +50,66 @@ class Transform:
             raise Invalid("there is no such transform", subject=repr(self.name), expected=f"one of {_SHOWN}")
         if rule.parameter and self.parameter is None:
             example = f"{self.name}(16, column)"
-            raise Invalid(f"{self.name} lacks its {rule.parameter}", subject=self.name, expected=f"such as {example}")
+            raise Invalid(f"{self.name} needs a {rule.parameter}", subject=self.name, expected=f"such as {example}")
         if not rule.parameter and self.parameter is not None:
             raise Invalid(f"{self.name} takes no number", subject=self.name, found=self.parameter)
         if self.parameter is not None and self.parameter not in PARAMETERS:
             expected = f"a {rule.parameter} of 1 to {PARAMETERS[-1]}"
-            raise Invalid(f"{self.name} has another number", subject=self.name, expected=expected, found=self.parameter)
+            raise Invalid(
+                f"{self.name} can't have this number", subject=self.name, expected=expected, found=self.parameter
+            )
 
     @property
     def is_time(self) -> bool:
-        """Whether it cuts time into units: of these one column has at most one in a spec."""
+        """Whether it cuts time into units; a spec has at most one such field of a column."""
         return self.name in _TIMES
 
     @property
     def keeps_order(self) -> bool:
-        """Whether a greater value never has a smaller result, among values that are not null."""
+        """Whether a greater value never has a smaller result; nulls aside."""
         return self.name not in ("bucket", "void")
 
     def can_transform(self, type: Type) -> bool:
-        """Whether columns of a type have this transform."""
+        """Whether the transform applies to columns of a type."""
         return _kind(type) in _RULES[self.name].kinds
 
     def result_type(self, type: Type) -> Type:
-        """The type of the partition values of a column of this type; a day is a date, as in Iceberg's libraries."""
+        """The type of the partition values of such a column; a day is a date, as in Iceberg's libraries."""
         return _RULES[self.name].result or type
 
     def function(self, type: Type) -> Function:
-        """What is done to each value of a column of this type that is not null; `Invalid` if the type has none."""
+        """The function for non-null values of a column of this type; `Invalid` if the transform does not apply."""
         if not self.can_transform(type):
             kinds = _RULES[self.name].kinds
-            expected = f"one of {', '.join(one for one in _KINDS if one in kinds)}"
-            raise Invalid(f"{self.name} can't be had of this type", subject=self.name, expected=expected, found=type)
+            expected = f"one of {', '.join(kind for kind in _KINDS if kind in kinds)}"
+            raise Invalid(f"{self.name} does not apply to this type", subject=self.name, expected=expected, found=type)
         return _RULES[self.name].make(type, self.parameter or 0)
 
     def apply(self, type: Type, value: Value | None) -> Value | None:
         """The partition value of a plain value of a column of this type; null stays null."""
-        made = self.function(type)
-        result: Value | None = None if value is None else made(value)
+        function = self.function(type)
+        result: Value | None = None if value is None else function(value)
         return result
 
     def __str__(self) -> str:
         return self.name if self.parameter is None else f"{self.name}[{self.parameter}]"
 
 
-_TEXT = re.compile(r"([a-z]+)(?:\[([0-9]{1,18})\])?")
-
-
 def parse_transform(text: str) -> Transform:
     """The transform that Iceberg's text names: `day`, `bucket[16]`, `truncate[10]`."""
     match = _TEXT.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise Invalid("this names no transform", subject=repr(text), expected=f"one of {_SHOWN}")
+        raise Invalid("this is not a transform", subject=repr(text), expected=f"one of {_SHOWN}")
     return Transform(match.group(1), int(match.group(2)) if match.group(2) else None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Of which kinds of types a transform is, what it makes of their values, and what its number is called."""
+    """The kinds of types that a transform applies to, the function for their values, and the name of its number."""
 
     kinds: frozenset[str]
     make: Callable[[Type, int], Function]
-    result: Type | None = None  # None: the column's own
+    result: Type | None = None  # the column's own type
     parameter: str = ""
 
 
@@ -152,8 +166,8 @@ def _bucket(type: Type, count: int) -> Function:
 
 
 def _hashed_bytes(type: Type) -> Callable[[Any], bytes]:
-    # Whole numbers, dates and times are hashed as longs, so that a widened column keeps its buckets; nanoseconds as the
-    # microseconds that they are in.
+    # Whole numbers, dates and times are hashed as longs, so that a widened column keeps its buckets; nanoseconds are
+    # hashed as microseconds.
     if _kind(type) in _NANOS:
         return lambda value: _LONG.pack(value // 1000)
     return _LONG.pack if _kind(type) in _INTEGERS | _TIMED | {"time"} else partial(encode_bound, type)
@@ -172,16 +186,6 @@ def _truncated_decimal(scale: int, width: int, value: Number) -> Number:
     return scaled(digits - digits % width, scale)
 
 
-_LONG = struct.Struct("<q")
-_KINDS = (*NAMES, "decimal", "fixed")
-_INTEGERS = frozenset({"int", "long"})
-_NANOS = frozenset({"timestamp_ns", "timestamptz_ns"})
-_TIMESTAMPS = frozenset({"timestamp", "timestamptz"}) | _NANOS
-_TIMED = _TIMESTAMPS | {"date"}
-_CUTTABLE = _INTEGERS | {"decimal", "string", "binary"}
-_ALL = frozenset(_KINDS)
-
-_TIMES = ("year", "month", "day", "hour")
 _RULES = {
     "identity": _Rule(_ALL, _same),
     "year": _Rule(_TIMED, _year, INT),
@@ -193,6 +197,5 @@ _RULES = {
     "void": _Rule(_ALL | {"nested"}, _nothing),
 }
 NAMES_OF_TRANSFORMS = frozenset(_RULES)
-_SHOWN = "identity, year, month, day, hour, bucket[N], truncate[W], void"
 
 IDENTITY = Transform("identity")

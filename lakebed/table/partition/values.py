@@ -1,4 +1,4 @@
-"""The partition values of a data file: as its entry has them, as plain values, and as people read them."""
+"""The partition values of a data file: as its entry stores them, as plain values, and as text."""
 
 import base64
 from collections.abc import Sequence
@@ -15,60 +15,64 @@ from lakebed.table.types.types import BOOLEAN, DATE, TIME, TIMESTAMP, TIMESTAMP_
 from lakebed.table.types.types import UUID as UUID_TYPE
 from lakebed.table.types.values import decode_bound, encode_bound
 
+PartitionKey = tuple[int, tuple[tuple[int, bytes | None], ...]]
+"""The identity of a partition: its spec, and the value of each field."""
+
 
 def set_partition(file: DataFileRef, spec: PartitionSpec, schema: Schema, values: Sequence[Value | None]) -> None:
-    """Write into a file's entry the spec that it was written for, and a value for each of its fields."""
-    bound = bound_fields(spec, schema)
-    if not len(bound) == len(spec.fields) == len(values):
-        found = f"{len(values)} values, and {len(bound)} of {len(spec.fields)} columns"
+    """Set the spec of a file's entry, and a value for each of the spec's fields."""
+    fields = bound_fields(spec, schema)
+    if not len(fields) == len(spec.fields) == len(values):
+        found = f"{len(values)} values, and {len(fields)} of {len(spec.fields)} columns"
         raise Invalid(
-            "a partition lacks values or columns", subject=file.path, expected="one for each field", found=found
+            "values or columns of a partition are missing",
+            subject=file.path,
+            expected="one for each field",
+            found=found,
         )
     file.spec_id = spec.id
     file.ClearField("partition")
-    for one, value in zip(bound, values, strict=True):
-        stored = None if value is None else encode_bound(one.type, value)
-        file.partition.append(PartitionValue(field_id=one.field.field_id, value=stored))
-
-
-PartitionKey = tuple[int, tuple[tuple[int, bytes | None], ...]]
-"""What tells partitions apart: the spec, and the value of each of its fields."""
+    for bound, value in zip(fields, values, strict=True):
+        stored = None if value is None else encode_bound(bound.type, value)
+        file.partition.append(PartitionValue(field_id=bound.field.field_id, value=stored))
 
 
 def partition_key(file: DataFileRef) -> PartitionKey:
     """The partition that a file is in."""
-    return file.spec_id, tuple((one.field_id, one.value if one.HasField("value") else None) for one in file.partition)
+    return file.spec_id, tuple(
+        (value.field_id, value.value if value.HasField("value") else None) for value in file.partition
+    )
 
 
 def partition_values(file: DataFileRef, spec: PartitionSpec, schema: Schema) -> dict[int, Value | None]:
     """A file's partition as plain values by field id; `Invalid` if the spec is not the file's.
 
-    Fields are left out whose columns the schema no longer has: their types are unknown.
+    Fields of dropped columns are left out: their types are unknown.
     """
     if file.spec_id != spec.id:
-        raise Invalid("a file has another spec", subject=file.path, expected=file.spec_id, found=spec.id)
-    stored = {one.field_id: one for one in file.partition}
+        raise Invalid("a file was written with another spec", subject=file.path, expected=file.spec_id, found=spec.id)
+    stored = {value.field_id: value for value in file.partition}
     values: dict[int, Value | None] = {}
-    for one in bound_fields(spec, schema):
-        known = stored.get(one.field.field_id)
+    for bound in bound_fields(spec, schema):
+        known = stored.get(bound.field.field_id)
         if known is not None:
-            values[known.field_id] = decode_bound(one.type, known.value) if known.HasField("value") else None
+            values[known.field_id] = decode_bound(bound.type, known.value) if known.HasField("value") else None
     return values
 
 
 def partition_texts(file: DataFileRef, spec: PartitionSpec, schema: Schema) -> dict[str, str | None]:
-    """A file's partition as people read it, by the names of its fields: `{"ordered_at_day": "2024-03-15"}`, or None."""
+    """A file's partition as text by field name, None for null: `{"ordered_at_day": "2024-03-15"}`."""
     values = partition_values(file, spec, schema)
     return {
-        one.field.name: None if value is None else value_text(one.field.transform, one.source.type, value)
-        for one in bound_fields(spec, schema)
-        if one.field.field_id in values
-        for value in (values[one.field.field_id],)
+        bound.field.name: None if value is None else value_text(bound.field.transform, bound.source.type, value)
+        for bound in bound_fields(spec, schema)
+        if bound.field.field_id in values
+        for value in (values[bound.field.field_id],)
     }
 
 
 def value_text(transform: Transform, type: Type, value: Value | None) -> str:
-    """A partition value of a column of this type in Iceberg's words: `2024-03`, `2024-03-15-07`, `us-east`, `null`."""
+    """A partition value of such a column as Iceberg writes it: `2024-03`, `2024-03-15-07`, `us-east`, `null`."""
     if value is None or transform.name == "void":
         return "null"
     match transform.name, value:

@@ -1,1 +1,1 @@
-"""Which files and row groups a filter needs, and why; how a plan is cut into splits."""
+"""Plans: which files and row groups a filter needs and why, and how a plan is cut into splits."""

@@ -1,4 +1,4 @@
-"""The bloom filters of a file's row groups: that they are whole, and which row groups they rule out."""
+"""The bloom filters of a file's row groups: their checksums, and the row groups that they rule out."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -6,44 +6,44 @@ from lakebed.errors import Corrupt
 from lakebed.table.filter.filter import And, Comparison, Filter, Leaf, OneOf, Operator, Or, Value
 from lakebed.table.manifest.frame import crc32c
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.plan.pruning import block_entry, is_within, may_match
-from lakebed.table.schema.schema import Schema, shown
+from lakebed.table.plan.pruning import is_within, may_match, row_group_entry
+from lakebed.table.schema.schema import Schema, dotted_path
 from lakebed.table.statistics.bloom import BloomFilter, parse_bloom
 from lakebed.table.statistics.bloom_values import possible_bytes
 from lakebed.table.statistics.column import known_column
 
 Read = Callable[[str, int, int], bytes]
-"""Reads of a file, by its path, from a place on that many bytes."""
+"""(path, offset, length) -> bytes of a file"""
 
 
 def seal_blooms(file: DataFileRef, read: Read) -> None:
-    """Write into a file's entry the checksums of its bloom filters, without which none is used."""
+    """Set the checksums of a file's bloom filters in its entry; a filter without one is not used."""
     for known in _with_bloom(file):
         known.bloom_checksum = crc32c(read(file.path, known.bloom_offset, known.bloom_length))
 
 
 def bloom_matches(
-    filter: Filter, file: DataFileRef, blocks: Sequence[int], read: Read, written: Schema | None = None
+    filter: Filter, file: DataFileRef, row_groups: Sequence[int], read: Read, written: Schema | None = None
 ) -> tuple[int, ...]:
-    """Those of the row groups that may match by their bloom filters too; a file without blocks has the one, 0.
+    """The row groups, of those given, that may match by their bloom filters too; 0 if the entry lists none.
 
-    A filter is read only where the statistics leave the answer open, and at most once. One that is absent, of a kind
-    that is not known here, or has no checksum in the entry rules nothing out: a bit that was lost would lose rows, and
-    Parquet has no checksum of it. One whose checksum is another is `Corrupt`.
+    A bloom filter is read only where the statistics leave the answer open, and at most once. It rules nothing out if it
+    is absent, of an unknown kind, or without a checksum in the entry: a lost bit would lose rows, and Parquet itself
+    has no checksum of it. If the checksum differs, the filter is `Corrupt`.
     """
-    return tuple(number for number in blocks if _Block(filter, file, number, read, written).may_match(filter))
+    return tuple(number for number in row_groups if _RowGroup(filter, file, number, read, written).may_match(filter))
 
 
 def _with_bloom(file: DataFileRef) -> Iterator[ColumnStatistics]:
-    for columns in [file.statistics, *(block.columns for block in file.blocks)]:
-        yield from (one for one in columns if one.HasField("bloom_offset") and one.HasField("bloom_length"))
+    for columns in [file.statistics, *(row_group.columns for row_group in file.blocks)]:
+        yield from (known for known in columns if known.HasField("bloom_offset") and known.HasField("bloom_length"))
 
 
-class _Block:
-    """A row group and those of its bloom filters that were read."""
+class _RowGroup:
+    """A row group and the bloom filters that were read of it."""
 
     def __init__(self, filter: Filter, file: DataFileRef, number: int, read: Read, written: Schema | None) -> None:
-        self._entry = block_entry(filter, file, number)
+        self._entry = row_group_entry(filter, file, number)
         self._number = number
         self._read = read
         self._written = written
@@ -69,8 +69,8 @@ class _Block:
         if bloom is None:
             return True
         known = known_column(leaf, self._entry, self._written)
-        within = [one for one in values if is_within(one, known.lower, known.upper)]
-        return bloom.may_contain_any([data for one in within for data in possible_bytes(leaf.field, one)])
+        within = [value for value in values if is_within(value, known.lower, known.upper)]
+        return bloom.may_contain_any([data for value in within for data in possible_bytes(leaf.field, value)])
 
     def _bloom(self, leaf: Leaf) -> BloomFilter | None:
         if leaf.field.id not in self._blooms:
@@ -82,7 +82,7 @@ class _Block:
             if known.field_id == leaf.field.id and known.HasField("bloom_checksum"):
                 data = self._read(self._entry.path, known.bloom_offset, known.bloom_length)
                 if crc32c(data) != known.bloom_checksum:
-                    subject = f"{self._entry.path}, column {shown(leaf.way)}, row group {self._number}"
+                    subject = f"{self._entry.path}, column {dotted_path(leaf.way)}, row group {self._number}"
                     expected, found = f"a checksum of {known.bloom_checksum:08x}", f"{crc32c(data):08x}"
                     raise Corrupt("a bloom filter was changed", subject=subject, expected=expected, found=found)
                 return parse_bloom(data)

@@ -1,7 +1,7 @@
-"""Coverage: whether every row of a data file surely passes a filter, told from its statistics alone.
+"""Coverage: whether every row of a data file passes a filter, by its statistics alone.
 
-Then a delete by this filter removes the file, and a scan tests no row of it. Bounds that were cut need no special
-care: they lie further out than the values, so what holds of all between them holds of the values.
+Then a delete by this filter removes the file, and a scan tests none of its rows. Truncated bounds need no special case:
+they are wider than the values, so whatever holds for everything between them holds for the values.
 """
 
 from collections.abc import Sequence
@@ -38,9 +38,9 @@ def covers(filter: Filter, file: DataFileRef, written: Schema | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of a file but those that pass anyway: for being null, or NaN, in a column with one of these ids.
+    """The rows of a file, except those that pass for being null, or NaN, in a column with one of these ids.
 
-    `x > 1 OR x IS NaN` covers a file of which no one term covers all rows, and is what `x > 1` becomes.
+    `x > 1 OR x IS NaN`, which `x > 1` becomes, may cover a file although neither term covers all its rows.
     """
 
     file: DataFileRef
@@ -49,8 +49,8 @@ class _Rows:
     passing_nans: frozenset[int] = frozenset()
 
     def without(self, parts: Sequence[Filter]) -> "_Rows":
-        nulls = {one.field.id for one in parts if isinstance(one, IsNull)}
-        nans = {one.field.id for one in parts if isinstance(one, IsNan)}
+        nulls = {part.field.id for part in parts if isinstance(part, IsNull)}
+        nans = {part.field.id for part in parts if isinstance(part, IsNan)}
         return _Rows(self.file, self.written, self.passing_nulls | nulls, self.passing_nans | nans)
 
 
@@ -59,8 +59,8 @@ def _covers(filter: Filter, rows: _Rows) -> bool:
         case And(parts):
             return all(_covers(part, rows) for part in parts)
         case Or(parts):
-            others = rows.without(parts)
-            return any(_covers(part, others) for part in parts)
+            rest = rows.without(parts)
+            return any(_covers(part, rest) for part in parts)
         case _:
             return _leaf_covers(filter, rows)
 

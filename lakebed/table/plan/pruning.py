@@ -1,4 +1,4 @@
-"""Pruning: whether a data file can have a row that a filter keeps, told from its statistics alone."""
+"""Pruning: whether a data file, or a row group of it, can have a row that a filter keeps, by its statistics alone."""
 
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import (
@@ -26,10 +26,10 @@ from lakebed.table.statistics.column import KnownColumn, known_column
 
 
 def may_match(filter: Filter, file: DataFileRef, written: Schema | None = None) -> bool:
-    """Whether the file can have a row that the filter keeps; False only if it surely has none.
+    """Whether the file can have a row that the filter keeps; False only if it certainly has none.
 
-    What is unset in the statistics is unknown. So is a column without any, unless `written`, the schema of the commit
-    that added the file, shows that the file is older than the column: then its default is compared.
+    Unset statistics are unknown. So is a column without any, unless `written`, the schema of the commit that added the
+    file, shows that the file is older than the column: then the column's default is compared.
     """
     match filter:
         case And(parts):
@@ -38,6 +38,56 @@ def may_match(filter: Filter, file: DataFileRef, written: Schema | None = None) 
             return any(may_match(part, file, written) for part in parts)
         case _:
             return _leaf_may_match(filter, known_column(filter, file, written))
+
+
+def row_group_matches(filter: Filter, file: DataFileRef, written: Schema | None = None) -> tuple[int, ...] | None:
+    """The numbers of the row groups that may match; None if the entry lists none, as for a file with a single one.
+
+    `written` is as in `may_match`.
+    """
+    if not file.blocks:
+        return None
+    entries = (row_group_entry(filter, file, number) for number in range(len(file.blocks)))
+    return tuple(number for number, entry in enumerate(entries) if may_match(filter, entry, written))
+
+
+def row_group_entry(filter: Filter, file: DataFileRef, number: int) -> DataFileRef:
+    """A row group as if it were a file, with the statistics that the filter needs; a file that lists none has one."""
+    if not file.blocks and number == 0:
+        return file
+    if not 0 <= number < len(file.blocks):
+        raise Invalid(
+            "a file has no such row group", subject=file.path, expected=f"below {len(file.blocks)}", found=number
+        )
+    row_group, tested = file.blocks[number], {leaf.field.id for leaf in leaves_of(filter)}
+    known = [column for column in row_group.columns if column.field_id in tested]
+    # A missing column may be younger than the file: `known_column` needs the statistics of all the others to tell.
+    statistics = known if len(known) == len(tested) else row_group.columns
+    return DataFileRef(path=file.path, num_rows=row_group.num_rows, statistics=statistics)
+
+
+def is_within(value: Value, lower: Value | None, upper: Value | None) -> bool:
+    """Whether the bounds do not rule the value out."""
+    return (lower is None or lower <= value) and (upper is None or value <= upper)  # type: ignore[operator]
+
+
+def may_be_like(pattern: Pattern, lower: Value | None, upper: Value | None) -> bool:
+    """Whether a text between the bounds can match the pattern, by its prefix."""
+    if isinstance(lower, str) and lower == upper:
+        return pattern.matches(lower)
+    prefix = pattern.prefix
+    below = isinstance(upper, str) and upper < prefix
+    above = isinstance(lower, str) and lower[: len(prefix)] > prefix
+    return not (below or above)
+
+
+def is_like(pattern: Pattern, lower: Value | None, upper: Value | None) -> bool:
+    """Whether every text between the bounds matches the pattern: texts between two with a prefix have it too."""
+    if not (isinstance(lower, str) and isinstance(upper, str)):
+        return False
+    if pattern.is_prefix:
+        return lower.startswith(pattern.prefix) and upper.startswith(pattern.prefix)
+    return lower == upper and pattern.matches(lower)
 
 
 def _leaf_may_match(leaf: Leaf, known: KnownColumn) -> bool:
@@ -61,7 +111,7 @@ def _leaf_may_match(leaf: Leaf, known: KnownColumn) -> bool:
 
 
 def _comparison_may_match(operator: Operator, value: Value, known: KnownColumn) -> bool:
-    """Whether a value between the bounds passes. They may lie outside the smallest and largest value, never inside."""
+    """Whether a value between the bounds passes. Bounds may be wider than the values, never narrower."""
     lower, upper = known.lower, known.upper
     match operator:
         case Operator.EQUAL:
@@ -76,53 +126,3 @@ def _comparison_may_match(operator: Operator, value: Value, known: KnownColumn) 
             return upper is None or upper > value  # type: ignore[operator]
         case Operator.GREATER_OR_EQUAL:
             return upper is None or upper >= value  # type: ignore[operator]
-
-
-def is_within(value: Value, lower: Value | None, upper: Value | None) -> bool:
-    """Whether a value is none of those that the bounds rule out."""
-    return (lower is None or lower <= value) and (upper is None or value <= upper)  # type: ignore[operator]
-
-
-def may_be_like(pattern: Pattern, lower: Value | None, upper: Value | None) -> bool:
-    """Whether a text between the bounds can match the pattern, by what it begins with."""
-    if isinstance(lower, str) and lower == upper:
-        return pattern.matches(lower)
-    prefix = pattern.prefix
-    below = isinstance(upper, str) and upper < prefix
-    above = isinstance(lower, str) and lower[: len(prefix)] > prefix
-    return not (below or above)
-
-
-def is_like(pattern: Pattern, lower: Value | None, upper: Value | None) -> bool:
-    """Whether every text between the bounds matches the pattern: what lies between two of one prefix has it too."""
-    if not (isinstance(lower, str) and isinstance(upper, str)):
-        return False
-    if pattern.is_prefix:
-        return lower.startswith(pattern.prefix) and upper.startswith(pattern.prefix)
-    return lower == upper and pattern.matches(lower)
-
-
-def block_matches(filter: Filter, file: DataFileRef, written: Schema | None = None) -> tuple[int, ...] | None:
-    """The numbers of the row groups that may match; None if the entry lists none, as of a file that has but one.
-
-    `written` is as in `may_match`.
-    """
-    if not file.blocks:
-        return None
-    entries = (block_entry(filter, file, number) for number in range(len(file.blocks)))
-    return tuple(number for number, entry in enumerate(entries) if may_match(filter, entry, written))
-
-
-def block_entry(filter: Filter, file: DataFileRef, number: int) -> DataFileRef:
-    """A row group as if it were a file of its own, with what the filter asks for; a file without blocks is one."""
-    if not file.blocks and number == 0:
-        return file
-    if not 0 <= number < len(file.blocks):
-        raise Invalid(
-            "a file has no such row group", subject=file.path, expected=f"below {len(file.blocks)}", found=number
-        )
-    block, asked = file.blocks[number], {leaf.field.id for leaf in leaves_of(filter)}
-    known = [one for one in block.columns if one.field_id in asked]
-    # A column that lacks may be younger than the file, and only all others tell.
-    statistics = known if len(known) == len(asked) else block.columns
-    return DataFileRef(path=file.path, num_rows=block.num_rows, statistics=statistics)

@@ -1,7 +1,7 @@
-"""Splits: a plan cut into tasks of about one size, the same ones whoever cuts it.
+"""Splits: a plan cut into tasks of about the same size; every process cuts it in the same way.
 
-A row group is never cut, and each is in exactly one split. Splits keep the order of the plan: their rows, one split
-after the other, are the plan's rows.
+A row group is never cut, and each is in exactly one split. Splits keep the order of the plan: the rows of all splits in
+order are the plan's rows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,9 +19,9 @@ TARGET_BYTES: Final = 128 << 20
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A task: files, or some row groups of them.
+    """A task: files, or some of their row groups.
 
-    `bytes` and `rows` are what is stored: all columns, and rows too that are deleted or that no filter keeps.
+    `bytes` and `rows` count what is stored: all columns, and also rows that are deleted or that the filter drops.
     """
 
     files: tuple[PlannedFile, ...]
@@ -30,28 +30,28 @@ class Split:
 
 
 def splits(files: Iterable[PlannedFile], target_bytes: int = TARGET_BYTES) -> list[Split]:
-    """Files of a plan as tasks: each has as many row groups as fit, and one if that alone is larger."""
+    """Files of a plan as tasks: each has as many row groups as fit, and at least one."""
     if not isinstance(target_bytes, int) or isinstance(target_bytes, bool) or target_bytes < 1:
-        raise Invalid("a split has no such size", expected="a number of bytes, 1 or more", found=repr(target_bytes))
-    made: list[Split] = []
-    held: list[_Piece] = []
+        raise Invalid("a split can't have this size", expected="a number of bytes, 1 or more", found=repr(target_bytes))
+    finished: list[Split] = []
+    pending: list[_Piece] = []
     size = 0
-    for piece in (one for place, file in enumerate(files) for one in _pieces(place, file)):
-        if held and size + piece.bytes > target_bytes:
-            made.append(_split(held))
-            held, size = [], 0
-        held.append(piece)
+    for piece in (piece for place, file in enumerate(files) for piece in _pieces(place, file)):
+        if pending and size + piece.bytes > target_bytes:
+            finished.append(_split(pending))
+            pending, size = [], 0
+        pending.append(piece)
         size += piece.bytes
-    return [*made, _split(held)] if held else made
+    return [*finished, _split(pending)] if pending else finished
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A row group of the plan's file in a place, or all of it if its entry lists none: then `block` is None."""
+    """A row group of the plan's file at a place, or the whole file if its entry lists none: then it is None."""
 
     place: int
     planned: PlannedFile
-    block: int | None
+    row_group: int | None
     bytes: int
     rows: int
 
@@ -61,36 +61,36 @@ def _pieces(place: int, planned: PlannedFile) -> Iterator[_Piece]:
     if not file.blocks:
         yield _Piece(place, planned, None, file.file_size, file.num_rows)
         return
-    sizes = _block_bytes(file)
-    for number in range(len(file.blocks)) if planned.blocks is None else planned.blocks:
+    sizes = _row_group_bytes(file)
+    for number in range(len(file.blocks)) if planned.row_groups is None else planned.row_groups:
         yield _Piece(place, planned, number, sizes[number], file.blocks[number].num_rows)
 
 
-def _block_bytes(file: DataFileRef) -> list[int]:
-    """The file's bytes by row group, all of them: also those of the footer."""
+def _row_group_bytes(file: DataFileRef) -> list[int]:
+    """The bytes of each row group, with its share of the footer: together they are the file's."""
     weights = _weights(file.blocks)
-    whole = sum(weights)
-    ends = [file.file_size * end // whole for end in accumulate(weights, initial=0)]
+    total = sum(weights)
+    ends = [file.file_size * end // total for end in accumulate(weights, initial=0)]
     return [end - start for start, end in pairwise(ends)]
 
 
-def _weights(blocks: Sequence[Block]) -> list[int]:
-    """What row groups weigh: what their columns take, or their rows where that is not known of all."""
-    sizes = [sum(one.size for one in block.columns) for block in blocks]
-    if any(sizes) and all(one.HasField("size") for block in blocks for one in block.columns):
+def _weights(row_groups: Sequence[Block]) -> list[int]:
+    """The weights of row groups: the sizes of their columns, or their rows if not all sizes are known."""
+    sizes = [sum(column.size for column in row_group.columns) for row_group in row_groups]
+    if any(sizes) and all(column.HasField("size") for row_group in row_groups for column in row_group.columns):
         return sizes
-    rows = [block.num_rows for block in blocks]
-    return rows if any(rows) else [1] * len(blocks)
+    rows = [row_group.num_rows for row_group in row_groups]
+    return rows if any(rows) else [1] * len(row_groups)
 
 
 def _split(pieces: list[_Piece]) -> Split:
-    files = tuple(_joined(list(some)) for _, some in groupby(pieces, attrgetter("place")))
-    return Split(files, sum(one.bytes for one in pieces), sum(one.rows for one in pieces))
+    files = tuple(_planned_file(list(of_file)) for _, of_file in groupby(pieces, attrgetter("place")))
+    return Split(files, sum(piece.bytes for piece in pieces), sum(piece.rows for piece in pieces))
 
 
-def _joined(pieces: list[_Piece]) -> PlannedFile:
-    """The file of these pieces, which are in one split, with their row groups."""
+def _planned_file(pieces: list[_Piece]) -> PlannedFile:
+    """The file of these pieces of one split, with their row groups."""
     planned = pieces[0].planned
-    if len(pieces) == planned.num_blocks:
+    if len(pieces) == planned.num_row_groups:
         return planned
-    return replace(planned, blocks=tuple(one.block for one in pieces if one.block is not None))
+    return replace(planned, row_groups=tuple(piece.row_group for piece in pieces if piece.row_group is not None))

@@ -1,4 +1,4 @@
-"""The tests of `pruning` and `partitions` for all files at once, on columns."""
+"""Pruning of all files at once: the tests of `partitions` and `pruning`, vectorized over columns of files' entries."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ from lakebed.table.manifest.snapshot import LiveFile
 from lakebed.table.partition.spec import BoundField, PartitionSpec, bound_fields
 from lakebed.table.plan.partitions import leaf_may_match_partition
 from lakebed.table.plan.pruning import may_match
-from lakebed.table.schema.schema import Schema, shown
+from lakebed.table.schema.schema import Schema, dotted_path
 from lakebed.table.statistics.bound_arrays import (
     Bounds,
     Mask,
@@ -47,79 +47,28 @@ from lakebed.table.statistics.bound_arrays import (
 from lakebed.table.types.types import BINARY, STRING, UUID, Primitive
 from lakebed.table.types.values import decode_bound
 
+_BELOW: Final = (Operator.LESS, Operator.LESS_OR_EQUAL)
 
-def prune_partitions(filter: Filter, columns: FileColumns, schema: Schema, specs: Mapping[int, PartitionSpec]) -> Mask:
-    """For each file, what `may_match_partition` answers with its own spec; True if that is not among the specs."""
-    kept = numpy.ones(columns.num_rows, bool)
-    if not any(spec.fields for spec in specs.values()):
-        return kept
-    spec_ids = columns.column("spec_id").fill_null(0).to_numpy()  # unset is 0, as it is in an entry
-    values = _Values(columns)
-    for spec in specs.values():
-        if spec.fields:
-            of_spec = spec_ids == spec.id
-            if of_spec.any():
-                kept &= ~of_spec | _may(filter, bound_fields(spec, schema), values)
-    return kept
+_SPARSE: Final = 4  # files are selected once they are this many times fewer: earlier, copying columns costs more
+_TEXTS: Final = (STRING, BINARY, UUID)
+_NO_SCHEMAS: Final[Mapping[int, Schema]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class _Values:
-    """The files' partition values: the distinct ones, and for each file which it has. Null is one of them."""
+class Pruned:
+    """For each file, whether pruning keeps it: by its partition, and then by its statistics too.
 
-    columns: FileColumns
-    made: dict[int, tuple[list[Value | None], Numeric]] = field(default_factory=dict)
+    `reason` names the columns that had to be tested file by file; "" if there were none.
+    """
 
-    def of(self, bound: BoundField) -> tuple[list[Value | None], Numeric]:
-        field_id = bound.field.field_id  # which has one transform of one column, in whatever spec it is
-        if field_id not in self.made:
-            distinct, places = _encoded(self.columns.column(f"partition.{field_id}"))
-            self.made[field_id] = [None if one is None else decode_bound(bound.type, one) for one in distinct], places
-        return self.made[field_id]
-
-
-def _may(filter: Filter, bound: tuple[BoundField, ...], values: _Values) -> Mask:
-    """Where the filter may match, told as if all files were of one spec."""
+    by_partition: Mask
     kept: Mask
-    match filter:
-        case And(parts):
-            kept = numpy.ones(values.columns.num_rows, bool)
-            for part in parts:
-                kept &= _may(part, bound, values)
-        case Or(parts):
-            kept = numpy.zeros(values.columns.num_rows, bool)
-            for part in parts:
-                kept |= _may(part, bound, values)
-        case leaf:
-            kept = numpy.ones(values.columns.num_rows, bool)
-            for one in bound:
-                if one.source.id == leaf.field.id and one.field.transform.name != "void":
-                    kept &= _leaf_may(leaf, one, values)
-    return kept
-
-
-def _leaf_may(leaf: Leaf, bound: BoundField, values: _Values) -> Mask:
-    distinct, places = values.of(bound)
-    answers = numpy.array([leaf_may_match_partition(leaf, bound, one) for one in distinct], bool)
-    kept: Mask = answers[places] | ~values.columns.has_partition(bound.field.field_id)
-    return kept
-
-
-def _encoded(column: pyarrow.Array) -> tuple[list[bytes | None], Numeric]:
-    """The distinct values of a column of bytes, and for each row which it has."""
-    whole = whole_numbers(column)  # twice as fast as bytes
-    encoded = (column if whole is None else whole).dictionary_encode(null_encoding="encode")
-    distinct: list[Any] = encoded.dictionary.to_pylist()
-    if whole is not None:
-        distinct = [
-            None if one is None else one.to_bytes(whole.type.byte_width, "little", signed=True) for one in distinct
-        ]
-    return distinct, encoded.indices.to_numpy()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """Files by their places among the columns' rows; None for all of them."""
+    """Some of the files of the columns, by their rows; None for all."""
 
     columns: FileColumns
     places: Numeric | None = None
@@ -128,7 +77,7 @@ class FileRows:
         return self.columns.num_rows if self.places is None else len(self.places)
 
     def at(self, places: Numeric) -> "FileRows":
-        """Of these files those in these places."""
+        """The files at these places among these files."""
         return FileRows(self.columns, places if self.places is None else self.places[places])
 
     def files(self) -> list[LiveFile]:
@@ -138,12 +87,12 @@ class FileRows:
     def column(self, name: str) -> pyarrow.Array:
         """One column of these files; null is unset."""
         if not self.columns.has(name):
-            return self.columns.column(name).slice(0, len(self))  # nothing but nulls
-        found = self.columns.column(name)
-        return found if self.places is None else found.take(pyarrow.array(self.places))
+            return self.columns.column(name).slice(0, len(self))  # only nulls
+        column = self.columns.column(name)
+        return column if self.places is None else column.take(pyarrow.array(self.places))
 
     def is_count(self, name: str, count: int) -> Mask:
-        """Where a count is known and is this."""
+        """Where a count is known and equal to this."""
         if not self.columns.has(name):
             return numpy.zeros(len(self), bool)
         values, known = _counts(self.column(name))
@@ -161,14 +110,14 @@ class FileRows:
 
     def _may_have_values(self, names: tuple[str, str]) -> Mask:
         (values, counted), (nulls, null_counted) = (_counts(self.column(name)) for name in names)
-        found: Mask = values != nulls
+        mask: Mask = values != nulls
         for known in (counted, null_counted):
             if known is not None:
-                found |= ~known
-        return found
+                mask |= ~known
+        return mask
 
     def bounds(self, side: str, test: ColumnTest) -> Bounds | None:
-        """The bounds, `lower` or `upper`, of the column that a leaf tests; None if its type has none that compare."""
+        """The bounds, `lower` or `upper`, of the column that a leaf tests; None if its type is not supported here."""
         if self.places is None:
             key = ("bounds", side, test.field.id, test.field.type)
             return self.columns.remembered(key, lambda: self._bounds(side, test))
@@ -180,11 +129,11 @@ class FileRows:
             return bounds_of(type, column)
         except Corrupt as error:
             path = self.column("path")[wrong_row(type, column)].as_py()
-            subject = f"{path}, column {shown(test.way)}"
+            subject = f"{path}, column {dotted_path(test.way)}"
             raise Corrupt(error.problem, subject=subject, expected=error.expected, found=error.found) from error
 
     def without_statistics(self, field_id: int, schema_ids: Sequence[int]) -> Iterator[Numeric]:
-        """The places of files of these schemas that have no statistics of the column, those that are alike together."""
+        """Groups of places: files with these schemas that have no statistics of the column, similar files together."""
         of_schema = self.column("schema_id").fill_null(0).to_numpy()
         has = self.columns.has_statistics(field_id)
         rows = numpy.flatnonzero(
@@ -193,23 +142,95 @@ class FileRows:
         layouts = self.column("statistics").indices.to_numpy()[rows]
         empty = self.column("num_rows").take(pyarrow.array(rows)).to_numpy() == 0
         keys = numpy.stack([of_schema[rows], layouts, empty], axis=1)
-        _, group = numpy.unique(keys, axis=0, return_inverse=True)
-        for one in range(group.max(initial=-1) + 1):
-            yield rows[group == one]
+        _, groups = numpy.unique(keys, axis=0, return_inverse=True)
+        for number in range(groups.max(initial=-1) + 1):
+            yield rows[groups == number]
 
 
-def _counts(column: pyarrow.Array) -> tuple[Numeric, Mask | None]:
-    """Counts, and where they are known, None for everywhere."""
-    if column.null_count == 0:
-        return column.to_numpy(), None
-    return column.fill_null(0).to_numpy(), column.is_valid().to_numpy(zero_copy_only=False)
+def prune(
+    filter: Filter,
+    columns: FileColumns,
+    schema: Schema,
+    specs: Mapping[int, PartitionSpec],
+    written: Mapping[int, Schema] = _NO_SCHEMAS,
+) -> Pruned:
+    """Which files can have a row that the filter keeps. `specs` and `written` are the table's specs and schemas by id.
+
+    A file whose spec or schema is missing there is pruned without it. `Corrupt` if a bound of one of the filter's
+    columns is not a value of its type.
+    """
+    by_partition = _prune_partitions(filter, columns, schema, specs)
+    pruning = _StatisticsPruning(written, set())
+    kept = pruning.combined(numpy.logical_and, (by_partition, filter), FileRows(columns))
+    return Pruned(by_partition, kept, "; ".join(sorted(pruning.slow)))
 
 
-_LOWER = (Operator.LESS, Operator.LESS_OR_EQUAL)
+@dataclass(frozen=True, slots=True)
+class _StatisticsPruning:
+    """Prunes by statistics, and notes the columns that had to be tested file by file."""
+
+    written: Mapping[int, Schema]
+    slow: set[str]
+
+    def may_match(self, filter: Filter | Mask, files: FileRows) -> Mask:
+        """Where the filter may match; a mask is an answer that is already known."""
+        if isinstance(filter, numpy.ndarray):
+            return filter
+        match filter:
+            case And(parts):
+                return self.combined(numpy.logical_and, _cheap_first(parts), files)
+            case Or(parts):
+                return self.combined(numpy.logical_or, _cheap_first(parts), files)
+            case leaf:
+                return self.leaf(leaf, files)
+
+    def combined(self, combine: Any, parts: Iterable[Filter | Mask], files: FileRows) -> Mask:
+        """The answers of all parts, combined. Once few files are undecided, the remaining parts test only those."""
+        answer, undecided = numpy.full(len(files), bool(combine.identity)), bool(combine.identity)
+        tested = files
+        places: Any = slice(None)
+        for part in parts:
+            answer[places] = combine(answer[places], self.may_match(part, tested))
+            left = answer == undecided
+            if numpy.count_nonzero(left) * _SPARSE < len(tested):
+                places = numpy.flatnonzero(left)
+                tested = files.at(places)
+        return answer
+
+    def leaf(self, leaf: Leaf, files: FileRows) -> Mask:
+        """Where the leaf may match; files that are older than its column have its default in every row."""
+        mask = _leaf_may_match(leaf, files)
+        if mask is None:
+            self.slow.add(f"{leaf.field.name} ({leaf.field.type}) is tested file by file")
+            return self.one_by_one(leaf, files)
+        older = [id for id, schema in self.written.items() if any(part.id not in schema.ways for part in leaf.way)]
+        if older:
+            for places in files.without_statistics(leaf.field.id, older):
+                mask[places] = self.one_by_one(leaf, files.at(places[:1]))
+        return mask
+
+    def one_by_one(self, leaf: Leaf, files: FileRows) -> Mask:
+        tested = files.files()
+        return numpy.array([may_match(leaf, live.file, self.written.get(live.schema_id)) for live in tested], bool)
 
 
-def leaf_may_match(leaf: Leaf, files: FileRows) -> Mask | None:
-    """Where the leaf may match by the files' own statistics; None if its column's bounds don't compare here."""
+def _cheap_first(parts: Iterable[Filter]) -> list[Filter]:
+    return sorted(parts, key=_cost)
+
+
+def _cost(filter: Filter) -> int:
+    """The cheaper parts are tested first: numbers are ten times as fast as text."""
+    match filter:
+        case And(parts) | Or(parts):
+            return max(map(_cost, parts), default=0)
+        case IsNull() | NotNull() | IsNan() | NotNan():
+            return 0
+        case leaf:
+            return 1 if isinstance(leaf.field.type, Primitive) and leaf.field.type not in _TEXTS else 2
+
+
+def _leaf_may_match(leaf: Leaf, files: FileRows) -> Mask | None:
+    """Where the leaf may match by the files' own statistics; None if its column's type is not supported here."""
     match leaf:
         case IsNull(field):
             return ~files.is_count(f"nulls.{field.id}", 0)
@@ -218,18 +239,18 @@ def leaf_may_match(leaf: Leaf, files: FileRows) -> Mask | None:
         case NotNull(field) | NotNan(field):
             return files.may_have_values(field.id)
         case _:
-            found = _by_bounds(leaf, files)
-            return None if found is None else found & files.may_have_values(leaf.field.id)
+            mask = _bounds_may_match(leaf, files)
+            return None if mask is None else mask & files.may_have_values(leaf.field.id)
 
 
-def _by_bounds(leaf: Comparison | OneOf | NoneOf | Like | NotLike, files: FileRows) -> Mask | None:
+def _bounds_may_match(leaf: Comparison | OneOf | NoneOf | Like | NotLike, files: FileRows) -> Mask | None:
     match leaf:
         case Comparison(_, Operator.EQUAL, value):
             return _one_of(leaf, (value,), files)
         case Comparison(_, Operator.NOT_EQUAL, value):
             return _none_of(leaf, (value,), files)
         case Comparison(_, operator, value):
-            bound = files.bounds("lower" if operator in _LOWER else "upper", leaf)
+            bound = files.bounds("lower" if operator in _BELOW else "upper", leaf)
             return None if bound is None else bound.may_hold(operator, value)
         case OneOf(_, values):
             return _one_of(leaf, values, files)
@@ -241,19 +262,19 @@ def _by_bounds(leaf: Comparison | OneOf | NoneOf | Like | NotLike, files: FileRo
             return _not_like(leaf, pattern, files)
 
 
-def _both(leaf: Leaf, files: FileRows) -> tuple[Bounds, Bounds] | None:
+def _bounds(leaf: Leaf, files: FileRows) -> tuple[Bounds, Bounds] | None:
     lower, upper = files.bounds("lower", leaf), files.bounds("upper", leaf)
     return None if lower is None or upper is None else (lower, upper)
 
 
 def _one_of(leaf: Leaf, values: tuple[Value, ...], files: FileRows) -> Mask | None:
-    bounds = _both(leaf, files)
+    bounds = _bounds(leaf, files)
     return None if bounds is None else within_any(values, *bounds)
 
 
 def _none_of(leaf: Leaf, values: tuple[Value, ...], files: FileRows) -> Mask | None:
-    """Where not all rows have one and the same of these values."""
-    bounds = _both(leaf, files)
+    """Where the rows do not all have the same one of these values."""
+    bounds = _bounds(leaf, files)
     if bounds is None:
         return None
     single = numpy.zeros(len(files), bool)
@@ -263,7 +284,7 @@ def _none_of(leaf: Leaf, values: tuple[Value, ...], files: FileRows) -> Mask | N
 
 
 def _texts(leaf: Leaf, files: FileRows) -> tuple[Texts, Texts] | None:
-    match _both(leaf, files):
+    match _bounds(leaf, files):
         case (Texts() as lower, Texts() as upper):
             return lower, upper
         case _:
@@ -271,21 +292,21 @@ def _texts(leaf: Leaf, files: FileRows) -> tuple[Texts, Texts] | None:
 
 
 def _like(leaf: Leaf, pattern: Pattern, files: FileRows) -> Mask | None:
-    """Where what the texts begin with lets one match; a file that has one text alone is told by that."""
+    """Where a text may match by its prefix; where all rows have one text, that text is tested."""
     bounds = _texts(leaf, files)
     if bounds is None:
         return None
     lower, upper = bounds
     beyond = lower.holds(Operator.GREATER, pattern.prefix) & ~lower.starts_with(pattern.prefix)
-    found = upper.may_hold(Operator.GREATER_OR_EQUAL, pattern.prefix) & ~beyond
+    mask = upper.may_hold(Operator.GREATER_OR_EQUAL, pattern.prefix) & ~beyond
     if not pattern.is_prefix:
-        single = lower.same(upper) & found
-        found &= ~single | lower.passes(single, pattern.matches)
-    return found
+        single = lower.same(upper) & mask
+        mask &= ~single | lower.passes(single, pattern.matches)
+    return mask
 
 
 def _not_like(leaf: Leaf, pattern: Pattern, files: FileRows) -> Mask | None:
-    """Where not every text between the bounds matches: what lies between two of one prefix has it too."""
+    """Where not every text between the bounds matches: texts between two with a prefix have it too."""
     bounds = _texts(leaf, files)
     if bounds is None:
         return None
@@ -295,99 +316,79 @@ def _not_like(leaf: Leaf, pattern: Pattern, files: FileRows) -> Mask | None:
     return ~lower.passes(lower.same(upper), pattern.matches)
 
 
-_SPARSE: Final = 4  # files are set apart once there are so many times fewer: before, the copy of a column costs more
-_TEXTS: Final = (STRING, BINARY, UUID)
-_NONE: Final[Mapping[int, Schema]] = MappingProxyType({})
+def _prune_partitions(filter: Filter, columns: FileColumns, schema: Schema, specs: Mapping[int, PartitionSpec]) -> Mask:
+    """For each file, the answer of `may_match_partition` with its spec; True if that is not among the specs."""
+    kept = numpy.ones(columns.num_rows, bool)
+    if not any(spec.fields for spec in specs.values()):
+        return kept
+    spec_ids = columns.column("spec_id").fill_null(0).to_numpy()  # unset is 0, as in an entry
+    values = _Values(columns)
+    for spec in specs.values():
+        if spec.fields:
+            of_spec = spec_ids == spec.id
+            if of_spec.any():
+                kept &= ~of_spec | _partition_may_match(filter, bound_fields(spec, schema), values)
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
-    """For each file, whether it is left after pruning by its partition, and then by its statistics.
+class _Values:
+    """The files' partition values by field: the distinct values, null among them, and which of them each file has."""
 
-    `reason` says what could only be looked at file by file, "" if there was no such thing.
-    """
+    columns: FileColumns
+    made: dict[int, tuple[list[Value | None], Numeric]] = field(default_factory=dict)
 
-    by_partition: Mask
+    def of(self, bound: BoundField) -> tuple[list[Value | None], Numeric]:
+        field_id = bound.field.field_id  # the same transform of the same column in every spec
+        if field_id not in self.made:
+            distinct, places = _encoded(self.columns.column(f"partition.{field_id}"))
+            values = [None if data is None else decode_bound(bound.type, data) for data in distinct]
+            self.made[field_id] = values, places
+        return self.made[field_id]
+
+
+def _partition_may_match(filter: Filter, fields: tuple[BoundField, ...], values: _Values) -> Mask:
+    """Where the filter may match if all files had this spec."""
     kept: Mask
-    reason: str = ""
-
-
-def prune(
-    filter: Filter,
-    columns: FileColumns,
-    schema: Schema,
-    specs: Mapping[int, PartitionSpec],
-    written: Mapping[int, Schema] = _NONE,
-) -> Pruned:
-    """Which files can have a row that the filter keeps. `specs` and `written` are the table's specs and schemas by id.
-
-    A file of a spec or schema that is not among them is judged without. `Corrupt` if a bound of one of the filter's
-    columns is no value of its type.
-    """
-    by_partition = prune_partitions(filter, columns, schema, specs)
-    judge = _Judge(written, set())
-    kept = judge.folded(numpy.logical_and, (by_partition, filter), FileRows(columns))
-    return Pruned(by_partition, kept, "; ".join(sorted(judge.slow)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Judge:
-    """Looks at statistics, and notes what was slow."""
-
-    written: Mapping[int, Schema]
-    slow: set[str]
-
-    def may_match(self, filter: Filter | Mask, files: FileRows) -> Mask:
-        """Where the filter may match; a mask is what is known already of a part of it."""
-        if isinstance(filter, numpy.ndarray):
-            return filter
-        match filter:
-            case And(parts):
-                return self.folded(numpy.logical_and, _cheap_first(parts), files)
-            case Or(parts):
-                return self.folded(numpy.logical_or, _cheap_first(parts), files)
-            case leaf:
-                return self.leaf(leaf, files)
-
-    def folded(self, combine: Any, parts: Iterable[Filter | Mask], files: FileRows) -> Mask:
-        """What all parts say together. Once few files are undecided, the other parts look at these alone."""
-        answer, undecided = numpy.full(len(files), bool(combine.identity)), bool(combine.identity)
-        asked = files
-        places: Any = slice(None)
-        for part in parts:
-            answer[places] = combine(answer[places], self.may_match(part, asked))
-            left = answer == undecided
-            if numpy.count_nonzero(left) * _SPARSE < len(asked):
-                places = numpy.flatnonzero(left)
-                asked = files.at(places)
-        return answer
-
-    def leaf(self, leaf: Leaf, files: FileRows) -> Mask:
-        """Where the leaf may match; files that are older than its column have its default in every row."""
-        found = leaf_may_match(leaf, files)
-        if found is None:
-            self.slow.add(f"{leaf.field.name} ({leaf.field.type}) is looked at file by file")
-            return self.one_by_one(leaf, files)
-        lacking = [id for id, schema in self.written.items() if any(one.id not in schema.ways for one in leaf.way)]
-        if lacking:
-            for older in files.without_statistics(leaf.field.id, lacking):
-                found[older] = self.one_by_one(leaf, files.at(older[:1]))
-        return found
-
-    def one_by_one(self, leaf: Leaf, files: FileRows) -> Mask:
-        return numpy.array([may_match(leaf, one.file, self.written.get(one.schema_id)) for one in files.files()], bool)
-
-
-def _cheap_first(parts: Iterable[Filter]) -> list[Filter]:
-    return sorted(parts, key=_cost)
-
-
-def _cost(filter: Filter) -> int:
-    """How late among its neighbours a part is looked at: numbers are ten times faster than text."""
     match filter:
-        case And(parts) | Or(parts):
-            return max(map(_cost, parts), default=0)
-        case IsNull() | NotNull() | IsNan() | NotNan():
-            return 0
+        case And(parts):
+            kept = numpy.ones(values.columns.num_rows, bool)
+            for part in parts:
+                kept &= _partition_may_match(part, fields, values)
+        case Or(parts):
+            kept = numpy.zeros(values.columns.num_rows, bool)
+            for part in parts:
+                kept |= _partition_may_match(part, fields, values)
         case leaf:
-            return 1 if isinstance(leaf.field.type, Primitive) and leaf.field.type not in _TEXTS else 2
+            kept = numpy.ones(values.columns.num_rows, bool)
+            for bound in fields:
+                if bound.source.id == leaf.field.id and bound.field.transform.name != "void":
+                    kept &= _leaf_partition_may_match(leaf, bound, values)
+    return kept
+
+
+def _leaf_partition_may_match(leaf: Leaf, bound: BoundField, values: _Values) -> Mask:
+    distinct, places = values.of(bound)
+    answers = numpy.array([leaf_may_match_partition(leaf, bound, value) for value in distinct], bool)
+    kept: Mask = answers[places] | ~values.columns.has_partition(bound.field.field_id)
+    return kept
+
+
+def _encoded(column: pyarrow.Array) -> tuple[list[bytes | None], Numeric]:
+    """The distinct values of a column of bytes, and which of them each row has."""
+    whole = whole_numbers(column)  # twice as fast as bytes
+    encoded = (column if whole is None else whole).dictionary_encode(null_encoding="encode")
+    distinct: list[Any] = encoded.dictionary.to_pylist()
+    if whole is not None:
+        distinct = [
+            None if number is None else number.to_bytes(whole.type.byte_width, "little", signed=True)
+            for number in distinct
+        ]
+    return distinct, encoded.indices.to_numpy()
+
+
+def _counts(column: pyarrow.Array) -> tuple[Numeric, Mask | None]:
+    """Counts, and where they are known; None if everywhere."""
+    if column.null_count == 0:
+        return column.to_numpy(), None
+    return column.fill_null(0).to_numpy(), column.is_valid().to_numpy(zero_copy_only=False)

@@ -1,7 +1,7 @@
 """Defaults of columns: plain values, checked against the column's type, and Iceberg's JSON of them.
 
-The JSON is that of its specification, Appendix D, "JSON single-value serialization". Only columns without parts have
-defaults, and only those that the JSON can hold: no NaN, no infinity, no date beyond the year 9999.
+The JSON is that of its specification, Appendix D, "JSON single-value serialization". Only columns of simple types have
+defaults, and only values that the JSON can hold: no NaN, no infinity, no date after the year 9999.
 """
 
 import decimal
@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from lakebed.errors import Invalid
-from lakebed.table.types.times import moment_text, parse_moment, parse_time, time_text
+from lakebed.table.types.times import EPOCH, days_since_1970, moment_text, parse_moment, parse_time, time_text
 from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
@@ -37,8 +37,10 @@ from lakebed.table.types.types import (
 from lakebed.table.types.types import UUID as UUID_TYPE
 from lakebed.table.types.values import encode_bound, scaled, unscaled
 
-_EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
+_ZONED = (TIMESTAMPTZ, TIMESTAMPTZ_NS)
+_UNITS: dict[Type, int] = {TIMESTAMP: 1000, TIMESTAMPTZ: 1000, TIMESTAMP_NS: 1, TIMESTAMPTZ_NS: 1}
+"""The nanoseconds in one unit of a plain value."""
 
 _PLAIN: dict[Type, type] = {
     BOOLEAN: bool,
@@ -57,7 +59,7 @@ _PLAIN: dict[Type, type] = {
     BINARY: bytes,
 }
 
-_GIVEN: dict[Type, str] = {
+_ACCEPTED: dict[Type, str] = {
     DATE: "a date",
     TIME: "a time without a zone",
     TIMESTAMP: "a datetime without a zone",
@@ -66,18 +68,18 @@ _GIVEN: dict[Type, str] = {
     TIMESTAMPTZ_NS: "a datetime, or nanoseconds since 1970",
     UUID_TYPE: "a UUID",
 }
-"""What people give where plain values are numbers or bytes."""
+"""What callers pass for types whose plain values are numbers or bytes."""
 
 
 def check_default(field: Field, value: Any) -> None:
-    """Refuse what is no plain value of the field's type; None is none, and fine."""
+    """Refuse anything but None and a plain value of the field's type."""
     if value is None:
         return
     if not isinstance(field.type, Simple):
-        raise _unfit(field, value, "none, since only columns without parts have defaults")
+        raise _unfit(field, value, "none: a column of a nested type can't have a default")
     kind = _kind(field.type)
     if type(value) is not kind:
-        raise _unfit(field, value, f"{_GIVEN.get(field.type, kind.__name__)} for a column of type {field.type}")
+        raise _unfit(field, value, f"{_ACCEPTED.get(field.type, kind.__name__)} for a column of type {field.type}")
     if isinstance(value, float) and not math.isfinite(value):
         raise _unfit(field, value, "a finite number")
     try:
@@ -85,8 +87,38 @@ def check_default(field: Field, value: Any) -> None:
         default_to_json(field.type, value)
     except (Invalid, OverflowError) as error:
         raise _unfit(field, value, f"a value of type {field.type}") from error
-    if isinstance(field.type, Decimal) and abs(_digits(field.type, value)) >= 10**field.type.precision:
+    if isinstance(field.type, Decimal) and not _has_room(field.type, value):
         raise _unfit(field, value, f"a value of type {field.type}")
+
+
+def plain_default(field: Field, given: Any) -> Any:
+    """The plain value of a default as callers pass it: also a date, a time, a UUID, or an int for a floating column.
+
+    A time without a zone is UTC for `timestamptz`, as everywhere.
+    """
+    value = _plain(field.type, given)
+    check_default(field, value)
+    return value
+
+
+def default_to_json(type: Type, value: Any) -> Any:
+    """A default as Iceberg writes it in a schema's JSON."""
+    if isinstance(type, Decimal):
+        return format(_rescaled(value, type.scale), "f")
+    if isinstance(type, Fixed):
+        return bytes.hex(value)
+    return _TO_JSON[type](value) if type in _TO_JSON else value
+
+
+def default_from_json(type: Type, body: Any) -> Any:
+    """The plain value of a default in a schema's JSON; `Invalid` if it is not a value of the type."""
+    read, kinds = _from_json(type)
+    try:
+        if isinstance(body, kinds) and not (isinstance(body, bool) and kinds is not object):
+            return read(body)
+    except (ValueError, ArithmeticError) as error:
+        raise _unreadable(type, body) from error
+    raise _unreadable(type, body)
 
 
 def _kind(of: Simple) -> type:
@@ -99,18 +131,9 @@ def _kind(of: Simple) -> type:
             return _PLAIN[of]
 
 
-def _digits(type: Decimal, value: Any) -> int:
-    return unscaled(value, type.scale)
-
-
-def plain_default(field: Field, given: Any) -> Any:
-    """The plain value of what somebody gives as a default: dates, times and UUIDs too, whole numbers for floating ones.
-
-    A time without a zone is UTC for `timestamptz`, as everywhere.
-    """
-    value = _plain(field.type, given)
-    check_default(field, value)
-    return value
+def _has_room(type: Decimal, value: Any) -> bool:
+    limit: int = 10**type.precision
+    return abs(unscaled(value, type.scale)) < limit
 
 
 def _plain(type: Type, given: Any) -> Any:
@@ -124,9 +147,9 @@ def _plain(type: Type, given: Any) -> Any:
         case datetime() if type in _UNITS:
             return _since_1970(type, given)
         case time() if type == TIME and given.tzinfo is None:
-            return (datetime.combine(_EPOCH, given) - _EPOCH) // _MICROSECOND
+            return (datetime.combine(EPOCH, given, UTC) - EPOCH) // _MICROSECOND
         case date() if type == DATE and not isinstance(given, datetime):
-            return (given - _EPOCH.date()).days
+            return days_since_1970(given)
         case UUID() if type == UUID_TYPE:
             return given.bytes
         case bytearray() | memoryview() if type == BINARY or isinstance(type, Fixed):
@@ -143,42 +166,17 @@ def _nearest(type: Type, given: float) -> Any:
     try:
         return struct.unpack("<f", struct.pack("<f", given))[0] if type == FLOAT else float(given)
     except OverflowError:
-        return given  # the check says it better
-
-
-_UNITS: dict[Type, int] = {TIMESTAMP: 1000, TIMESTAMPTZ: 1000, TIMESTAMP_NS: 1, TIMESTAMPTZ_NS: 1}
-"""Of how many nanoseconds plain values count."""
-_ZONED = (TIMESTAMPTZ, TIMESTAMPTZ_NS)
+        return given  # check_default reports it better
 
 
 def _since_1970(type: Type, given: datetime) -> Any:
-    """The plain value, or what was given if it has none: the check says it better."""
+    """The plain value, or `given` itself if the type can't hold it: check_default reports it better."""
     if given.tzinfo is not None and type not in _ZONED:
         return given
     moment = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
-    micros = (moment - _EPOCH.replace(tzinfo=UTC)) // _MICROSECOND
-    nanos = int(micros) * 1000 + getattr(given, "nanosecond", 0)  # a datetime of pandas has three digits more
+    micros = (moment - EPOCH) // _MICROSECOND
+    nanos = int(micros) * 1000 + getattr(given, "nanosecond", 0)  # which only a datetime of pandas has
     return nanos // _UNITS[type] if nanos % _UNITS[type] == 0 else given
-
-
-def default_to_json(type: Type, value: Any) -> Any:
-    """A default as Iceberg writes it in a schema's JSON."""
-    if isinstance(type, Decimal):
-        return format(_rescaled(value, type.scale), "f")
-    if isinstance(type, Fixed):
-        return bytes.hex(value)
-    return _TO_JSON[type](value) if type in _TO_JSON else value
-
-
-def default_from_json(type: Type, body: Any) -> Any:
-    """The plain value of a default in a schema's JSON; `Invalid` if it is none of the type."""
-    read, kinds = _from_json(type)
-    try:
-        if isinstance(body, kinds) and not (isinstance(body, bool) and kinds is not object):
-            return read(body)
-    except (ValueError, ArithmeticError) as error:
-        raise _no_default(type, body) from error
-    raise _no_default(type, body)
 
 
 def _from_json(type: Type) -> tuple[Callable[[Any], Any], Any]:
@@ -191,28 +189,24 @@ def _from_json(type: Type) -> tuple[Callable[[Any], Any], Any]:
             return _FROM_JSON.get(type, (_same, object))
 
 
-def _no_default(type: Type, body: Any) -> Invalid:
-    return Invalid("a default is no value of its type", expected=type, found=repr(body))
-
-
 def _same(body: Any) -> Any:
     return body
 
 
 def _date_text(days: int) -> str:
-    return (_EPOCH.date() + timedelta(days=days)).isoformat()
+    return (EPOCH.date() + timedelta(days=days)).isoformat()
 
 
 def _timestamp_text(microseconds: int) -> str:
-    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+    return _instant_text(microseconds).removesuffix("+00:00")
 
 
 def _instant_text(microseconds: int) -> str:
-    return f"{_timestamp_text(microseconds)}+00:00"
+    return (EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
 
 
 def _days(text: str) -> int:
-    return (date.fromisoformat(text) - _EPOCH.date()).days
+    return days_since_1970(date.fromisoformat(text))
 
 
 def _time_of_day(text: str) -> int:
@@ -223,7 +217,7 @@ def _moment(type: Type) -> Callable[[str], int]:
     def read(text: str) -> int:
         nanos, has_zone = parse_moment(text)
         if has_zone and type not in _ZONED:
-            raise ValueError("a zone where there is none")
+            raise ValueError("a zone, which the type does not have")
         return _whole(nanos, _UNITS[type])
 
     return read
@@ -235,7 +229,7 @@ def _whole(nanos: int, unit: int) -> int:
     return nanos // unit
 
 
-# What is not here is the same in JSON.
+# Types that are not here have the same values in JSON.
 _TO_JSON: dict[Type, Callable[[Any], Any]] = {
     DATE: _date_text,
     TIMESTAMP: _timestamp_text,
@@ -251,7 +245,7 @@ _FROM_JSON: dict[Type, tuple[Callable[[Any], Any], Any]] = {
     DOUBLE: (float, int | float),
     DATE: (_days, str),
     TIME: (_time_of_day, str),
-    **{one: (_moment(one), str) for one in _UNITS},
+    **{type: (_moment(type), str) for type in _UNITS},
     UUID_TYPE: (lambda text: UUID(text).bytes, str),
     BINARY: (bytes.fromhex, str),
 }
@@ -259,8 +253,12 @@ _FROM_JSON: dict[Type, tuple[Callable[[Any], Any], Any]] = {
 
 def _unfit(field: Field, value: Any, expected: str) -> Invalid:
     return Invalid(
-        "a default is no value of the column's type",
+        "a default is not a value of the column's type",
         subject=field.name,
         expected=expected,
         found=repr(value),
     )
+
+
+def _unreadable(type: Type, body: Any) -> Invalid:
+    return Invalid("a default is not a value of its type", expected=type, found=repr(body))

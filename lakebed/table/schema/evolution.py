@@ -1,11 +1,11 @@
 """Schema evolution: what turns a table's schema into its next one. No change rewrites a file.
 
-Each function answers a new schema, with the id of the one it was given: the caller gives it one of its own. Field ids
-are the caller's to take, `column_id_count` of them, and never come again; so are physical names. What is refused is
-`Invalid`, which names the field and the rule.
+Each function returns a new schema with the id of the one it was given; the caller assigns it an id of its own. The
+caller also allocates field ids, `column_id_count` of them. Field ids and physical names are never reused. A change that
+is refused raises `Invalid`, which names the field and the rule.
 
-A path is dotted text or a tuple of names. What is inside a list or a map is reached by `element` and `value`; a map's
-keys never change, since two of them could become one.
+A path is dotted text or a tuple of names. `element` and `value` lead into a list or a map. A map's keys never change,
+since two of them could become one.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -17,7 +17,7 @@ from typing import Any
 from lakebed.errors import Invalid
 from lakebed.table.schema.defaults import plain_default
 from lakebed.table.schema.metadata_columns import check_free_name
-from lakebed.table.schema.schema import Path, Schema, check_identifier, physical_names
+from lakebed.table.schema.schema import Path, Schema, check_identifier, check_key_names, physical_names
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import (
     DOUBLE,
@@ -29,23 +29,24 @@ from lakebed.table.types.types import (
     VALUE,
     Decimal,
     Field,
+    Fields,
     List,
     Map,
-    Parts,
     Struct,
     Type,
-    numbered,
+    Way,
+    children_of,
+    numbered_fields,
     parse_type,
-    parts_of,
     walk,
-    with_parts,
+    with_children,
 )
 
 _WIDER = {(INT, LONG), (FLOAT, DOUBLE)}
 
 
 class Side(Enum):
-    """Where a column goes: to the front of its struct, or beside another one in it."""
+    """Where a column goes: to the front of its struct, or beside another column in it."""
 
     FIRST = "first"
     BEFORE = "before"
@@ -54,7 +55,7 @@ class Side(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place among the columns of one struct; `other` is the path of the column that it is beside."""
+    """A place among the columns of one struct; `other` is the path of the column beside it."""
 
     side: Side
     other: Path = ()
@@ -69,13 +70,13 @@ def before(path: Path) -> Position:
 
 
 def after(path: Path) -> Position:
-    """The place just behind another column."""
+    """The place just after another column."""
     return Position(Side.AFTER, path)
 
 
 def column_id_count(type: Type | str) -> int:
     """How many field ids a new column of this type takes."""
-    return 1 + len(list(walk(parts_of(_parsed(type)))))
+    return 1 + len(list(walk(children_of(_parsed(type)))))
 
 
 def add_column(
@@ -92,132 +93,149 @@ def add_column(
 ) -> Schema:
     """Add a column, last in its struct unless a position is given.
 
-    Rows that are there already show the default, null without one, and so do rows that will come without the column: a
-    required column has to have one. `used_names` are all physical names that the table ever had (`physical_names`), on
-    any level: data of a column that was dropped must not come back under a new one.
+    Rows that exist already, and rows written later without the column, show the default, or null if there is none. A
+    required column must have a default. `used_names` are all physical names that the table ever had (`physical_names`),
+    on any level: data of a dropped column must not come back under a new one.
     """
     above, name = _new_place(schema, path)
     new = Field(name, _parsed(type), required, comment)
     value = plain_default(new, default)
     if required and value is None:
-        raise _refused(path, "a required column is added without a default: rows that are there would have no value")
-    [given] = numbered((new,), ids)
+        raise _refused(path, "a required column can't be added without a default: existing rows would have no value")
+    [numbered] = numbered_fields((new,), ids)
     used = {*used_names, *physical_names(schema)}
     column = replace(
-        given, physical_name=_physical_name(name, given.id, used), initial_default=value, write_default=value
+        numbered, physical_name=_physical_name(name, numbered.id, used), initial_default=value, write_default=value
     )
-    grown = _changed(schema, above, lambda fields: (*fields, column))
-    return grown if position is None else _moved(grown, (*above, column), position)
+    grown = _with_fields(schema, above, lambda fields: (*fields, column))
+    return grown if position is None else _with_moved(grown, (*above, column), position)
 
 
 def drop_column(schema: Schema, path: Path, *, in_use: Collection[int] = ()) -> Schema:
-    """Take a column away, with all inside it; its data stays in the files, and no later column shows it.
+    """Remove a column with everything inside it. Its data stays in the files, and no later column shows it.
 
     `in_use` are the ids of fields that the table's partition spec or sort order takes its values from.
     """
     *above, column = way = _named_way(schema, path)
-    gone = {one[-1].id for one in walk((column,))}
-    _check_free(schema, way, gone, "dropped")
-    if used := gone.intersection(in_use):
-        of = schema.path_of(min(used))
-        raise _refused(way, "a column that the partition spec or sort order uses is dropped", found=of)
+    dropped = {inner[-1].id for inner in walk((column,))}
+    _check_not_in_key(schema, way, dropped, "dropped")
+    if used := dropped.intersection(in_use):
+        raise _refused(
+            way,
+            "a column that the partition spec or sort order uses can't be dropped",
+            found=schema.path_of(min(used)),
+        )
     if len(_siblings(schema, above)) == 1:
-        raise _refused(way, "the last column is dropped, and there must be one")
-    return _changed(schema, above, lambda fields: tuple(one for one in fields if one.id != column.id))
+        raise _refused(way, "the last column can't be dropped")
+    return _with_fields(schema, above, lambda fields: tuple(field for field in fields if field.id != column.id))
 
 
 def rename_column(schema: Schema, path: Path, name: str) -> Schema:
-    """Give a column another name: the last part of its path, never a path. In the files it keeps the one it has."""
-    way = _named_way(schema, path)
-    _check_new_name([one for one in _siblings(schema, way[:-1]) if one.id != way[-1].id], way[:-1], name)
-    return _replaced(schema, way, lambda column: replace(column, name=name))
+    """Give a column another name: the last part of its path, never a path. Its name in the files stays the same."""
+    *above, column = way = _named_way(schema, path)
+    siblings = [field for field in _siblings(schema, above) if field.id != column.id]
+    _check_new_name(siblings, tuple(above), name)
+    return _with_field(schema, way, lambda field: replace(field, name=name))
 
 
 def move_column(schema: Schema, path: Path, position: Position) -> Schema:
-    """Put a column in another place of its struct."""
-    return _moved(schema, _named_way(schema, path), position)
+    """Move a column to another place in its struct."""
+    return _with_moved(schema, _named_way(schema, path), position)
 
 
 def widen_column(schema: Schema, path: Path, type: Type | str) -> Schema:
-    """Give a column a type that holds all values of its own: int to long, float to double, a decimal of more digits."""
+    """Give a column a type that holds all its values: int to long, float to double, a decimal with more digits."""
     wider = _parsed(type)
     way = _mutable_way(schema, path)
-    if not widens(way[-1].type, wider):
+    narrow = way[-1].type
+    if not widens(narrow, wider):
         raise _refused(
             way,
-            "a column's type only gets wider",
+            "a column's type can only get wider",
             expected="int to long, float to double, or a decimal of the same scale and more digits",
-            found=f"{way[-1].type} to {wider}",
+            found=f"{narrow} to {wider}",
         )
-    if wider == way[-1].type:
+    if wider == narrow:
         return schema
-    first = way[-1].widened_from or way[-1].type
-    return _replaced(schema, way, lambda column: replace(column, type=wider, widened_from=first))
+    first = way[-1].widened_from or narrow
+    return _with_field(schema, way, lambda field: replace(field, type=wider, widened_from=first))
+
+
+def widens(narrow: Type, wide: Type) -> bool:
+    """Whether a column of the first type can become one of the second; a nested type never changes as a whole."""
+    if isinstance(narrow, Decimal) and isinstance(wide, Decimal):
+        return narrow.scale == wide.scale and narrow.precision <= wide.precision
+    nested = isinstance(narrow, Struct | List | Map)
+    return not nested and (narrow == wide or (narrow, wide) in _WIDER)
 
 
 def make_optional(schema: Schema, path: Path) -> Schema:
     """Let a column, a list's element or a map's value be null from now on."""
     way = _mutable_way(schema, path)
-    _check_free(schema, way, {one[-1].id for one in walk((way[-1],))}, "made optional")
-    return _replaced(schema, way, lambda column: replace(column, required=False))
+    _check_not_in_key(schema, way, {inner[-1].id for inner in walk((way[-1],))}, "made optional")
+    return _with_field(schema, way, lambda field: replace(field, required=False))
 
 
 def set_comment(schema: Schema, path: Path, comment: str) -> Schema:
-    """Say something else of a column; "" says nothing."""
-    return _replaced(schema, _named_way(schema, path), lambda column: replace(column, comment=comment))
+    """Replace a column's comment; "" removes it."""
+    return _with_field(schema, _named_way(schema, path), lambda field: replace(field, comment=comment))
 
 
 def set_default(schema: Schema, path: Path, default: Any) -> Schema:
-    """What a column gets in rows that will come without it, null for None; rows that are there stay as they are."""
+    """Set what rows written later without the column get, None for null; existing rows stay as they are."""
     way = _named_way(schema, path)
     value = plain_default(way[-1], default)
-    return _replaced(schema, way, lambda column: replace(column, write_default=value))
+    return _with_field(schema, way, lambda field: replace(field, write_default=value))
 
 
 def set_key(schema: Schema, names: Iterable[Path]) -> Schema:
-    """Make these columns, which have to be required, the primary key; no names, and there is none."""
-    if isinstance(names, str):
-        raise Invalid("a primary key is given as a list of names", subject=repr(names), expected=f"[{names!r}]")
+    """Make these columns, which must be required, the primary key; without names there is none."""
+    check_key_names(names)
     ways = [schema.way(name) for name in names]
     for way in ways:
         check_identifier(way)
     return Schema(schema.fields, schema.id, [way[-1].id for way in ways])
 
 
+def new_columns(table: Schema, given: Schema) -> list[tuple[tuple[str, ...], Type]]:
+    """The paths and types of the given columns that the table does not have, compared by name without case, in order.
+
+    Fields inside structs, lists and maps count. The fields inside a new column are not listed.
+    """
+    return list(_new_fields(table.fields, given.fields, ()))
+
+
 def _parsed(type: Type | str) -> Type:
     return parse_type(type) if isinstance(type, str) else type
 
 
-def widens(narrow: Type, wide: Type) -> bool:
-    """Whether a column of the one type can become one of the other; types with parts never change as a whole."""
-    if isinstance(narrow, Decimal) and isinstance(wide, Decimal):
-        return narrow.scale == wide.scale and narrow.precision <= wide.precision
-    parts = isinstance(narrow, Struct | List | Map)
-    return not parts and (narrow == wide or (narrow, wide) in _WIDER)
-
-
-def _new_place(schema: Schema, path: Path) -> tuple[Parts, str]:
-    """What a new column will be inside of, and its name."""
+def _new_place(schema: Schema, path: Path) -> tuple[Way, str]:
+    """The way to the struct that a new column will be inside of, and its name."""
     names: tuple[str, ...] = tuple(path.rsplit(".", 1)) if isinstance(path, str) else tuple(path)
     if not names:
         raise Invalid("a path has no name in it", subject=repr(path))
     *above, name = names
     way = _mutable_way(schema, above[0] if isinstance(path, str) else tuple(above)) if above else ()
     if way and not isinstance(way[-1].type, Struct):
-        raise _refused(way, "a column is added to what is no struct", found=str(way[-1].type))
+        raise _refused(way, "a column can only be added to a struct", found=str(way[-1].type))
     _check_new_name(_siblings(schema, way), way, name)
     return way, name
 
 
-def _check_new_name(siblings: Iterable[Field], above: Parts, name: str) -> None:
+def _check_new_name(siblings: Iterable[Field], above: Way, name: str) -> None:
     if not isinstance(name, str):
         return  # which the schema refuses
     if not above:
         check_free_name(name)
-    for one in siblings:
-        if folded_column(one.name) == folded_column(name):
-            subject = ".".join([*(each.name for each in above), name])
-            raise Invalid("a column of this name is there", subject=subject, found=one.name, advice="Choose another.")
+    for field in siblings:
+        if folded_column(field.name) == folded_column(name):
+            subject = ".".join([*(outer.name for outer in above), name])
+            raise Invalid(
+                "there is already a column with this name",
+                subject=subject,
+                found=field.name,
+                advice="Choose another name.",
+            )
 
 
 def _physical_name(name: str, id: int, used: Collection[str]) -> str:
@@ -226,104 +244,93 @@ def _physical_name(name: str, id: int, used: Collection[str]) -> str:
     return name
 
 
-def _mutable_way(schema: Schema, path: Path) -> Parts:
-    """The way to a field that is no key of a map, nor inside one."""
+def _mutable_way(schema: Schema, path: Path) -> Way:
+    """The way to a field that is neither the key of a map nor inside one."""
     way = schema.way(path)
-    if any(isinstance(outer.type, Map) and one.name == KEY for outer, one in pairwise(way)):
-        raise _refused(way, "the keys of a map are changed, and two of them could become one")
+    if any(isinstance(outer.type, Map) and inner.name == KEY for outer, inner in pairwise(way)):
+        raise _refused(way, "the keys of a map can't be changed: two of them could become one")
     return way
 
 
-def _named_way(schema: Schema, path: Path) -> Parts:
-    """The way to a field that has a name of its own: not the part of a list or map."""
+def _named_way(schema: Schema, path: Path) -> Way:
+    """The way to a field with a name of its own: not a list's element, nor a map's key or value."""
     way = _mutable_way(schema, path)
     if len(way) > 1 and not isinstance(way[-2].type, Struct):
-        raise _refused(way, f"the part of a list or map ({ELEMENT}, {KEY}, {VALUE}) has no name or place of its own")
+        raise _refused(way, f"{ELEMENT}, {KEY} and {VALUE} of a list or map have no name or place of their own")
     return way
 
 
-def _check_free(schema: Schema, way: Parts, ids: Collection[int], what: str) -> None:
-    for id in schema.identifier_ids:
-        if id in ids:
-            raise _refused(
-                way,
-                f"a column of the primary key is {what}",
-                found=f"the key {', '.join(schema.key)}",
-                advice="Give the table another key first.",
-            )
+def _check_not_in_key(schema: Schema, way: Way, ids: Collection[int], what: str) -> None:
+    if any(id in ids for id in schema.identifier_ids):
+        raise _refused(
+            way,
+            f"a column of the primary key can't be {what}",
+            found=f"the key {', '.join(schema.key)}",
+            advice="Give the table another key first.",
+        )
 
 
-def _siblings(schema: Schema, above: Iterable[Field]) -> Parts:
+def _siblings(schema: Schema, above: Iterable[Field]) -> Fields:
     """The fields inside the last of these, or the columns if there is none."""
     *_, last = (None, *above)
-    return schema.fields if last is None else parts_of(schema.field_by_id(last.id).type)
+    return schema.fields if last is None else children_of(schema.field_by_id(last.id).type)
 
 
-def _moved(schema: Schema, way: Parts, position: Position) -> Schema:
+def _with_moved(schema: Schema, way: Way, position: Position) -> Schema:
     *above, column = way
-    return _changed(schema, above, lambda fields: _reordered(schema, fields, column.id, position))
+    return _with_fields(schema, above, lambda fields: _reordered(schema, fields, column.id, position))
 
 
-def _reordered(schema: Schema, fields: Parts, id: int, position: Position) -> Parts:
-    [column] = [one for one in fields if one.id == id]
-    others = [one for one in fields if one.id != id]
+def _reordered(schema: Schema, fields: Fields, id: int, position: Position) -> Fields:
+    [column] = [field for field in fields if field.id == id]
+    others = [field for field in fields if field.id != id]
     if position.side is Side.FIRST:
         return (column, *others)
     beside = schema.way(position.other)
     if beside[-1].id == id:
-        raise _refused(beside, "a column is moved beside itself")
-    places = [place for place, one in enumerate(others) if one.id == beside[-1].id]
+        raise _refused(beside, "a column can't be moved beside itself")
+    places = [place for place, field in enumerate(others) if field.id == beside[-1].id]
     if not places:
-        raise _refused(beside, "a column stays in its struct", found=f"{column.name}, which is in another one")
+        raise _refused(beside, "a column can't leave its struct", found=f"{column.name}, in another struct")
     at = places[0] + (position.side is Side.AFTER)
     return (*others[:at], column, *others[at:])
 
 
-def _replaced(schema: Schema, way: Parts, change: Callable[[Field], Field]) -> Schema:
-    *above, column = way
-    return _changed(schema, above, lambda fields: tuple(change(one) if one.id == column.id else one for one in fields))
-
-
-def _changed(schema: Schema, above: Iterable[Field], change: Callable[[Parts], Parts]) -> Schema:
-    """The schema with what is inside the last of these fields, or with the columns if there is none, changed."""
-    fields = _rebuilt(schema.fields, [one.id for one in above], change)
-    return Schema(fields, schema.id, schema.identifier_ids)
-
-
-def _rebuilt(fields: Parts, way: list[int], change: Callable[[Parts], Parts]) -> Parts:
-    if not way:
-        return change(fields)
-    return tuple(
-        replace(one, type=with_parts(one.type, _rebuilt(parts_of(one.type), way[1:], change)))
-        if one.id == way[0]
-        else one
-        for one in fields
+def _with_field(schema: Schema, way: Way, change: Callable[[Field], Field]) -> Schema:
+    """The schema with one field changed."""
+    *above, changed = way
+    return _with_fields(
+        schema, above, lambda fields: tuple(change(field) if field.id == changed.id else field for field in fields)
     )
 
 
-def _refused(path: Path | Parts, problem: str, **details: Any) -> Invalid:
-    names = [path] if isinstance(path, str) else [one if isinstance(one, str) else one.name for one in path]
-    return Invalid(problem, subject=".".join(names), **details)
+def _with_fields(schema: Schema, above: Iterable[Field], change: Callable[[Fields], Fields]) -> Schema:
+    """The schema with the fields inside the last of these changed, or its columns if there is none."""
+    fields = _rebuilt(schema.fields, [field.id for field in above], change)
+    return Schema(fields, schema.id, schema.identifier_ids)
 
 
-def new_columns(table: Schema, given: Schema) -> list[tuple[tuple[str, ...], Type]]:
-    """The paths and types of the columns that are given and not there, compared by name without case, in their order.
+def _rebuilt(fields: Fields, ids: list[int], change: Callable[[Fields], Fields]) -> Fields:
+    if not ids:
+        return change(fields)
+    return tuple(
+        replace(field, type=with_children(field.type, _rebuilt(children_of(field.type), ids[1:], change)))
+        if field.id == ids[0]
+        else field
+        for field in fields
+    )
 
-    A field inside a struct counts, in lists and maps too; what is new as a whole comes without its parts.
-    """
-    return list(_new(table.fields, given.fields, ()))
 
-
-def _new(there: Parts, given: Parts, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
-    known = {folded_column(one.name): one for one in there}
-    for one in given:
-        found = known.get(folded_column(one.name))
+def _new_fields(own: Fields, given: Fields, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
+    known = {folded_column(field.name): field for field in own}
+    for field in given:
+        found = known.get(folded_column(field.name))
         if found is None:
-            yield (*path, one.name), one.type
-        else:
-            yield from _inside(found.type, one.type, (*path, found.name))
+            yield (*path, field.name), field.type
+        elif isinstance(found.type, Struct | List | Map) and type(found.type) is type(field.type):
+            yield from _new_fields(children_of(found.type), children_of(field.type), (*path, found.name))
 
 
-def _inside(there: Type, given: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
-    if isinstance(there, Struct | List | Map) and type(there) is type(given):
-        yield from _new(parts_of(there), parts_of(given), path)
+def _refused(path: Path | Way, problem: str, **details: Any) -> Invalid:
+    names = [path] if isinstance(path, str) else [each if isinstance(each, str) else each.name for each in path]
+    return Invalid(problem, subject=".".join(names), **details)

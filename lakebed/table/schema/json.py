@@ -1,6 +1,6 @@
-"""A schema's body: Iceberg's schema JSON, with keys of ours on fields of structs: `physical-name`, `widened-from`.
+"""A schema's body: Iceberg's schema JSON, with two keys of ours on named fields: `physical-name`, `widened-from`.
 
-It is canonical (sorted keys, no spaces, UTF-8 as it is): equal schemas have equal bytes.
+It is canonical (sorted keys, no spaces, unescaped UTF-8): equal schemas have equal bytes.
 """
 
 import json
@@ -12,7 +12,7 @@ from lakebed.table.schema.defaults import default_from_json, default_to_json
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field, Fixed, List, Map, Simple, Struct, Type, parse_type
 
-Made = TypeVar("Made")
+Answer = TypeVar("Answer")
 
 _INITIAL, _WRITE, _WIDENED = "initial-default", "write-default", "widened-from"
 _SCHEMA = {"type": str, "schema-id": int, "fields": list, "identifier-field-ids": list}
@@ -34,7 +34,7 @@ _OPTIONAL = {"doc", "identifier-field-ids", _INITIAL, _WRITE, _WIDENED}
 
 
 def schema_to_json(schema: Schema) -> bytes:
-    """The bytes that a table keeps of a schema."""
+    """The bytes that a table stores for a schema."""
     body = {"type": "struct", "schema-id": schema.id, "fields": _fields_json(schema.fields)}
     if schema.identifier_ids:
         body["identifier-field-ids"] = list(schema.identifier_ids)
@@ -42,21 +42,21 @@ def schema_to_json(schema: Schema) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise Invalid("a schema has text that has no bytes in UTF-8", found=ascii(error.object[error.start])) from error
+        raise Invalid("a schema has text that UTF-8 can't encode", found=ascii(error.object[error.start])) from error
 
 
 def schema_from_json(data: bytes) -> Schema:
-    """The schema that the bytes hold; `Corrupt` if they hold none, `Invalid` if a newer Lakebed wrote them."""
+    """The schema that the bytes hold; `Corrupt` if they are damaged, `Invalid` if a newer Lakebed wrote them."""
     try:
         body = _checked(json.loads(data), _SCHEMA, "a schema")
         _expect_kind(body, "struct")
-        return _made(Schema, _fields(body["fields"]), body["schema-id"], _identifier_ids(body))
+        return _call(Schema, _fields(body["fields"]), body["schema-id"], _identifier_ids(body))
     except (ValueError, RecursionError) as error:
-        raise Corrupt("a schema's body is no JSON", expected="Iceberg's schema JSON", found=str(error)) from error
+        raise Corrupt("a schema's body is not JSON", expected="Iceberg's schema JSON", found=str(error)) from error
 
 
 def _fields_json(fields: tuple[Field, ...]) -> list[dict[str, Any]]:
-    return [_field_json(one) for one in fields]
+    return [_field_json(field) for field in fields]
 
 
 def _field_json(field: Field) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _type_json(type: Type) -> str | dict[str, Any]:
 
 
 def _fields(bodies: list[object]) -> tuple[Field, ...]:
-    return tuple(_field(one) for one in bodies)
+    return tuple(_field(body) for body in bodies)
 
 
 def _field(value: object) -> Field:
@@ -124,12 +124,12 @@ def _field(value: object) -> Field:
 
 
 def _default(type: Type, body: object) -> Any:
-    return None if body is None else _made(default_from_json, type, body)
+    return None if body is None else _call(default_from_json, type, body)
 
 
 def _identifier_ids(body: Mapping[str, Any]) -> list[int]:
     ids: list[int] = body.get("identifier-field-ids", [])
-    if not all(isinstance(one, int) and not isinstance(one, bool) for one in ids):
+    if not all(isinstance(id, int) and not isinstance(id, bool) for id in ids):
         raise _corrupt("a schema", "ids as identifier-field-ids", repr(ids))
     return ids
 
@@ -139,7 +139,7 @@ def _type(value: object) -> Type:
         return _simple(value)
     kind = value.get("type") if isinstance(value, dict) else None
     if kind == "struct":
-        return _made(Struct, _fields(_checked(value, _STRUCT, "a struct")["fields"]))
+        return _call(Struct, _fields(_checked(value, _STRUCT, "a struct")["fields"]))
     if kind == "list":
         body = _checked(value, _LIST, "a list")
         return List(_type(body["element"]), body["element-required"], body["element-id"])
@@ -151,22 +151,22 @@ def _type(value: object) -> Type:
 
 
 def _simple(name: str) -> Type:
-    found = _made(parse_type, name)
-    if not isinstance(found, Simple):
-        raise _corrupt("a type", "an object for a type with parts", repr(name))
-    return found
+    type = _call(parse_type, name)
+    if not isinstance(type, Simple):
+        raise _corrupt("a type", "an object for a nested type", repr(name))
+    return type
 
 
-def _made(make: Callable[..., Made], *arguments: Any) -> Made:
-    """What a maker makes of the body's parts: those that it refuses can't have been written."""
+def _call(function: Callable[..., Answer], *arguments: Any) -> Answer:
+    """What a function returns for values of the body; `Corrupt` if it refuses them, since they were never written."""
     try:
-        return make(*arguments)
+        return function(*arguments)
     except Invalid as error:
         raise Corrupt("a schema's body is damaged", found=str(error)) from error
 
 
 def _checked(value: object, keys: Mapping[str, type], what: str) -> dict[str, Any]:
-    """The object, if it has these keys with values of these types, and no other key."""
+    """The object, if it has these keys with values of these types and no other keys."""
     if not isinstance(value, dict):
         raise _corrupt(what, "an object", repr(value))
     if unknown := sorted(value.keys() - keys.keys()):

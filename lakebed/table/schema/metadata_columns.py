@@ -1,7 +1,7 @@
-"""Columns that every table has besides its own, by the names and ids that Iceberg reserves for them.
+"""Metadata columns: what every table has besides its own columns, by the names and ids that Iceberg reserves.
 
-`_file` and `_pos` say where a row is. `_row_id` and `_last_updated_sequence_number` are its lineage: a file has them as
-columns only for rows that were written again, else they follow from the file's `first_row_id` and sequence number.
+`_file` and `_pos` say where a row is. `_row_id` and `_last_updated_sequence_number` are its lineage. A file stores the
+lineage only of rewritten rows; for others it follows from the file's `first_row_id` and sequence number.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,36 +20,37 @@ LAST_UPDATED: Final = Field(
 )
 
 SPARK_POSITION: Final = "_tmp_metadata_row_index"
-"""The column that Spark's Parquet reader fills with each row's position in its file, whatever the file has there."""
+"""The column that Spark's Parquet reader fills with each row's position in its file, over any column of that name."""
 
 OWN_PREFIX: Final = "lakebed."
-"""What the columns begin with that Spark's frames have for Lakebed alone, while rows are changed."""
+"""The prefix of columns that Lakebed adds to Spark's frames while rows are changed."""
 
 METADATA_COLUMNS: Final = (FILE, POSITION, ROW_ID, LAST_UPDATED)
-METADATA_IDS: Final = frozenset(one.id for one in METADATA_COLUMNS)
-_NAMES = frozenset(one.name for one in METADATA_COLUMNS)
+METADATA_IDS: Final = frozenset(column.id for column in METADATA_COLUMNS)
+_ADVICE = "Choose another name."
+_NAMES = frozenset(column.name for column in METADATA_COLUMNS)
 
 
 def check_free_name(name: str) -> None:
-    """Refuse a name for a table's own column that is reserved; a field of a struct may have it."""
+    """Refuse a reserved name for a table's own column; a field of a struct may have it."""
     if folded_column(name) in _NAMES:
         raise Invalid(
             "Iceberg reserves this name for a column that every table has",
             subject=name,
-            expected=f"none of {', '.join(one.name for one in METADATA_COLUMNS)}, compared without case",
-            advice="Choose another.",
+            expected=f"none of {', '.join(column.name for column in METADATA_COLUMNS)}, compared without case",
+            advice=_ADVICE,
         )
     if folded_column(name).startswith(OWN_PREFIX):
-        raise Invalid("names that begin so are Lakebed's own", subject=name, found=OWN_PREFIX, advice="Choose another.")
+        raise Invalid("names with this prefix are reserved for Lakebed", subject=name, found=OWN_PREFIX, advice=_ADVICE)
     if folded_column(name) == SPARK_POSITION:
-        raise Invalid("Spark puts its own values in a column of this name", subject=name, advice="Choose another.")
+        raise Invalid("Spark puts its own values in a column of this name", subject=name, advice=_ADVICE)
 
 
-def selected(schema: Schema, columns: Iterable[str], added: Sequence[Field] = METADATA_COLUMNS) -> Schema:
-    """The schema's columns of these names, or the added ones; its own are found first."""
+def selected_columns(schema: Schema, columns: Iterable[str], added: Sequence[Field] = METADATA_COLUMNS) -> Schema:
+    """The columns with these names, of the schema or else of those added to it."""
     if isinstance(columns, str) or not isinstance(columns, Iterable):
-        return schema.select(columns)  # which says what is wrong
+        return schema.select(columns)  # which refuses them
     names = list(columns)
-    own = {folded_column(one) for one in schema.names}
-    others = [one for one in added if one.name not in own and one.name in names]
+    own = {folded_column(name) for name in schema.names}
+    others = [field for field in added if field.name not in own and field.name in names]
     return Schema([*schema.fields, *others], schema.id).select(names)

@@ -1,1 +1,1 @@
-"""What is known of a file's columns: bounds and counts from Parquet footers, and bloom filters."""
+"""Statistics of a file's columns: bounds and counts from Parquet footers, and bloom filters."""

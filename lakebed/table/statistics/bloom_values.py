@@ -1,4 +1,4 @@
-"""The bytes that a value has in a Parquet file's pages, by which bloom filters know it."""
+"""The bytes of a value in a Parquet file's pages, which bloom filters hash."""
 
 import struct
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ _NAMES: Final = frozenset({*_PACKED, "string", "binary", "uuid"})
 
 
 def can_have_bloom(type: Type) -> bool:
-    """Whether Parquet has bloom filters of a type: of booleans, lists, maps and structs it has none."""
+    """Whether Parquet has bloom filters for a type: not for booleans, lists, maps and structs."""
     return isinstance(type, Decimal | Fixed) or (isinstance(type, Primitive) and type.name in _NAMES)
 
 
 def physical_type(type: Type) -> tuple[str, int]:
-    """What a column of the type is in the files that Lakebed writes, and its width if that is fixed bytes, else 0."""
+    """The physical type of a column in files that Lakebed writes, and its width for fixed-length bytes, else 0."""
     match type:
         case Decimal(precision):
             width = _decimal_width(precision)
@@ -44,37 +44,37 @@ def physical_type(type: Type) -> tuple[str, int]:
 
 
 def file_bytes(type: Type, value: Value) -> bytes:
-    """The bytes of a plain value; `Invalid` if the type has no bloom filters or the value is none of it."""
+    """The bytes of a plain value; `Invalid` if the type has no bloom filters or the value is not of the type."""
     try:
         return _bytes(type, value)
     except (struct.error, OverflowError, TypeError, AttributeError, UnicodeEncodeError) as error:
-        raise Invalid("this is no value of its type", subject=repr(value), expected=type) from error
+        raise Invalid("this is not a value of its type", subject=repr(value), expected=type) from error
 
 
 def possible_bytes(field: Field, value: Value) -> Iterator[bytes]:
-    """The bytes that a value of the column may have in one file or the other: older ones may have a narrower type.
+    """The bytes that a value of the column may have in any file: older files may have a narrower type.
 
     The two zeros are equal, and either may be in the file.
     """
     values = (0.0, -0.0) if field.type in (FLOAT, DOUBLE) and value == 0 else (value,)
     for type in _types_of(field):
-        for one in values:
+        for candidate in values:
             try:
-                yield file_bytes(type, one)
+                yield file_bytes(type, candidate)
             except Invalid:
                 if type == field.type:
                     raise
-                # A narrower type that can't hold the value: no file of it has it.
+                # A narrower type can't hold the value: no file with that type has it.
 
 
 def _types_of(field: Field) -> list[Type]:
-    """The types that files may have the column in, of which each has other bytes."""
+    """The types that the column may have in files, one for each form of its bytes."""
     match field.widened_from, field.type:
         case None, type:
             return [type]
         case Decimal(narrow, scale), Decimal(wide, _) as type:
             by_width = {_decimal_width(precision): Decimal(precision, scale) for precision in range(narrow, wide + 1)}
-            return [*(one for width, one in by_width.items() if width != _decimal_width(wide)), type]
+            return [*(older for width, older in by_width.items() if width != _decimal_width(wide)), type]
         case narrow, type:
             return [narrow, type]
 
@@ -93,11 +93,11 @@ def _bytes(type: Type, value: Any) -> bytes:
         case Fixed() | Primitive("binary" | "uuid"):
             return memoryview(value).tobytes()
         case _:
-            raise Invalid("there are no bloom filters of this type", subject=str(type))
+            raise Invalid("this type has no bloom filters", subject=str(type))
 
 
 def _decimal_width(precision: int) -> int:
-    """As Iceberg has decimals in Parquet: 4 or 8 bytes for those of up to 9 or 18 digits, else as few as do."""
+    """Iceberg's decimals in Parquet: 4 bytes for up to 9 digits, 8 for up to 18, else as few as possible."""
     if precision <= 18:
         return 4 if precision <= 9 else 8
     return (int(10**precision - 1).bit_length() + 8) // 8

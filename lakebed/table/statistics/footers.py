@@ -1,7 +1,7 @@
-"""The entry of a data file, with the statistics that its Parquet footer has.
+"""The entry of a data file, with the statistics of its columns and row groups from its Parquet footer.
 
-Values are taken as the footer holds them and read by the column's annotation, never through Python's dates, which end
-before Parquet's do. What the footer does not say for certain stays unset.
+Raw values of the footer are read by the column's annotation, never through Python's dates, whose range is smaller than
+Parquet's. Whatever the footer does not state for certain stays unset.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,50 +22,9 @@ from lakebed.table.types.times import TIMES_OF_DAY
 from lakebed.table.types.types import Decimal, Field, Fixed, Primitive, Type, leaves
 from lakebed.table.types.values import lower_bound, scaled, upper_bound
 
-Span = tuple[int, int]  # where bytes of a file begin, and how many there are
+_Span = tuple[int, int]  # offset in the file, and length
 
-
-class Chunk(NamedTuple):
-    """What a footer says of one chunk; None is unknown. Extremes are plain values."""
-
-    rows: int
-    span: Span
-    raw_size: int
-    nulls: int | None = None
-    nans: int | None = None
-    extremes: tuple[Any, Any] | None = None
-    bloom: Span | None = None
-
-
-def fill_statistics(known: ColumnStatistics, type: Type, chunks: Sequence[Chunk]) -> None:
-    """Set the statistics of a column that has these chunks. A place in the file is known of one chunk alone."""
-    known.value_count = sum([one.rows for one in chunks])
-    known.size = sum([one.span[1] for one in chunks])
-    known.raw_size = sum([one.raw_size for one in chunks])
-    nulls, nans = [one.nulls for one in chunks], [one.nans for one in chunks]
-    if None not in nulls:
-        known.null_count = sum(nulls)  # type: ignore[arg-type]
-    if nans and None not in nans:
-        known.nan_count = sum(nans)  # type: ignore[arg-type]
-    _set_bounds(known, type, chunks)
-    if len(chunks) == 1:
-        known.offset = chunks[0].span[0]
-        if chunks[0].bloom is not None:
-            known.bloom_offset, known.bloom_length = chunks[0].bloom
-
-
-def _set_bounds(known: ColumnStatistics, type: Type, chunks: Sequence[Chunk]) -> None:
-    """Set the bounds of all values, if every chunk has its extremes; one of only nulls has none, and needs none."""
-    extremes: list[Any] = [one.extremes for one in chunks if one.nulls != one.rows]
-    if not extremes or None in extremes:
-        return
-    lower = lower_bound(type, min([low for low, _ in extremes]))
-    upper = upper_bound(type, max([high for _, high in extremes]))
-    if lower is not None:
-        known.lower = lower
-    if upper is not None:
-        known.upper = upper
-
+_Read = Callable[[Any], Any]  # from a footer's raw value to a plain value, or to None if it is unusable
 
 _INT32 = {
     ("INT32", "None"),
@@ -75,7 +34,7 @@ _INT32 = {
 }
 _INT64 = {("INT64", "None"), ("INT64", "Int(bitWidth=64, isSigned=true)")}
 
-# What a column of a type may be in a file: physical type and annotation. Those that widen to it are among them.
+# The physical types and annotations that a column of a type may have in a file, including types that widen to it.
 _ANNOTATIONS = {
     "boolean": {("BOOLEAN", "None")},
     "int": _INT32,
@@ -93,85 +52,135 @@ _ANNOTATIONS = {
     "binary": {("BYTE_ARRAY", "None"), ("FIXED_LEN_BYTE_ARRAY", "None")},
 }
 
-Read = Callable[[Any], Any]  # from a footer's raw value to a plain one, or to None if there is none
+
+class _Chunk(NamedTuple):
+    """A column chunk in a footer; None is unknown. Extremes are plain values."""
+
+    rows: int
+    span: _Span
+    raw_size: int
+    nulls: int | None = None
+    nans: int | None = None
+    extremes: tuple[Any, Any] | None = None
+    bloom: _Span | None = None
 
 
 def data_file(
     metadata: FileMetaData, schema: Schema, *, path: str, size: int, nan_counts: Sequence[Mapping[int, int]] = ()
 ) -> pb.DataFileRef:
-    """The entry of a file that a commit adds, with a block for each row group if there are several.
+    """The entry of a file that a commit adds; it lists the row groups if there are several.
 
-    `nan_counts` has for each row group how many NaNs there are, by field id: footers don't have them.
+    `nan_counts` has the number of NaNs by field id for each row group: footers don't have it.
     """
     file = pb.DataFileRef(path=path, file_size=size, num_rows=metadata.num_rows, status=ADDED, format=COLUMNAR)
-    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
-    blocks = [file.blocks.add(num_rows=group.num_rows) for group in groups] if len(groups) > 1 else []
+    footers = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    row_groups = [file.blocks.add(num_rows=footer.num_rows) for footer in footers] if len(footers) > 1 else []
     columns, places = metadata.schema, _places(metadata)
-    for names in leaves(schema.fields):
-        place, field = places.get(tuple([one.physical_name for one in names])), names[-1]
-        if place is None or field.id in METADATA_IDS:  # a row's lineage is nothing that a filter asks for
+    for way in leaves(schema.fields):
+        place, field = places.get(tuple([part.physical_name for part in way])), way[-1]
+        if place is None or field.id in METADATA_IDS:  # no filter asks for a row's lineage
             continue
-        chunks = _chunks(field, columns.column(place), groups, place, nan_counts)
-        fill_statistics(file.statistics.add(field_id=field.id), field.type, chunks)
-        for block, chunk in zip(blocks, chunks, strict=False):  # there are as many, or no blocks
-            fill_statistics(block.columns.add(field_id=field.id), field.type, [chunk])
+        chunks = _chunks(field, columns.column(place), footers, place, nan_counts)
+        _fill_statistics(file.statistics.add(field_id=field.id), field.type, chunks)
+        for row_group, chunk in zip(row_groups, chunks, strict=False):  # as many as chunks, or none
+            _fill_statistics(row_group.columns.add(field_id=field.id), field.type, [chunk])
     return file
+
+
+def chunk_start(chunk: ColumnChunkMetaData) -> int:
+    """The offset of the first page; a dictionary comes before the data."""
+    dictionary = chunk.dictionary_page_offset if chunk.has_dictionary_page else None
+    return int(min(chunk.data_page_offset, dictionary or chunk.data_page_offset))
+
+
+def is_form_of(type: Type, column: ColumnSchema) -> bool:
+    """Whether a file's column holds values of a type, or of one that widens to it, as Iceberg stores them."""
+    return _reader(type, column) is not None
+
+
+def annotation_of(column: ColumnSchema) -> str:
+    """Parquet's annotation of a file's column as text; that of timestamps without its last attributes."""
+    return str(column.logical_type).partition(", is_from_converted_type")[0]
 
 
 def _chunks(
     field: Field,
     column: ColumnSchema,
-    groups: Sequence[RowGroupMetaData],
+    row_groups: Sequence[RowGroupMetaData],
     place: int,
     nan_counts: Sequence[Mapping[int, int]],
-) -> list[Chunk]:
+) -> list[_Chunk]:
     read = _reader(field.type, column)
     chunks = []
-    for number, group in enumerate(groups):
-        chunk = group.column(place)
-        found = chunk.statistics
-        made = Chunk(
-            rows=group.num_rows,
-            span=(chunk_start(chunk), chunk.total_compressed_size),
-            raw_size=chunk.total_uncompressed_size,
-            nulls=found.null_count if found is not None and found.has_null_count else None,
+    for number, row_group in enumerate(row_groups):
+        footer = row_group.column(place)
+        statistics = footer.statistics
+        chunk = _Chunk(
+            rows=row_group.num_rows,
+            span=(chunk_start(footer), footer.total_compressed_size),
+            raw_size=footer.total_uncompressed_size,
+            nulls=statistics.null_count if statistics is not None and statistics.has_null_count else None,
             nans=nan_counts[number].get(field.id) if nan_counts else None,
-            extremes=_extremes(found, read),
-            bloom=_bloom(chunk, field.type, column) if read is not None else None,
+            extremes=_extremes(statistics, read),
+            bloom=_bloom(footer, field.type, column) if read is not None else None,
         )
-        chunks.append(made)
+        chunks.append(chunk)
     return chunks
+
+
+def _fill_statistics(known: ColumnStatistics, type: Type, chunks: Sequence[_Chunk]) -> None:
+    """Set the statistics of a column with these chunks; its offset in the file only if there is one chunk."""
+    known.value_count = sum([chunk.rows for chunk in chunks])
+    known.size = sum([chunk.span[1] for chunk in chunks])
+    known.raw_size = sum([chunk.raw_size for chunk in chunks])
+    nulls, nans = [chunk.nulls for chunk in chunks], [chunk.nans for chunk in chunks]
+    if None not in nulls:
+        known.null_count = sum(nulls)  # type: ignore[arg-type]
+    if nans and None not in nans:
+        known.nan_count = sum(nans)  # type: ignore[arg-type]
+    _set_bounds(known, type, chunks)
+    if len(chunks) == 1:
+        known.offset = chunks[0].span[0]
+        if chunks[0].bloom is not None:
+            known.bloom_offset, known.bloom_length = chunks[0].bloom
+
+
+def _set_bounds(known: ColumnStatistics, type: Type, chunks: Sequence[_Chunk]) -> None:
+    """Set the bounds of all values, if every chunk has its extremes; a chunk of nulls alone has none and needs none."""
+    extremes: list[Any] = [chunk.extremes for chunk in chunks if chunk.nulls != chunk.rows]
+    if not extremes or None in extremes:
+        return
+    lower = lower_bound(type, min([low for low, _ in extremes]))
+    upper = upper_bound(type, max([high for _, high in extremes]))
+    if lower is not None:
+        known.lower = lower
+    if upper is not None:
+        known.upper = upper
 
 
 def _width(column: ColumnSchema) -> int:
     return int(column.length) if column.physical_type == "FIXED_LEN_BYTE_ARRAY" else 0
 
 
-def chunk_start(chunk: ColumnChunkMetaData) -> int:
-    """Where the first page is; a dictionary stands before the data."""
-    dictionary = chunk.dictionary_page_offset if chunk.has_dictionary_page else None
-    return int(min(chunk.data_page_offset, dictionary or chunk.data_page_offset))
-
-
-def _bloom(chunk: ColumnChunkMetaData, type: Type, column: ColumnSchema) -> Span | None:
-    """Where the bloom filter is. Values are looked up in it by their bytes, so these have to be the type's own."""
+def _bloom(chunk: ColumnChunkMetaData, type: Type, column: ColumnSchema) -> _Span | None:
+    """Where the bloom filter is, if the column is stored as its own type: values are looked up by their bytes."""
     offset, length = chunk.bloom_filter_offset, chunk.bloom_filter_length
     if offset is None or length is None or not can_have_bloom(type):  # old files have no length
         return None
     return (offset, length) if physical_type(type) == (column.physical_type, _width(column)) else None
 
 
-def _extremes(found: Statistics | None, read: Read | None) -> tuple[Any, Any] | None:
-    if found is None or read is None or not found.has_min_max:
+def _extremes(statistics: Statistics | None, read: _Read | None) -> tuple[Any, Any] | None:
+    if statistics is None or read is None or not statistics.has_min_max:
         return None
-    low, high = read(found.min_raw), read(found.max_raw)
+    low, high = read(statistics.min_raw), read(statistics.max_raw)
     return None if low is None or high is None else (low, high)
 
 
 def _places(metadata: FileMetaData) -> dict[tuple[str, ...], int | None]:
-    """Where each column stands in the file, by the names on the way to it; None for two of one name.
+    """(path of names) -> the number of the column in the file, None if two columns have the path
 
-    The joined path that Parquet's own columns show can't tell `a.b` from `b` in `a`.
+    Parquet's own columns show a joined path, which does not distinguish `a.b` from `b` in `a`.
     """
     places: dict[tuple[str, ...], int | None] = {}
     for place, names in enumerate(_leaf_paths(metadata.schema.to_arrow_schema(), ())):
@@ -181,7 +190,7 @@ def _places(metadata: FileMetaData) -> dict[tuple[str, ...], int | None]:
 
 
 def _leaf_paths(fields: Any, path: tuple[str, ...] | None) -> Iterator[tuple[str, ...] | None]:
-    """The path of each column through structs, in the file's order; None for what is inside a list or a map."""
+    """The path of each column through structs, in the file's order; None for a column inside a list or a map."""
     for field in fields:
         names = None if path is None else (*path, field.name)
         if field.type.num_fields == 0:
@@ -194,21 +203,11 @@ def _children(type: DataType) -> list[Any]:
     return [type.field(index) for index in range(type.num_fields)]
 
 
-def is_form_of(type: Type, column: ColumnSchema) -> bool:
-    """Whether a file's column holds values of a type, as Iceberg has it: its own, or what widens to it."""
-    return _reader(type, column) is not None
-
-
-def annotation_of(column: ColumnSchema) -> str:
-    """What Parquet says of the values of a file's column, as text; that of times is without its end."""
-    return str(column.logical_type).partition(", is_from_converted_type")[0]
-
-
-def _reader(type: Type, column: ColumnSchema) -> Read | None:
-    """How raw values of a file's column are read as values of a type; None if it is of another type."""
+def _reader(type: Type, column: ColumnSchema) -> _Read | None:
+    """How to read raw values of a file's column as values of a type; None if the column has another type."""
     annotation = annotation_of(column)
     if isinstance(type, Primitive) and (column.physical_type, annotation) in _ANNOTATIONS[type.name]:
-        read: Read = _READERS.get(type.name, _as_it_is)
+        read: _Read = _READERS.get(type.name, _as_it_is)
         return read
     if isinstance(type, Fixed) and (column.physical_type, annotation) == ("FIXED_LEN_BYTE_ARRAY", "None"):
         return partial(_sized, type.length)
@@ -217,7 +216,7 @@ def _reader(type: Type, column: ColumnSchema) -> Read | None:
     return None
 
 
-def _decimal_reader(type: Decimal, column: ColumnSchema) -> Read | None:
+def _decimal_reader(type: Decimal, column: ColumnSchema) -> _Read | None:
     if column.scale != type.scale or column.precision > type.precision:
         return None
     if column.physical_type in ("INT32", "INT64"):
@@ -230,11 +229,11 @@ def _as_it_is(raw: Any) -> Any:
 
 
 def _number(raw: float) -> float | None:
-    return raw if raw == raw else None  # a NaN has no order
+    return raw if raw == raw else None  # NaN has no order
 
 
 def _time(raw: int) -> int | None:
-    return raw if raw in TIMES_OF_DAY else None  # Arrow writes others too, if it is given them
+    return raw if raw in TIMES_OF_DAY else None  # Arrow also writes times outside of a day
 
 
 def _sized(length: int, raw: bytes) -> bytes | None:
@@ -248,7 +247,7 @@ def _text(raw: bytes) -> str | None:
         return None  # some writers cut their bounds in the middle of a code point
 
 
-_READERS: dict[str, Read] = {
+_READERS: dict[str, _Read] = {
     "float": _number,
     "double": _number,
     "string": _text,

@@ -1,7 +1,7 @@
-"""XXH64 with the seed 0, of many values at once: the hash of Parquet's bloom filters.
+"""XXH64 with seed 0 of many values at once: the hash of Parquet's bloom filters.
 
-The steps are those of xxhash's specification (doc/xxhash_spec.md, "XXH64 Algorithm Description"). Arrays of numpy wrap
-around at 64 bits as it wants.
+The steps are those of xxhash's specification (doc/xxhash_spec.md, "XXH64 Algorithm Description"). numpy's arrays wrap
+around at 64 bits, as it requires.
 """
 
 from typing import Any, Final
@@ -29,41 +29,41 @@ def hashes(rows: Rows) -> Words:
     """The hash of each row of a matrix of bytes."""
     count, length = rows.shape
     whole = length - length % _STRIPE
-    found = _stripes(rows[:, :whole]) if whole else numpy.full(count, _5)
-    return _avalanche(_tail(found + numpy.uint64(length), rows[:, whole:]))
+    state = _stripes(rows[:, :whole]) if whole else numpy.full(count, _5)
+    return _avalanche(_tail(state + numpy.uint64(length), rows[:, whole:]))
 
 
 def _stripes(rows: Rows) -> Words:
-    """What the whole stripes come to: each of their four lanes has an accumulator of its own."""
+    """The hash of the whole stripes: each of the four lanes has its own accumulator."""
     lanes = _lanes(rows, 8).reshape(len(rows), -1, 4)
     sums = numpy.tile(numpy.array(_STARTS, numpy.uint64), (len(rows), 1))
     for stripe in range(lanes.shape[1]):
         sums = _round(sums, lanes[:, stripe])
-    found = numpy.zeros(len(rows), numpy.uint64)
+    state = numpy.zeros(len(rows), numpy.uint64)
     for lane, by in enumerate((1, 7, 12, 18)):
-        found += _rotated(sums[:, lane], by)
+        state += _rotated(sums[:, lane], by)
     for lane in range(4):
-        found = (found ^ _round(numpy.zeros(len(rows), numpy.uint64), sums[:, lane])) * _1 + _4
-    return found
+        state = (state ^ _round(numpy.zeros(len(rows), numpy.uint64), sums[:, lane])) * _1 + _4
+    return state
 
 
-def _tail(found: Words, rows: Rows) -> Words:
-    """What is left behind the stripes: by eight bytes, then four, then one."""
+def _tail(state: Words, rows: Rows) -> Words:
+    """Mix in the bytes after the stripes: by eight, then four, then one."""
     eights = rows.shape[1] // 8 * 8
     for lane in _lanes(rows[:, :eights], 8).T:
-        found = _rotated(found ^ _round(numpy.zeros_like(found), lane), 27) * _1 + _4
+        state = _rotated(state ^ _round(numpy.zeros_like(state), lane), 27) * _1 + _4
     fours = eights + (rows.shape[1] - eights) // 4 * 4
     for lane in _lanes(rows[:, eights:fours], 4).T:
-        found = _rotated(found ^ (lane * _1), 23) * _2 + _3
+        state = _rotated(state ^ (lane * _1), 23) * _2 + _3
     for lane in _lanes(rows[:, fours:], 1).T:
-        found = _rotated(found ^ (lane * _5), 11) * _1
-    return found
+        state = _rotated(state ^ (lane * _5), 11) * _1
+    return state
 
 
-def _avalanche(found: Words) -> Words:
-    found = (found ^ (found >> numpy.uint64(33))) * _2
-    found = (found ^ (found >> numpy.uint64(29))) * _3
-    return found ^ (found >> numpy.uint64(32))
+def _avalanche(state: Words) -> Words:
+    state = (state ^ (state >> numpy.uint64(33))) * _2
+    state = (state ^ (state >> numpy.uint64(29))) * _3
+    return state ^ (state >> numpy.uint64(32))
 
 
 def _lanes(rows: Rows, width: int) -> Words:

@@ -1,6 +1,6 @@
 """Names of columns: which are legal, and when two are the same.
 
-Columns are compared without case, as Spark does. Unlike the names of tables they may hold any printable character: a
+Names are compared without case, as in Spark. Unlike a table's name they may have any printable character, since a
 column is never part of a path, a key or a dotted name.
 """
 
@@ -13,27 +13,27 @@ NAME_BYTES = 255
 
 
 def folded_column(name: str) -> str:
-    """The form in which two columns' names are compared: Unicode's canonical caseless match."""
+    """A column's name in the form that is compared: Unicode's canonical caseless match."""
     if name.isascii():
         return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
 
 
 def check_column_names(names: Sequence[str]) -> None:
-    """Refuse names that are illegal or that stand twice in one struct."""
+    """Refuse illegal names, and the same name twice in one struct."""
     seen: dict[str, str] = {}
     for name in names:
-        _check(name)
+        _check_column_name(name)
         folded = folded_column(name)
         if folded in seen:
-            found = f"{seen[folded]!r} too, compared without case"
-            raise Invalid("two columns have one name", subject=repr(name), found=found)
+            found = f"{seen[folded]!r} too; names are compared without case"
+            raise Invalid("two columns have the same name", subject=repr(name), found=found)
         seen[folded] = name
 
 
-def _check(name: str) -> None:
+def _check_column_name(name: str) -> None:
     if not isinstance(name, str):
-        raise Invalid("a column's name is text", expected="str", found=type(name).__name__)
+        raise Invalid("a column's name must be text", expected="str", found=type(name).__name__)
     size = len(name.encode("utf-8", "surrogatepass"))
     if not 1 <= size <= NAME_BYTES:
         expected = f"1 to {NAME_BYTES} bytes"

@@ -1,4 +1,7 @@
-"""Types of columns: Iceberg's, by its names. What Spark has no type for, the local engine alone reads and writes."""
+"""Types of columns: Iceberg's, by its names. Types that Spark does not have are for the local engine alone.
+
+A nested type has children, which are fields like those of a struct: a list has its element, a map its key and value.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -8,10 +11,18 @@ from typing import Any
 from lakebed.errors import Invalid
 from lakebed.table.types.names import check_column_names
 
+ELEMENT, KEY, VALUE = "element", "key", "value"  # what Parquet, Iceberg and Spark call them
+
+_LENGTHS = range(1, 2**31)  # of fixed, as Arrow and Parquet count them
+_DEPTH = 100  # of types in types; Parquet readers and Python's own stack end not far beyond
+_BRACKETS = {"(": ")", "[": "]"}
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_TOKEN = re.compile(rf"\s*({_PLAIN.pattern}|[0-9]{{1,10}}|`(?:[^`]|``)+`|[<>()\[\],:])\s*")
+
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """A type without parts; `NAMES` has them all."""
+    """A type without parameters; `NAMES` lists them all."""
 
     name: str
 
@@ -21,7 +32,7 @@ class Primitive:
 
 @dataclass(frozen=True, slots=True)
 class Decimal:
-    """A number with `scale` of its `precision` digits behind the point."""
+    """A number of `precision` digits, `scale` of them after the point."""
 
     precision: int
     scale: int
@@ -29,7 +40,7 @@ class Decimal:
     def __post_init__(self) -> None:
         if not (1 <= self.precision <= 38 and 0 <= self.scale <= self.precision):
             raise Invalid(
-                "a decimal has another precision or scale",
+                "a decimal's precision or scale is out of range",
                 subject=str(self),
                 expected="a precision of 1 to 38 and a scale of 0 to the precision",
             )
@@ -40,14 +51,16 @@ class Decimal:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Bytes, of which every value has just as many."""
+    """Bytes of a fixed length."""
 
     length: int
 
     def __post_init__(self) -> None:
         if not isinstance(self.length, int) or self.length not in _LENGTHS:
             raise Invalid(
-                "a fixed has another length", subject=str(self), expected=f"{_LENGTHS[0]} to {_LENGTHS[-1]} bytes"
+                "the length of a fixed is out of range",
+                subject=str(self),
+                expected=f"{_LENGTHS[0]} to {_LENGTHS[-1]} bytes",
             )
 
     def __str__(self) -> str:
@@ -56,7 +69,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """Any number of elements; an id of 0 is one that no table has given out yet."""
+    """Any number of elements; an id of 0 has not been assigned by a table yet."""
 
     element: "Type"
     element_required: bool = False
@@ -82,21 +95,21 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """Named fields, as a column that holds columns."""
+    """Named fields: a column that holds columns."""
 
     fields: tuple["Field", ...]
 
     def __post_init__(self) -> None:
         if not self.fields:
-            raise Invalid("a struct has no field", expected="at least one, as Parquet has it")
-        check_column_names([one.name for one in self.fields])
+            raise Invalid("a struct has no fields", expected="at least one, as Parquet requires")
+        check_column_names([field.name for field in self.fields])
 
     def __str__(self) -> str:
-        return f"struct<{', '.join(f'{_quoted(one.name)}: {one.type}' for one in self.fields)}>"
+        return f"struct<{', '.join(f'{_quoted(field.name)}: {field.type}' for field in self.fields)}>"
 
 
 Simple = Primitive | Decimal | Fixed
-"""Types without parts: their values are plain ones, and can have bounds, defaults and transforms."""
+"""Types that are not nested: their values are plain values, and can have bounds, defaults and transforms."""
 
 Type = Simple | List | Map | Struct
 
@@ -105,12 +118,11 @@ Type = Simple | List | Map | Struct
 class Field:
     """A column, or a field of a struct. Its type may be given as text.
 
-    `id` identifies it in every schema and file, whatever it is called; `physical_name` is what it is called inside the
-    files, fixed at its birth. Both are the table's to give: 0 and "" until then.
+    `id` identifies it in every schema and file, whatever its name; `physical_name` is its name inside the files, fixed
+    when it was added. The table assigns both: until then they are 0 and "".
 
-    Defaults are plain values, None for null: `initial_default` is what files show that are older than the field,
-    `write_default` what rows get that come without it. `widened_from` is the type that its oldest files have, None if
-    it is the field's own.
+    Defaults are plain values, None for null. Files older than the field show `initial_default`; rows that are written
+    without it get `write_default`. `widened_from` is the type in its oldest files, None if it is the field's own.
     """
 
     name: str
@@ -130,10 +142,16 @@ class Field:
             raise Invalid(
                 "this is not a type",
                 subject=self.name,
-                expected="the name of one, such as long or list<string>",
+                expected="a type's name, such as long or list<string>",
                 found=type(self.type).__name__,
             )
 
+
+Fields = tuple[Field, ...]
+"""The fields of a schema or struct, or the children of a list or map."""
+
+Way = tuple[Field, ...]
+"""A field at the end, and before it the fields that it is inside of, the outermost first."""
 
 BOOLEAN = Primitive("boolean")
 INT = Primitive("int")
@@ -142,9 +160,9 @@ FLOAT = Primitive("float")
 DOUBLE = Primitive("double")
 DATE = Primitive("date")
 TIME = Primitive("time")  # microseconds since midnight
-TIMESTAMP = Primitive("timestamp")  # microseconds, of no zone
+TIMESTAMP = Primitive("timestamp")  # microseconds, without a zone
 TIMESTAMPTZ = Primitive("timestamptz")  # microseconds, an instant
-TIMESTAMP_NS = Primitive("timestamp_ns")  # nanoseconds, of no zone: from 1677 to 2262
+TIMESTAMP_NS = Primitive("timestamp_ns")  # nanoseconds, without a zone: from 1677 to 2262
 TIMESTAMPTZ_NS = Primitive("timestamptz_ns")
 STRING = Primitive("string")
 UUID = Primitive("uuid")  # 16 bytes, as RFC 9562 orders them
@@ -152,26 +170,98 @@ BINARY = Primitive("binary")
 
 _NUMBERS = (BOOLEAN, INT, LONG, FLOAT, DOUBLE)
 _TIMES = (DATE, TIME, TIMESTAMP, TIMESTAMPTZ, TIMESTAMP_NS, TIMESTAMPTZ_NS)
-NAMES = {one.name: one for one in (*_NUMBERS, *_TIMES, STRING, UUID, BINARY)}
+NAMES = {type.name: type for type in (*_NUMBERS, *_TIMES, STRING, UUID, BINARY)}
 _SQL_NAMES = {"bool": BOOLEAN, "integer": INT, "bigint": LONG, "real": FLOAT, "timestamp_ntz": TIMESTAMP}
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
-_TOKEN = re.compile(rf"\s*({_PLAIN.pattern}|[0-9]{{1,10}}|`(?:[^`]|``)+`|[<>()\[\],:])\s*")
-_LENGTHS = range(1, 2**31)  # of fixed, as Arrow and Parquet count them
-_DEPTH = 100  # of types in types; Parquet readers and Python's own stack end not far beyond
 
 
 def parse_type(text: str) -> Type:
     """The type that a text names: `long`, `decimal(10, 2)`, `list<string>`, `map<string, int>`, `struct<a: int>`.
 
-    `fixed(16)` may be written as Iceberg's JSON has it, `fixed[16]`.
-    A name that is not letters, digits and underscores stands in backticks, its own backticks doubled.
+    `fixed(16)` may also be written as in Iceberg's JSON, `fixed[16]`.
+    A name with anything but letters, digits and underscores stands in backticks, its own backticks doubled.
     """
     tokens = _tokens(text)
     _check_depth(tokens)
-    found = _parse(tokens, text)
+    type = _parse(tokens, text)
     if tokens:
         raise _unreadable(text, f"{tokens[0]!r} after the type")
-    return found
+    return type
+
+
+def children_of(type: Type) -> Fields:
+    """The fields directly inside a type, none for a simple one."""
+    match type:
+        case Struct(fields):
+            return fields
+        case List():
+            return (_child(ELEMENT, type.element, type.element_required, type.element_id),)
+        case Map():
+            return (
+                _child(KEY, type.key, True, type.key_id),
+                _child(VALUE, type.value, type.value_required, type.value_id),
+            )
+        case _:
+            return ()
+
+
+def with_children(type: Type, children: Fields) -> Type:
+    """The type with other children. Only a struct may get more or fewer than it has."""
+    match type:
+        case Struct():
+            return Struct(children)
+        case List():
+            [element] = children
+            return List(element.type, element.required, element.id)
+        case Map():
+            key, value = children
+            return Map(key.type, value.type, value.required, key.id, value.id)
+        case _:
+            return type
+
+
+def walk(fields: Fields, above: Way = ()) -> Iterator[Way]:
+    """The way to every field on every level; a field comes before its children."""
+    for child in fields:
+        way = (*above, child)
+        yield way
+        yield from walk(children_of(child.type), way)
+
+
+def leaves(fields: Fields, above: Way = ()) -> Iterator[Way]:
+    """The ways through structs to the columns that have values of their own.
+
+    Columns inside lists and maps are left out: they don't have one value per row that bounds could cover.
+    """
+    for child in fields:
+        if isinstance(child.type, Struct):
+            yield from leaves(child.type.fields, (*above, child))
+        elif isinstance(child.type, Simple):
+            yield (*above, child)
+
+
+def numbered_fields(fields: Fields, ids: Iterator[int]) -> Fields:
+    """New fields with ids, whose physical names are their names of today.
+
+    Ids go level by level, as Iceberg's do: all fields first, then their children.
+    """
+    own = [next(ids) for _ in fields]
+    return tuple(
+        replace(
+            field,
+            id=id,
+            physical_name=field.name,
+            type=with_children(field.type, numbered_fields(children_of(field.type), ids)),
+        )
+        for field, id in zip(fields, own, strict=True)
+    )
+
+
+def _child(name: str, type: Type, required: bool, id: int) -> Field:
+    return Field(name, type, required, id=id, physical_name=name)
+
+
+def _quoted(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def _tokens(text: str) -> list[str]:
@@ -190,21 +280,17 @@ def _check_depth(tokens: list[str]) -> None:
     for token in tokens:
         depth += (token == "<") - (token == ">")
         if depth > _DEPTH:
-            raise Invalid("a type is nested too deep", expected=f"at most {_DEPTH} levels")
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+            raise Invalid("a type is nested too deeply", expected=f"at most {_DEPTH} levels")
 
 
 def _parse(tokens: list[str], text: str) -> Type:
     name = _take(tokens, text).lower()
-    if name in _SHAPES:
-        return _SHAPES[name](tokens, text)
-    found = NAMES.get(name) or _SQL_NAMES.get(name)
-    if found is None:
+    if name in _PARSERS:
+        return _PARSERS[name](tokens, text)
+    type = NAMES.get(name) or _SQL_NAMES.get(name)
+    if type is None:
         raise _unreadable(text, repr(name))
-    return found
+    return type
 
 
 def _parse_decimal(tokens: list[str], text: str) -> Type:
@@ -221,7 +307,7 @@ def _parse_decimal(tokens: list[str], text: str) -> Type:
 def _parse_fixed(tokens: list[str], text: str) -> Type:
     opening = _take(tokens, text)
     if opening not in _BRACKETS:
-        raise _unreadable(text, f"{opening!r} where '(' belongs")
+        raise _unreadable(text, f"{opening!r} instead of '('")
     length = _take(tokens, text)
     _expect(tokens, _BRACKETS[opening], text)
     if not length.isdigit():
@@ -258,14 +344,13 @@ def _parse_struct(tokens: list[str], text: str) -> Type:
 def _parse_field(tokens: list[str], text: str) -> Field:
     token = _take(tokens, text)
     if token in "<>()[],:":
-        raise _unreadable(text, f"{token!r} where a field's name belongs")
+        raise _unreadable(text, f"{token!r} instead of a field's name")
     name = token[1:-1].replace("``", "`") if token.startswith("`") else token
     _expect(tokens, ":", text)
     return Field(name, _parse(tokens, text))
 
 
-_BRACKETS = {"(": ")", "[": "]"}
-_SHAPES: dict[str, Callable[[list[str], str], Type]] = {
+_PARSERS: dict[str, Callable[[list[str], str], Type]] = {
     "decimal": _parse_decimal,
     "fixed": _parse_fixed,
     "list": _parse_list,
@@ -276,88 +361,16 @@ _SHAPES: dict[str, Callable[[list[str], str], Type]] = {
 
 def _take(tokens: list[str], text: str) -> str:
     if not tokens:
-        raise _unreadable(text, "its end")
+        raise _unreadable(text, "the end of the text")
     return tokens.pop(0)
 
 
 def _expect(tokens: list[str], wanted: str, text: str) -> None:
     found = _take(tokens, text)
     if found != wanted:
-        raise _unreadable(text, f"{found!r} where {wanted!r} belongs")
+        raise _unreadable(text, f"{found!r} instead of {wanted!r}")
 
 
 def _unreadable(text: str, found: str) -> Invalid:
     names = ", ".join([*NAMES, "fixed(length)", "decimal(p, s)", "list<…>", "map<…, …>", "struct<name: …>"])
-    return Invalid("this names no type", subject=repr(text), expected=names, found=found)
-
-
-def leaves(fields: tuple[Field, ...], path: tuple[Field, ...] = ()) -> Iterator[tuple[Field, ...]]:
-    """The columns that have values of their own, each as the path of fields to it through structs.
-
-    What is inside a list or a map is not reached: there is no one value per row that bounds could be of.
-    """
-    for one in fields:
-        if isinstance(one.type, Struct):
-            yield from leaves(one.type.fields, (*path, one))
-        elif isinstance(one.type, Simple):
-            yield (*path, one)
-
-
-Parts = tuple[Field, ...]
-
-ELEMENT, KEY, VALUE = "element", "key", "value"  # what Parquet, Iceberg and Spark call them
-
-
-def parts_of(type: Type) -> Parts:
-    """The parts of a type, none for one that has no other types inside."""
-    match type:
-        case Struct(fields):
-            return fields
-        case List():
-            return (_part(ELEMENT, type.element, type.element_required, type.element_id),)
-        case Map():
-            return (
-                _part(KEY, type.key, True, type.key_id),
-                _part(VALUE, type.value, type.value_required, type.value_id),
-            )
-        case _:
-            return ()
-
-
-def with_parts(type: Type, parts: Parts) -> Type:
-    """The type with these parts in place of its own, which are as many unless it is a struct."""
-    match type:
-        case Struct():
-            return Struct(parts)
-        case List():
-            [element] = parts
-            return List(element.type, element.required, element.id)
-        case Map():
-            key, value = parts
-            return Map(key.type, value.type, value.required, key.id, value.id)
-        case _:
-            return type
-
-
-def walk(parts: Parts, path: Parts = ()) -> Iterator[Parts]:
-    """Every field on every level, each as the way to it with itself as the last; a field before what is inside it."""
-    for one in parts:
-        way = (*path, one)
-        yield way
-        yield from walk(parts_of(one.type), way)
-
-
-def numbered(fields: Parts, ids: Iterator[int]) -> Parts:
-    """New fields with ids, called in the files as they are now.
-
-    Ids go level by level, as Iceberg's do: all fields first, then what is inside them.
-    """
-    own = [next(ids) for _ in fields]
-    return tuple(
-        replace(one, id=id, physical_name=one.name, type=with_parts(one.type, numbered(parts_of(one.type), ids)))
-        for one, id in zip(fields, own, strict=True)
-    )
-
-
-def _part(name: str, type: Type, required: bool, id: int) -> Field:
-    return Field(name, type, required, id=id, physical_name=name)
+    return Invalid("this is not the name of a type", subject=repr(text), expected=names, found=found)

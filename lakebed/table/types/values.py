@@ -1,6 +1,6 @@
-"""Bounds of a column's values in a file, as Iceberg's single-value bytes (its specification, Appendix D).
+"""Plain values as Iceberg's single-value bytes (its specification, Appendix D), and the bounds made of them.
 
-A bound may lie further out than the values do, never further in; where none can be given there is none.
+The bounds of a column in a file may be wider than its values, never narrower; a bound that can't be given is absent.
 """
 
 import math
@@ -34,26 +34,32 @@ from lakebed.table.types.types import (
 )
 from lakebed.table.types.types import Decimal as DecimalType
 
-BOUND_BYTES: Final = 32  # of text and bytes; what is longer is cut
+BOUND_BYTES: Final = 32  # of text and bytes; longer bounds are truncated
 
 Value = Any  # a plain value: bool, int, float, decimal.Decimal, str or bytes, as the column's type has it
 
 _LAST = "\U0010ffff"  # the one code point without a next one
 _EXACT = Context(prec=80)  # the default of 28 digits would round a decimal of 38
+_BOOLEANS = {False: b"\x00", True: b"\x01"}
+
+
+def is_nan(value: Value) -> bool:
+    """Whether a plain value of any type, or null, is NaN."""
+    return isinstance(value, float) and math.isnan(value)
 
 
 def encode_bound(type: Type, value: Value) -> bytes:
-    """A plain value as bytes; `Invalid` if it is no value of the type."""
+    """A plain value as bytes; `Invalid` if it is not a value of the type."""
     try:
         if isinstance(type, DecimalType):
             return _decimal_bytes(unscaled(value, type.scale))
         return _form(type).encode(value)
     except (struct.error, OverflowError, TypeError, AttributeError, KeyError, UnicodeEncodeError) as error:
-        raise Invalid("this is no value of its type", subject=repr(value), expected=type) from error
+        raise Invalid("this is not a value of its type", subject=repr(value), expected=type) from error
 
 
 def decode_bound(type: Type, data: bytes) -> Value:
-    """The plain value that the bytes hold; `Corrupt` if they hold none.
+    """The plain value that the bytes hold; `Corrupt` if they are not a value of the type.
 
     Bytes that were written before a column was widened (int to long, float to double) are read too.
     """
@@ -62,23 +68,23 @@ def decode_bound(type: Type, data: bytes) -> Value:
             return _decimal_value(data, type.scale)
         return _form(type).decode(data)
     except (KeyError, UnicodeDecodeError) as error:
-        raise Corrupt("these bytes are no bound", expected=type, found=data.hex() or "no bytes") from error
+        raise Corrupt("these bytes are not a bound", expected=type, found=data.hex() or "no bytes") from error
 
 
 def lower_bound(type: Type, value: Value) -> bytes | None:
-    """Bytes of a value that is not above this one, at most 32 of text; None if there is no such value."""
+    """A value that is not above this value, as bytes, at most 32 for text; None if there is no such value."""
     data = encode_bound(type, value)
     return data if isinstance(type, DecimalType) else _form(type).lower(data)
 
 
 def upper_bound(type: Type, value: Value) -> bytes | None:
-    """Bytes of a value that is not below this one, at most 32 of text; None if there is no such value."""
+    """A value that is not below this value, as bytes, at most 32 for text; None if there is no such value."""
     data = encode_bound(type, value)
     return data if isinstance(type, DecimalType) else _form(type).upper(data)
 
 
 def unscaled(value: Decimal, scale: int) -> int:
-    """A decimal's digits as a whole number; `Invalid` if it has more behind the point than `scale`."""
+    """A decimal's digits as a whole number; `Invalid` if more than `scale` of them are after the point."""
     if value.is_finite():
         shifted = value.scaleb(scale, _EXACT)
         digits = int(shifted)
@@ -88,7 +94,7 @@ def unscaled(value: Decimal, scale: int) -> int:
 
 
 def scaled(digits: int, scale: int) -> Decimal:
-    """The decimal that has these digits, `scale` of them behind the point."""
+    """The decimal that has these digits, `scale` of them after the point."""
     return Decimal(digits).scaleb(-scale, _EXACT)
 
 
@@ -98,7 +104,7 @@ def _same(data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How values of a type are written and read, and what bytes bound them from below and above."""
+    """How values of a type are written and read, and which bytes bound them from below and above."""
 
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
@@ -117,7 +123,7 @@ def _form(type: Type) -> _Form:
 
 def _packed(code: str, *narrower: str) -> _Form:
     layout = struct.Struct(f"<{code}")
-    layouts = {one.size: one for one in (layout, *(struct.Struct(f"<{other}") for other in narrower))}
+    layouts = {each.size: each for each in (layout, *(struct.Struct(f"<{other}") for other in narrower))}
     return _Form(layout.pack, lambda data: layouts[len(data)].unpack(data)[0])
 
 
@@ -128,10 +134,10 @@ def _floating(code: str, *narrower: str) -> _Form:
     def encode(value: float) -> bytes:
         data = layout.pack(value)
         if layout.unpack(data)[0] != value and not math.isnan(value):
-            raise OverflowError(f"{value!r} would be rounded")  # and could then be inside of what it bounds
+            raise OverflowError(f"{value!r} would be rounded")  # and might then be narrower than the values
         return data
 
-    # Engines differ in whether -0.0 is below 0.0, and a NaN has no order: a bound must hold for all of them.
+    # Engines differ in whether -0.0 is below 0.0, and NaN has no order: a bound must hold in every engine.
     def bound(data: bytes, zero: bytes) -> bytes | None:
         value = layout.unpack(data)[0]
         return None if math.isnan(value) else data if value else zero
@@ -143,7 +149,7 @@ def _time() -> _Form:
     plain = _packed("q")
 
     def encode(value: int) -> bytes:
-        data = plain.encode(value)  # refuses what is no int, for which a range would be searched to its end
+        data = plain.encode(value)  # first: it refuses all but ints, for which `in` would search the whole range
         if value not in TIMES_OF_DAY:
             raise OverflowError(f"{value!r} is on another day")
         return data
@@ -153,7 +159,7 @@ def _time() -> _Form:
 
 @lru_cache(maxsize=64)
 def _sized(lengths: range) -> _Form:
-    """Bytes of the last of these lengths; bounds that were cut have one of the others."""
+    """Bytes of the last of these lengths; truncated bounds have one of the other lengths."""
 
     def encode(value: Any) -> bytes:
         data = memoryview(value).tobytes()
@@ -170,7 +176,7 @@ def _sized(lengths: range) -> _Form:
 
 
 def _text_prefix(data: bytes) -> str:
-    return data[:BOUND_BYTES].decode("utf-8", "ignore")  # drops what is left of a code point that was cut
+    return data[:BOUND_BYTES].decode("utf-8", "ignore")  # drops a code point that was cut in two
 
 
 def _text_below(data: bytes) -> bytes:
@@ -185,7 +191,7 @@ def _text_above(data: bytes) -> bytes | None:
         above = prefix[:-1].encode() + _next_character(prefix[-1]).encode()
         if len(above) <= BOUND_BYTES:
             return above
-        prefix = prefix[:-1].rstrip(_LAST)  # the next character would have needed a byte too many
+        prefix = prefix[:-1].rstrip(_LAST)  # the next character takes a byte more, which is one too many
     return None
 
 
@@ -213,11 +219,10 @@ def _decimal_bytes(digits: int) -> bytes:
 
 def _decimal_value(data: bytes, scale: int) -> Decimal:
     if not 1 <= len(data) <= 16:
-        raise Corrupt("a decimal's bound has another length", expected="1 to 16 bytes", found=len(data))
+        raise Corrupt("a decimal's bound has the wrong length", expected="1 to 16 bytes", found=len(data))
     return scaled(int.from_bytes(data, "big", signed=True), scale)
 
 
-_BOOLEANS = {False: b"\x00", True: b"\x01"}
 _FORMS = {
     BOOLEAN.name: _Form(_BOOLEANS.__getitem__, {data: value for value, data in _BOOLEANS.items()}.__getitem__),
     INT.name: _packed("i"),
@@ -226,7 +231,7 @@ _FORMS = {
     DOUBLE.name: _floating("d", "f"),
     DATE.name: _packed("i"),
     TIME.name: _time(),
-    **{one.name: _packed("q") for one in (TIMESTAMP, TIMESTAMPTZ, TIMESTAMP_NS, TIMESTAMPTZ_NS)},
+    **{type.name: _packed("q") for type in (TIMESTAMP, TIMESTAMPTZ, TIMESTAMP_NS, TIMESTAMPTZ_NS)},
     STRING.name: _Form(str.encode, bytes.decode, _text_below, _text_above),
     UUID.name: _sized(range(16, 17)),
     BINARY.name: _Form(lambda value: memoryview(value).tobytes(), bytes, _bytes_below, _bytes_above),

@@ -18,7 +18,7 @@ from lakebed.table.filter.bind import TERMS, parse_filter
 from lakebed.table.filter.filter import Filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.plan import PlannedFile
-from lakebed.table.plan.pruning import block_matches
+from lakebed.table.plan.pruning import row_group_matches
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.statistics.footers import data_file
 from lakebed.table.types.types import Field
@@ -98,7 +98,7 @@ def test_a_scan_keeps_nan_beside_equal_bounds(text: str, tmp_path: Path) -> None
 def test_a_scan_skips_row_groups(file: DataFileRef) -> None:
     assert len(file.blocks) == 30
     for text in ("big = 9223372036854775807", "share < -1e300 and wide > 1"):
-        blocks = block_matches(where(text), file)
+        blocks = row_group_matches(where(text), file)
         assert blocks is not None
         assert len(blocks) < 20
 

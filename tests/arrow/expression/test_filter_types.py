@@ -14,7 +14,7 @@ from lakebed.arrow.types import arrow_schema
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.column import col
 from lakebed.table.filter.like import parse_pattern
-from lakebed.table.plan.pruning import block_matches
+from lakebed.table.plan.pruning import row_group_matches
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.statistics.footers import data_file
 from tests.support.brute_force import NASTY, PLACES, every_filter, passes, row_of, schema_of
@@ -61,7 +61,7 @@ def test_a_row_group_with_a_row_to_keep_is_never_skipped(type: str, place: str, 
     file = data_file(pyarrow.parquet.read_metadata(path), schema, path=path.name, size=path.stat().st_size)
     skipped = 0
     for filter in every_filter(way, NASTY[type][::2]):
-        found = block_matches(filter, file)
+        found = row_group_matches(filter, file)
         kept = set(range(len(file.blocks)) if found is None else found)
         assert {row["id"] // 2 for row in rows if passes(filter, row)} <= kept, filter
         skipped += len(file.blocks) - len(kept)

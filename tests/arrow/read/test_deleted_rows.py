@@ -297,7 +297,7 @@ def test_a_plan_explains_itself(files: LocalFiles) -> None:
     pruned = Scan(sources_of(files), SCHEMA, pruned_plan(ten, filter), filter)
     assert pruned.explain() == "reads 3 of 10 files, 3 of 10 row groups\nstatistics: cut 7 files, 7 row groups"
     cuts = {"partition": Cut(1000, 4000, "name is no partition field"), "bloom": Cut(1, 1)}
-    plan = Plan((replace(ten[0], blocks=(1, 2)),), 1002, cuts)
+    plan = Plan((replace(ten[0], row_groups=(1, 2)),), 1002, cuts)
     assert Scan(sources_of(files), SCHEMA, plan, filter).explain() == (
         "reads 1 of 1,002 files, 2 of 4,003 row groups\n"
         "partition: cut 1,000 files, 4,000 row groups; name is no partition field\n"

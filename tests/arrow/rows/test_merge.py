@@ -219,8 +219,8 @@ def test_the_table_may_come_in_batches() -> None:
     ("on", "clauses", "problem"),
     [
         ("id", [], "no clause"),
-        ("id", ["when"], "made of clauses"),
-        ("id", [when_matched_delete(), when_matched_update()], "leaves no row"),
+        ("id", ["when"], "takes clauses only"),
+        ("id", [when_matched_delete(), when_matched_update()], "no row can reach this clause"),
         ("nope", [when_matched_delete()], "nope"),
         ("target.id = source.nope", [when_matched_delete()], r"source\.nope"),
         ("target.id > source.id", [when_matched_delete()], "equal columns"),
@@ -229,8 +229,8 @@ def test_the_table_may_come_in_batches() -> None:
         ("target.id = source.id + 1", [when_matched_delete()], "equal columns"),
         ("target.id = 5", [when_matched_delete()], "equal columns"),
         ("id = id", [when_matched_delete()], "more than one"),
-        ([], [when_matched_delete()], "names no columns"),
-        (["id", 5], [when_matched_delete()], "names no columns"),
+        ([], [when_matched_delete()], "no columns to match rows by"),
+        (["id", 5], [when_matched_delete()], "no columns to match rows by"),
         ("target.note = source.flag AND target.id = source.flag", [when_matched_delete()], "can't be compared"),
         ("id", [when_matched_update({"a": "a"})], "more than one"),
         ("id", [when_matched_update({"a": "source.note"})], "column 'a'"),
@@ -249,7 +249,7 @@ def test_what_does_not_fit_is_refused_before_any_row(on: Any, clauses: list[Any]
 def test_without_values_the_source_has_every_column() -> None:
     source = pyarrow.table({"id": [1], "a": [2]})
     for clause in (when_matched_update(), when_not_matched_insert()):
-        with pytest.raises(Invalid, match=r"note.*lacks some"):
+        with pytest.raises(Invalid, match=r"note.*some are missing in the source"):
             bind_merge(TARGET, source, "id", [clause])
 
 

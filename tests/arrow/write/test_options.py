@@ -17,7 +17,7 @@ from lakebed.table.filter.filter import And, Comparison, Filter, Operator
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.sort_order import make_sort_order
 from lakebed.table.plan.blooms import bloom_matches
-from lakebed.table.plan.pruning import block_matches
+from lakebed.table.plan.pruning import row_group_matches
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import Field
 
@@ -102,7 +102,7 @@ def test_a_filter_is_as_large_as_its_row_group_needs(files: Counted) -> None:
 def matching(files: Counted, entry: DataFileRef, filter: Filter) -> tuple[int, int, int]:
     """How many row groups are left by the statistics and by the filters, and how many reads the latter took."""
     files.reads.clear()
-    blocks = block_matches(filter, entry)
+    blocks = row_group_matches(filter, entry)
     assert blocks is not None
     left = bloom_matches(filter, entry, blocks, files.read)
     return len(blocks), len(left), len(files.reads)
@@ -122,7 +122,7 @@ def test_a_point_in_a_sorted_table_of_a_thousand_row_groups_is_in_one(files: Cou
     assert matching(files, file, equals(ID, 1_000_000)) == (0, 0, 0)  # no filter is read that bounds make needless
     assert matching(files, file, And((equals(ID, 24_680), equals(EMAIL, "024680@example.com")))) == (1, 1, 2)
     parquet = ParquetFile(files.location(file.path))
-    [group] = block_matches(equals(ID, 24_680), file) or ()
+    [group] = row_group_matches(equals(ID, 24_680), file) or ()
     assert 24_680 in parquet.read_row_group(group).column("id").to_pylist()
 
 

@@ -312,6 +312,6 @@ def test_a_value_without_a_partition_leaves_nothing(files: LocalFiles, monkeypat
 
 def test_a_partition_of_a_dropped_column_is_refused(files: LocalFiles) -> None:
     spec = make_spec(SCHEMA, ["name"], spec_id=1)
-    with pytest.raises(Invalid, match="a partition lacks values or columns"):
+    with pytest.raises(Invalid, match="values or columns of a partition are missing"):
         write(files, "d", SCHEMA.select(["id"]), rows(3).select(["id"]), spec)
     assert paths(files) == []

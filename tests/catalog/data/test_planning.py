@@ -26,11 +26,11 @@ def planned(table, where=None):
 
 
 def summary(found):
-    files = [(one.file.path, one.blocks, one.residual) for one in found.files]
+    files = [(one.file.path, one.row_groups, one.residual) for one in found.files]
     return (
         files,
         found.total_files,
-        {step: (cut.files, cut.blocks) for step, cut in found.cuts.items() if step != RANGES},
+        {step: (cut.files, cut.row_groups) for step, cut in found.cuts.items() if step != RANGES},
     )
 
 
@@ -112,8 +112,8 @@ def test_each_step_says_what_it_cut(main):
     assert (found.total_files, len(found.files)) == (3, 1)
     assert found.cuts[PARTITIONS].files == 1
     assert found.cuts[ZONE_MAPS].files == 1
-    assert found.cuts[BLOOM_FILTERS].blocks == 10 - found.cuts[ROW_GROUPS].blocks - found.blocks
-    assert found.blocks <= 2
+    assert found.cuts[BLOOM_FILTERS].row_groups == 10 - found.cuts[ROW_GROUPS].row_groups - found.row_groups
+    assert found.row_groups <= 2
     text = table.scan("region = 'eu' and name = 'n1' and id < 500").explain()
     assert "partitions: cut 1 file" in text
     assert "reads 1 of 3 files" in text
@@ -125,7 +125,7 @@ def test_a_point_in_a_sorted_table_of_a_thousand_row_groups_reads_two_at_most(ma
     table = main.create_table("t", {"id": "long"}, properties={**FILES, "write.row-group-rows": "10"})
     table.append(pyarrow.table({"id": pyarrow.array(range(10_000), pyarrow.int64())}))
     found = planned(table, "id = 4321")
-    assert (found.total_blocks, found.blocks) == (1000, 1)
+    assert (found.total_row_groups, found.row_groups) == (1000, 1)
     assert table.scan("id = 4321").to_arrow()["id"].to_pylist() == [4321]
 
 

@@ -160,7 +160,7 @@ def test_ids_that_were_given_out_before_a_table_was_made_are_corrupt(tmp_path):
     change = changed(
         tmp_path, Delta(str(uuid4()), str(uuid4()), "t", schema, "create", first_ids={"schema": 1, "field": 1})
     )
-    with pytest.raises(Corrupt, match="given out before"):
+    with pytest.raises(Corrupt, match="already given out"):
         change.fold(None, {"snapshot": 1, "schema": 2, "field": 1})
 
 

@@ -100,7 +100,7 @@ def test_a_line_that_is_erased_meanwhile_gets_no_checkpoint(scene):
 
 
 def test_a_checkpoint_that_is_abandoned_meanwhile_is_refused(scene):
-    with pytest.raises(Invalid, match="given up"):
+    with pytest.raises(Invalid, match="was abandoned"):
         scene.put_while(lambda: scene.others.abandon_checkpoint(scene.intent))
     assert (scene.found, scene.intents) == ([], [scene.intent])
 
@@ -109,7 +109,7 @@ def test_who_abandons_a_checkpoint_that_is_put_meanwhile_is_told(scene):
     store = InterruptedStore(scene.store)
     metastore = RecordsMetastore(store)
     store.acts.append(lambda: scene.put(scene.others))
-    with pytest.raises(NotFound, match="not unfinished"):
+    with pytest.raises(NotFound, match="put or ended already"):
         metastore.abandon_checkpoint(scene.intent)
     assert (scene.found, scene.intents) == ([scene.record], [])
 

@@ -9,8 +9,8 @@ from lakebed.metastore import ROOT, Line, Operation, RecordsMetastore, life, new
 from lakebed.metastore.records import erasure
 from lakebed.records import bodies, codec, layout
 from lakebed.records import records_pb2 as pb
-from lakebed.records.attributes import RECORDS
 from lakebed.records.check.check import PAGE_ROWS, check
+from lakebed.records.codec import ATTRIBUTE_TYPES
 from lakebed.records.layout import ID_SIZE, PREFIX, VERSION_SIZE, Attribute, Space
 from lakebed.records.names import Casing
 from lakebed.store import MemoryStore, Version
@@ -147,7 +147,7 @@ def test_a_sound_lake_has_no_problem(store):
 
 def test_every_space_and_every_attribute_is_in_the_lake_that_these_tests_damage(store):
     assert all(rows(store, space) for space in Space)
-    assert {unpack(key)[3] for key, _ in rows(store, Space.CURRENT)} == set(Attribute) == set(RECORDS)
+    assert {unpack(key)[3] for key, _ in rows(store, Space.CURRENT)} == set(Attribute) == set(ATTRIBUTE_TYPES)
 
 
 def test_an_empty_store_has_no_problem():
@@ -304,7 +304,7 @@ def test_a_problem_says_in_words_which_row_it_is_of(store):
     _, line, parent, name = unpack(key)
     problems = problems_after(store, flipped(key, value))
     assert any(
-        problem.startswith(f"name row ({line}, {parent}, {name}): a record's checksum does not fit its bytes")
+        problem.startswith(f"name row ({line}, {parent}, {name}): a record's checksum does not match its bytes")
         for problem in problems
     )
 
@@ -437,7 +437,7 @@ def test_a_checkpoint_of_another_snapshot_is_found(store, field):
     record = codec.decode(value)
     setattr(record, field, getattr(record, field) + 1)
     [problem] = problems_after(store, {key: codec.encode(record)})
-    assert problem.startswith("checkpoint row") and "the data of snapshot 2" in problem
+    assert problem.startswith("checkpoint row") and "but the data has snapshot 2" in problem
 
 
 def test_the_checkpoints_of_a_purged_branch_do_not_matter():

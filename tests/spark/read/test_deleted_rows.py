@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 from pyspark.sql import SparkSession
 
-from lakebed import arrow
+from lakebed.arrow.write.write import write as write_files
 from lakebed.catalog.data.deletion_vectors import write_vectors
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Invalid
@@ -29,7 +29,7 @@ Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
 def written(files: LocalFiles, start: int, count: int) -> DataFileRef:
     ids = pyarrow.array(range(start, start + count), pyarrow.int64())
     table = pyarrow.table({"id": ids, "name": pyarrow.compute.cast(ids, pyarrow.string())})
-    [file] = arrow.write(files, "data", SCHEMA, table, options=WriteOptions(group_rows=50_000))
+    [file] = write_files(files, "data", SCHEMA, table, options=WriteOptions(group_rows=50_000))
     return file
 
 
@@ -121,7 +121,7 @@ def test_a_column_called_as_sparks_own_does_not_hide_where_rows_are(spark: Spark
     for type, value in (("long", 7), ("struct<row_index: long, file_modification_time: long>", {"row_index": 1})):
         schema = with_ids(Schema({"id": "long", "_metadata": type}), 0, 1)
         table = pyarrow.table({"id": [0, 1, 2], "_metadata": [value] * 3})
-        [file] = arrow.write(files, f"data/{type[:4]}", schema, table)
+        [file] = write_files(files, f"data/{type[:4]}", schema, table)
         rows = read(spark, files, schema, [deleted(files, file, [1])]).select("id", "_metadata").orderBy("id")
         assert [row.id for row in rows.collect()] == [0, 2]
         assert rows.where("_metadata is not null").count() == 2
@@ -131,7 +131,7 @@ def test_a_column_that_spark_fills_by_itself_is_refused_and_not_read_as_position
     spark: SparkSession, files: LocalFiles
 ) -> None:
     schema = with_ids(Schema({"id": "long", SPARK_POSITION: "long"}), 0, 1)
-    [file] = arrow.write(files, "data", schema, pyarrow.table({"id": [0, 1], SPARK_POSITION: [100, 200]}))
+    [file] = write_files(files, "data", schema, pyarrow.table({"id": [0, 1], SPARK_POSITION: [100, 200]}))
     for entry in (file, deleted(files, file, [1])):
         with pytest.raises(Invalid, match="Spark puts its own values in a column") as caught:
             read(spark, files, schema, [entry])

@@ -180,8 +180,11 @@ def test_bad_merges_say_what_is_wrong_and_change_nothing(main, spark):
         (lambda: table.merge(source, "target.id = = source.id", when_matched_update()), "can't be read by Spark"),
         (lambda: table.merge(source, "id", when_matched_update({"n": "n + 1"})), "stands for more than one"),
         (lambda: table.merge(source, "id", when_matched_update({"n": "source.name"})), "column 'n'"),
-        (lambda: table.merge(source.drop("n"), "id", when_matched_update()), "lacks some"),
-        (lambda: table.merge(source, "id", when_matched_delete(), when_matched_update()), "leaves no row to it"),
+        (lambda: table.merge(source.drop("n"), "id", when_matched_update()), "some are missing in the source"),
+        (
+            lambda: table.merge(source, "id", when_matched_delete(), when_matched_update()),
+            "no row can reach this clause",
+        ),
         (lambda: table.merge(source, "id", when_not_matched_insert({"name": "'x'"})), "required"),
         (lambda: table.merge(twice, "id", when_not_matched_insert()), "id = 50: a key comes twice"),
         (lambda: table.merge(source, "id", when_matched_update({"n": "1 / (source.n - 1)"})), "DIVIDE_BY_ZERO"),

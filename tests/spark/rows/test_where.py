@@ -35,7 +35,7 @@ def test_a_condition_of_python_is_bound_whole_or_refused():
     assert bind_where(col("id") > 1, SCHEMA).filter == bind("id > 1", SCHEMA)
     with pytest.raises(Invalid, match="no such column"):
         bind_where(col("nothing") > 1, SCHEMA)
-    with pytest.raises(Invalid, match="no filter"):
+    with pytest.raises(Invalid, match="not a filter"):
         bind_where(5, SCHEMA)
 
 

@@ -246,7 +246,7 @@ def fork_inside(path: str) -> None:
             else:
                 raise AssertionError("SQLite was used where it can't be")
 
-    with store._file.lent():
+    with store._file.borrowed_connection():
         wait(child(work))
     store.run(add_one(b"total"))
     assert state(store) == {b"total": b"2"}

@@ -36,7 +36,7 @@ def refuses(path: Path, kind: type[LakebedError], match: str) -> None:
 
 def test_a_database_of_something_else_is_refused(path: Path) -> None:
     make(path, "CREATE TABLE t (x)")
-    refuses(path, Invalid, "something else")
+    refuses(path, Invalid, "not made by Lakebed")
 
 
 def test_a_database_with_another_application_id_is_refused(path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_file_whose_head_is_overwritten_is_corrupt(path: Path) -> None:
 
 def test_a_database_without_its_tables_is_corrupt(path: Path) -> None:
     make(path, f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1; CREATE TABLE kv (k, v)")
-    refuses(path, Corrupt, "lacks a table")
+    refuses(path, Corrupt, "a table of the database is missing")
 
 
 def test_damage_inside_a_database_is_corrupt_when_it_is_met(path: Path) -> None:
@@ -107,7 +107,7 @@ def test_something_that_is_no_file_at_the_path_is_refused(path: Path) -> None:
 
 def test_a_file_where_a_folder_belongs_is_refused(path: Path) -> None:
     path.write_text("a file")
-    with pytest.raises(Invalid, match="a file stands where a folder belongs"):
+    with pytest.raises(Invalid, match="a part of the path is a file"):
         SQLiteStore(path / "lake.db")
 
 

@@ -78,9 +78,9 @@ def test_a_column_of_a_newer_lakebed_is_told():
 @pytest.mark.parametrize(
     "change, problem",
     [
-        (lambda payload: b"\x02" + payload[1:], "another version"),
-        (lambda payload: payload + b"\x00", "too many"),
-        (lambda payload: payload[:-1], "cut"),
+        (lambda payload: b"\x02" + payload[1:], "unknown version"),
+        (lambda payload: payload + b"\x00", "surplus bytes"),
+        (lambda payload: payload[:-1], "truncated"),
         (lambda payload: payload[:13] + b"\xff" * 8 + payload[21:], "beyond four bytes"),
     ],
 )
@@ -96,14 +96,14 @@ def test_a_column_of_another_type_or_length_is_corrupt():
         packed = pack(columns_of(FILES), "key")
         payload = decode_entry(packed.data[packed.directory.offset :], packed.directory).to_pybytes()
         columns = open_columns(payload, packed.directory, lambda location, column=column: column)
-        with pytest.raises(Corrupt, match=r"key at \d+, \d+ bytes: column level is another"):
+        with pytest.raises(Corrupt, match=r"key at \d+, \d+ bytes: column level has the wrong type or length"):
             columns.column("level")
 
 
 @pytest.mark.parametrize("name", SURE_COLUMNS)
 def test_a_directory_without_a_column_that_every_file_has_is_corrupt(name):
     packed = pack({other: column for other, column in columns_of(FILES).items() if other != name}, "key")
-    with pytest.raises(Corrupt, match=f"lacks columns that every file has .expected {name}"):
+    with pytest.raises(Corrupt, match=f"columns that every file has are missing .expected {name}"):
         opened(packed.data, packed.directory)
     none = pack({}, "key")
     assert opened(none.data, none.directory).files([]) == []
@@ -112,7 +112,7 @@ def test_a_directory_without_a_column_that_every_file_has_is_corrupt(name):
 @pytest.mark.parametrize("payload", [b"", b"no arrow", b"\xff" * 40, b"ARROW1\x00\x00"])
 def test_a_payload_without_a_column_is_corrupt(payload):
     location = Location("key", 0, 10, len(payload))
-    with pytest.raises(Corrupt, match="key at 0, 10 bytes: an entry holds no column"):
+    with pytest.raises(Corrupt, match="key at 0, 10 bytes: an entry does not hold a column"):
         column_from(pyarrow.py_buffer(payload), location)
 
 
@@ -121,14 +121,14 @@ def test_a_payload_with_two_columns_or_batches_is_corrupt():
     batch = pyarrow.record_batch({"a": [1], "b": [2]})
     with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
-    with pytest.raises(Corrupt, match="holds no column"):
+    with pytest.raises(Corrupt, match="does not hold a column"):
         column_from(sink.getvalue(), Location("key", 0, 1, 1))
     sink = pyarrow.BufferOutputStream()
     batch = pyarrow.record_batch({"a": [1]})
     with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
         writer.write_batch(batch)
-    with pytest.raises(Corrupt, match="holds no column"):
+    with pytest.raises(Corrupt, match="does not hold a column"):
         column_from(sink.getvalue(), Location("key", 0, 1, 1))
 
 

@@ -33,7 +33,7 @@ def test_what_does_not_fit_is_refused():
         (lambda: SegmentMeta(-1, 0, ()), "eight bytes"),
         (lambda: BlockMeta(0, 0, 2**64, ()), "eight bytes"),
         (lambda: SegmentMeta(0, 0, (ColumnMeta(1),) * 65536), "too many columns"),
-        (lambda: table_number("orders"), "no uuid"),
+        (lambda: table_number("orders"), "not a uuid"),
     ):
         with pytest.raises(Invalid, match=problem):
             make()
@@ -103,5 +103,5 @@ def test_where_the_metadata_and_the_deletes_of_a_file_are():
 
 
 def test_a_file_that_no_commit_has_is_no_segment():
-    with pytest.raises(Invalid, match=r"a\.parquet: a file that is in no snapshot"):
+    with pytest.raises(Invalid, match=r"a\.parquet: a file that was not committed"):
         segment_meta(DataFileRef(path="a.parquet"), TABLE)

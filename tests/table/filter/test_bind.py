@@ -187,7 +187,7 @@ def test_a_column_may_have_any_name() -> None:
     ],
 )
 def test_what_a_filter_can_not_say_is_named(text: str) -> None:
-    with pytest.raises(Invalid, match=r"can't say this.*(IN|IS).*Filter the DataFrame"):
+    with pytest.raises(Invalid, match=r"can't express this.*(IN|IS).*Filter the DataFrame"):
         parse_filter(text, SCHEMA)
 
 
@@ -349,9 +349,9 @@ def test_an_error_names_the_whole_way() -> None:
         ("blob not like 'a%'", "column 'blob' of type binary"),
         ("isnan(small)", "column 'small' of type int"),
         ("not isnan(word)", "column 'word' of type string"),
-        (r"word like 'a\\'", "its end"),
-        (r"word like 'a\\b'", "stands before what needs none"),
-        ("word like 'a!b' escape '!'", "stands before what needs none"),
+        (r"word like 'a\\'", "the end of the pattern"),
+        (r"word like 'a\\b'", "stands before a character that needs none"),
+        ("word like 'a!b' escape '!'", "stands before a character that needs none"),
         ("word like 'a' escape '!!'", "one character"),
         ("word like 'a' escape ''", "one character"),
     ],

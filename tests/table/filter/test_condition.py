@@ -154,7 +154,7 @@ def test_a_boolean_column_is_a_condition_among_others() -> None:
     ],
 )
 def test_a_condition_is_no_truth_value(misuse) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(Invalid, match="Join conditions by"):
+    with pytest.raises(Invalid, match="Combine conditions by"):
         misuse()
 
 

@@ -153,7 +153,7 @@ def test_the_corpus_stays_as_it_is(case: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("positions", [[-1], [1 << 64], ["a"], [None], [MAX_POSITION + 1]])
 def test_what_is_no_position_is_refused(positions: list[object]) -> None:
-    with pytest.raises(Invalid, match="no position"):
+    with pytest.raises(Invalid, match="not the position"):
         vector_of(positions)  # type: ignore[arg-type]
 
 

@@ -144,7 +144,7 @@ def test_unknown_fields_of_both_messages_survive():
 
 def test_a_manifest_of_another_table_is_corrupt():
     other = "00000000-1234-5678-9abc-0123456789ab"
-    with pytest.raises(Corrupt, match=f"snapshot 42: the manifest is of another table .*{TABLE}.*{other}"):
+    with pytest.raises(Corrupt, match=f"snapshot 42: the manifest belongs to another table .*{TABLE}.*{other}"):
         whole(pb.Manifest(table_uuid=other), HEAD)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from lakebed.errors import Corrupt
-from lakebed.table.manifest.file_fields import ABSENT, as_held, held_ids, set_held
+from lakebed.table.manifest.file_fields import ABSENT, field_ids_of, fields_for_file, set_field_ids
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import walk
@@ -13,16 +13,16 @@ SCHEMA = with_ids(Schema(TYPES), 1, 1)
 
 
 def test_an_entry_that_says_nothing_leaves_the_fields_as_they_are():
-    assert held_ids(DataFileRef(path="a")) is None
-    assert as_held(DataFileRef(path="a"), SCHEMA.fields) is SCHEMA.fields
+    assert field_ids_of(DataFileRef(path="a")) is None
+    assert fields_for_file(DataFileRef(path="a"), SCHEMA.fields) is SCHEMA.fields
 
 
 def test_fields_that_a_file_lacks_are_looked_for_where_nothing_is_on_every_level():
     file = DataFileRef(path="a")
     lost = {SCHEMA.find(path).id for path in ("a", "s.y", "l.element.x")}
-    set_held(file, SCHEMA.ways.keys() - lost)
-    assert held_ids(file) == SCHEMA.ways.keys() - lost
-    found = {way[-1].id: way[-1] for way in walk(as_held(file, SCHEMA.fields))}
+    set_field_ids(file, SCHEMA.ways.keys() - lost)
+    assert field_ids_of(file) == SCHEMA.ways.keys() - lost
+    found = {way[-1].id: way[-1] for way in walk(fields_for_file(file, SCHEMA.fields))}
     assert found.keys() == SCHEMA.ways.keys()
     assert {id for id, one in found.items() if one.physical_name.startswith(ABSENT)} == lost
     assert all(one.name == SCHEMA.field_by_id(id).name for id, one in found.items())
@@ -31,12 +31,12 @@ def test_fields_that_a_file_lacks_are_looked_for_where_nothing_is_on_every_level
 
 def test_a_file_that_holds_nothing_is_not_one_that_says_nothing():
     file = DataFileRef(path="a")
-    set_held(file, [])
-    assert held_ids(file) == frozenset()
-    assert all(one.physical_name.startswith(ABSENT) for one in as_held(file, SCHEMA.fields))
+    set_field_ids(file, [])
+    assert field_ids_of(file) == frozenset()
+    assert all(one.physical_name.startswith(ABSENT) for one in fields_for_file(file, SCHEMA.fields))
 
 
 def test_ids_that_are_no_numbers_are_corrupt():
     with pytest.raises(Corrupt) as caught:
-        held_ids(DataFileRef(path="a.parquet", field_ids="1 x"))
+        field_ids_of(DataFileRef(path="a.parquet", field_ids="1 x"))
     assert (caught.value.subject, caught.value.found) == ("a.parquet", "1 x")

@@ -101,15 +101,15 @@ def test_what_was_encoded_comes_back():
     [
         (b"", "shorter than its head", "at least 9 bytes", 0),
         (DOCUMENT[:8], "shorter than its head", "at least 9 bytes", 8),
-        (b"MRUC" + DOCUMENT[4:], "another magic", b"MRUB".hex(), b"MRUC".hex()),
-        (b"{" + DOCUMENT[1:], "another magic", b"MRUB".hex(), b"{RUB".hex()),
-        (DOCUMENT[:4] + b"\x02" + DOCUMENT[5:], "another format version", 1, 2),
-        (DOCUMENT[:4] + b"\x00" + DOCUMENT[5:], "another format version", 1, 0),
+        (b"MRUC" + DOCUMENT[4:], "wrong magic", b"MRUB".hex(), b"MRUC".hex()),
+        (b"{" + DOCUMENT[1:], "wrong magic", b"MRUB".hex(), b"{RUB".hex()),
+        (DOCUMENT[:4] + b"\x02" + DOCUMENT[5:], "unknown format version", 1, 2),
+        (DOCUMENT[:4] + b"\x00" + DOCUMENT[5:], "unknown format version", 1, 0),
         (DOCUMENT[:-1], "truncated", "121 bytes", 120),
         (DOCUMENT[:9], "truncated", "121 bytes", 0),
         (DOCUMENT + b"\x00", "trailing garbage", "121 bytes", 122),
-        (frame.frame(b"\x0a\xff"), "no protobuf", "a Manifest", None),
-        (frame.frame(b"\x2a\x02\x0a\xff"), "no protobuf", "a Manifest", None),
+        (frame.frame(b"\x0a\xff"), "not protobuf", "a Manifest", None),
+        (frame.frame(b"\x2a\x02\x0a\xff"), "not protobuf", "a Manifest", None),
     ],
 )
 def test_a_failed_check_is_corrupt_and_says_which_where_and_what(data, problem, expected, found):
@@ -134,7 +134,7 @@ def test_every_flipped_bit_of_an_own_frame_is_found_by_its_record():
     data = frame.encode(documented())
     crc32c = frame.crc32c(data)
     for _, flipped in flips(data, 0, len(data)):
-        with pytest.raises(Corrupt, match="m: the frame has another checksum"):
+        with pytest.raises(Corrupt, match="m: the frame's checksum is not the one in its record"):
             frame.decode_own(flipped, "m", length=len(data), crc32c=crc32c)
 
 
@@ -151,7 +151,7 @@ def test_every_flipped_bit_is_found_by_the_frame_alone_unless_it_hides_the_check
 
 def test_a_wrong_checksum_says_what_it_should_be():
     data = frame.encode(documented())
-    with pytest.raises(Corrupt, match="the checksum does not fit the payload") as caught:
+    with pytest.raises(Corrupt, match="the checksum does not match the payload") as caught:
         frame.decode(data[:-4] + bytes(4), "m")
     assert (caught.value.expected, caught.value.found) == (0, int.from_bytes(data[-4:], "little"))
 
@@ -164,7 +164,7 @@ def test_a_frame_of_another_writer_is_accepted_unless_it_is_said_to_be_ours():
 
 def test_an_own_frame_of_another_length_is_found():
     data = frame.encode(documented())
-    with pytest.raises(Corrupt, match="m: the frame has another length") as caught:
+    with pytest.raises(Corrupt, match="m: the frame's length is not the one in its record") as caught:
         frame.decode_own(data[:-1], "m", length=len(data), crc32c=frame.crc32c(data))
     assert (caught.value.expected, caught.value.found) == (len(data), len(data) - 1)
 
@@ -173,7 +173,7 @@ def test_values_of_another_writer_that_end_like_a_checksum_are_taken_for_a_damag
     """Here the last bytes are a varint that ends in `a5 06`, and a field of four bytes: safe, and rare."""
     payload = pb.Manifest(next_row_id=0x325, first_row_id=2**20).SerializeToString(deterministic=True)
     assert payload[-6:-4] == frame.SEAL_TAG
-    with pytest.raises(Corrupt, match="the checksum does not fit"):
+    with pytest.raises(Corrupt, match="the checksum does not match"):
         frame.decode(frame.frame(payload))
 
 

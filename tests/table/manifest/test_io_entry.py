@@ -90,13 +90,13 @@ def test_an_entry_that_is_cut_is_found_wherever_it_is_cut(payload):
 @pytest.mark.parametrize(
     "at, bytes_, problem",
     [
-        (0, b"LBIX", "another magic"),
-        (4, b"\x02", "another version"),
+        (0, b"LBIX", "wrong magic"),
+        (4, b"\x02", "unknown version"),
         (5, b"\x02", "unknown codec"),
-        (6, b"\x01", "bytes set that are zero"),
-        (16, b"\x01", "bytes set that are zero"),
-        (8, b"\x01\x00\x00\x00", "says another length"),
-        (12, b"\x01\x00\x00\x00", "another raw length"),
+        (6, b"\x01", "reserved bytes are not zero"),
+        (16, b"\x01", "reserved bytes are not zero"),
+        (8, b"\x01\x00\x00\x00", "states the wrong length"),
+        (12, b"\x01\x00\x00\x00", "wrong raw length"),
     ],
 )
 @pytest.mark.parametrize("payload", [SMALL, LARGE], ids=["plain", "zstd"])
@@ -109,7 +109,7 @@ def test_each_check_has_a_name(payload, at, bytes_, problem):
 @pytest.mark.parametrize("payload", [SMALL, LARGE], ids=["plain", "zstd"])
 def test_a_location_with_another_raw_length_is_found(payload):
     for other in (len(payload) - 1, len(payload) + 1, 0):
-        with pytest.raises(Corrupt, match="another raw length"):
+        with pytest.raises(Corrupt, match="wrong raw length"):
             decoded(encode_entry(payload), other)
 
 

@@ -69,7 +69,7 @@ def test_a_file_that_comes_back_is_added_anew_at_the_end():
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ("+a", "snapshot 20, a: a file is added that is live already"),
+        ("+a", "snapshot 20, a: a delta adds a file that is already live"),
         ("?a", "snapshot 20, a: a file has an unknown status"),
         ("-x", "x: a delta changes a file that its checkpoint lacks"),
         ("=x", "x: a delta changes a file that its checkpoint lacks"),
@@ -84,7 +84,9 @@ def test_a_change_that_does_not_follow_is_corrupt_and_names_the_file(change, pro
     "changes", [("+a", "+a"), ("-a", "-a"), ("-a", "=a"), ("=a", "+a"), ("?a",)], ids=lambda changes: "".join(changes)
 )
 def test_what_does_not_follow_on_a_checkpoint_is_corrupt(changes):
-    with pytest.raises(Corrupt, match="snapshot 60, a: a file"):
+    with pytest.raises(
+        Corrupt, match=r"snapshot 60, a: a (delta (adds|deletes|changes) a file that is|file has an unknown)"
+    ):
         over(FIFTH, [delta(6, *changes)])
 
 
@@ -113,7 +115,7 @@ def test_deltas_out_of_order_or_with_a_gap_are_corrupt():
 
 @pytest.mark.parametrize("before", [FIFTH, over(EMPTY, [delta(1)])], ids=["checkpoint", "delta"])
 def test_a_delta_of_another_table_is_corrupt(before):
-    with pytest.raises(Corrupt, match=r"snapshot \d0: the delta is of another table"):
+    with pytest.raises(Corrupt, match=r"snapshot \d0: the delta belongs to another table"):
         over(before, [delta(before.span.end + 1, "+a", table_uuid="another")])
 
 
@@ -153,7 +155,7 @@ def test_what_is_removed_and_changed_is_the_checkpoints():
     assert paths(later, ["a", "b"]) == ["b", "c"]
     with pytest.raises(Corrupt, match="a: a delta changes a file that its checkpoint lacks"):
         paths(later, ["b"])
-    with pytest.raises(Corrupt, match="c: a delta adds a file that its checkpoint has"):
+    with pytest.raises(Corrupt, match="c: a delta adds a file that its checkpoint already has"):
         paths(later, ["a", "b", "c"])
 
 

@@ -62,7 +62,7 @@ def test_a_dropped_column_leaves_the_others_in_order():
     ("texts", "problem"),
     [
         (["nope desc"], "'nope': there is no such column"),
-        (["hour(price)"], "hour can't be had of this type"),
+        (["hour(price)"], "hour does not apply to this type"),
         (["price up"], "can't be read"),
         (["price nulls"], "can't be read"),
         (["price", "price desc"], "sort order 1: a sort order has a field twice"),

@@ -108,7 +108,7 @@ def test_pyiceberg_has_the_same_result_types(transform, name):
         theirs = str(iceberg.parse_transform(str(transform)).result_type(oracle_type))
         assert str(transform.result_type(type)) == theirs.replace("[", "(").replace("]", ")")
     else:
-        with pytest.raises(Invalid, match=f"{transform.name} can't be had of this type .*found {re.escape(name)}"):
+        with pytest.raises(Invalid, match=f"{transform.name} does not apply to this type .*found {re.escape(name)}"):
             transform.apply(type, None)
 
 
@@ -208,16 +208,16 @@ def test_a_transform_is_read_as_it_is_written(text):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("bucket", "bucket lacks its number of buckets"),
-        ("truncate", "truncate lacks its width"),
-        ("bucket[0]", "bucket has another number"),
-        ("truncate[2147483648]", "truncate has another number"),
+        ("bucket", "bucket needs a number of buckets"),
+        ("truncate", "truncate needs a width"),
+        ("bucket[0]", "bucket can't have this number"),
+        ("truncate[2147483648]", "truncate can't have this number"),
         ("day[3]", "day takes no number"),
         ("week", "there is no such transform"),
-        ("bucket[-1]", "names no transform"),
-        ("bucket[16", "names no transform"),
-        ("", "names no transform"),
-        (None, "names no transform"),
+        ("bucket[-1]", "is not a transform"),
+        ("bucket[16", "is not a transform"),
+        ("", "is not a transform"),
+        (None, "is not a transform"),
     ],
 )
 def test_what_is_no_transform_is_said(text, problem):

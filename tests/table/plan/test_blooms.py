@@ -23,7 +23,7 @@ from lakebed.table.filter.filter import (
 )
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.blooms import bloom_matches, seal_blooms
-from lakebed.table.plan.pruning import block_matches
+from lakebed.table.plan.pruning import row_group_matches
 from lakebed.table.schema.evolution import widen_column
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.statistics.bloom_values import possible_bytes
@@ -55,7 +55,7 @@ class File:
         return self.data[start : start + length]
 
     def matches(self, filter: Filter) -> tuple[int, ...]:
-        blocks = block_matches(filter, self.entry)
+        blocks = row_group_matches(filter, self.entry)
         return bloom_matches(filter, self.entry, (0,) if blocks is None else blocks, self.read)
 
 

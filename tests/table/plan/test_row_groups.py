@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Comparison, IsNan, IsNull, Operator, Or
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.plan.pruning import block_entry, block_matches, may_match
+from lakebed.table.plan.pruning import may_match, row_group_entry, row_group_matches
 from lakebed.table.schema.evolution import add_column
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.statistics.footers import data_file
@@ -65,8 +65,8 @@ def test_a_file_of_one_row_group_is_its_own_block() -> None:
     file, _ = entry(table_of([1, 2]), 2)
     assert not file.blocks
     assert file.statistics[0].offset == 4
-    assert block_matches(Comparison(N, Operator.EQUAL, 7), file) is None
-    assert block_entry(IsNull(N), file, 0) is file
+    assert row_group_matches(Comparison(N, Operator.EQUAL, 7), file) is None
+    assert row_group_entry(IsNull(N), file, 0) is file
 
 
 def test_the_nans_of_each_row_group_are_passed_along() -> None:
@@ -75,7 +75,7 @@ def test_the_nans_of_each_row_group_are_passed_along() -> None:
     file = data_file(pq.ParquetFile(sink).metadata, SCHEMA, path="a", size=1, nan_counts=[{3: 1}, {3: 0}])
     assert [block.columns[0].nan_count for block in file.blocks] == [1, 0]
     assert file.statistics[0].nan_count == 1
-    assert block_matches(IsNan(X), file) == (0,)
+    assert row_group_matches(IsNan(X), file) == (0,)
 
 
 VALUES = st.lists(st.none() | st.integers(-1000, 1000), min_size=2, max_size=12)
@@ -119,7 +119,7 @@ def test_a_row_group_with_a_matching_row_is_never_left_out(
     }[operator]
     groups = [numbers[start : start + group] for start in range(0, len(numbers), group)]
     matching = {at for at, some in enumerate(groups) if any(one is not None and holds(one) for one in some)}
-    found = block_matches(filter, file)
+    found = row_group_matches(filter, file)
     if found is None:
         assert len(groups) == 1
     else:
@@ -130,22 +130,22 @@ def test_a_row_group_with_a_matching_row_is_never_left_out(
 def test_a_point_in_a_sorted_file_of_a_thousand_row_groups_is_in_one() -> None:
     file, _ = entry(table_of(list(range(10_000))), 10)
     assert len(file.blocks) == 1000
-    assert block_matches(Comparison(N, Operator.EQUAL, 4321), file) == (432,)
-    assert block_matches(Comparison(N, Operator.EQUAL, 10_000), file) == ()
+    assert row_group_matches(Comparison(N, Operator.EQUAL, 4321), file) == (432,)
+    assert row_group_matches(Comparison(N, Operator.EQUAL, 10_000), file) == ()
 
 
 def test_a_column_that_the_file_lacks_is_judged_by_its_default() -> None:
     file, _ = entry(table_of([1, 2, 3]), 1)
     later = add_column(SCHEMA, "b", "int", ids=iter([9]), default=7).field("b")
-    assert block_matches(Comparison(later, Operator.EQUAL, 8), file) == (0, 1, 2)
-    assert block_matches(Comparison(later, Operator.EQUAL, 8), file, SCHEMA) == ()
-    assert block_matches(Comparison(later, Operator.EQUAL, 7), file, SCHEMA) == (0, 1, 2)
+    assert row_group_matches(Comparison(later, Operator.EQUAL, 8), file) == (0, 1, 2)
+    assert row_group_matches(Comparison(later, Operator.EQUAL, 8), file, SCHEMA) == ()
+    assert row_group_matches(Comparison(later, Operator.EQUAL, 7), file, SCHEMA) == (0, 1, 2)
 
 
 def test_a_row_group_that_is_not_there_is_refused() -> None:
     file, _ = entry(table_of([1, 2, 3]), 2)
     for number in (-1, 2):
         with pytest.raises(Invalid, match="no such row group"):
-            block_entry(IsNull(N), file, number)
+            row_group_entry(IsNull(N), file, number)
     with pytest.raises(Invalid):
-        block_entry(IsNull(N), DataFileRef(statistics=[ColumnStatistics(field_id=1)]), 1)
+        row_group_entry(IsNull(N), DataFileRef(statistics=[ColumnStatistics(field_id=1)]), 1)

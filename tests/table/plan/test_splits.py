@@ -43,7 +43,7 @@ def groups(files: tuple[PlannedFile, ...] | list[PlannedFile]) -> list[tuple[str
     return [
         (one.file.path, number)
         for one in files
-        for number in (range(max(1, len(one.file.blocks))) if one.blocks is None else one.blocks)
+        for number in (range(max(1, len(one.file.blocks))) if one.row_groups is None else one.row_groups)
     ]
 
 
@@ -116,5 +116,5 @@ def test_no_file_is_no_split() -> None:
 
 @pytest.mark.parametrize("target", [0, -1, 1.5, True, None, "128"])
 def test_a_target_is_a_number_of_bytes(target: object) -> None:
-    with pytest.raises(Invalid, match="a split has no such size"):
+    with pytest.raises(Invalid, match="a split can't have this size"):
         splits([], target)  # type: ignore[arg-type]

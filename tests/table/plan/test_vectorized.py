@@ -295,4 +295,4 @@ def test_a_type_that_has_no_columns_is_looked_at_file_by_file_and_that_is_said()
     files = [LiveFile(DataFileRef(path=f"{at}", statistics=[one]), 1, 2) for at, one in enumerate(counts)]
     found = prune(Comparison(field, Operator.EQUAL, b"x"), FileColumns.of(files), NEW, SPECS)
     assert found.kept.tolist() == [True, False, True]
-    assert found.reason == "shape (geometry) is looked at file by file"
+    assert found.reason == "shape (geometry) is tested file by file"

@@ -214,5 +214,5 @@ def test_what_is_no_value_of_the_column_is_refused(type, given):
     ],
 )
 def test_json_that_is_no_default_is_refused(type, body):
-    with pytest.raises(Invalid, match="no value of its type"):
+    with pytest.raises(Invalid, match="not a value of its type"):
         default_from_json(parse_type(type), body)

@@ -134,36 +134,44 @@ def test_a_key_reaches_into_required_structs():
     assert [nested.find(path).required for path in ("s", "s.a", "s.b", "c")] == [True, True, False, True]
     for change in (drop_column, make_optional):
         for path in ("s", "s.a", "c"):
-            with pytest.raises(Invalid, match="a column of the primary key is"):
+            with pytest.raises(Invalid, match="a column of the primary key can't be"):
                 change(nested, path)
     assert drop_column(nested, "s.b").key == ("s.a", "c")
 
 
 KEYED = set_key(ORDERS, ["id"])
 REFUSED = {
-    "a type that is narrower": (lambda: widen_column(ORDERS, "id", "int"), "id", "only gets wider"),
+    "a type that is narrower": (lambda: widen_column(ORDERS, "id", "int"), "id", "can only get wider"),
     "a decimal of another scale": (
         lambda: widen_column(add(ORDERS, "d", "decimal(5, 2)"), "d", "decimal(9, 3)"),
         "d",
-        "only gets wider",
+        "can only get wider",
     ),
     "a decimal of fewer digits": (
         lambda: widen_column(add(ORDERS, "d", "decimal(5, 2)"), "d", "decimal(4, 2)"),
         "d",
-        "only gets wider",
+        "can only get wider",
     ),
-    "a struct for a struct": (lambda: widen_column(ORDERS, "address", ADDRESS), "address", "only gets wider"),
-    "int to string": (lambda: widen_column(ORDERS, "address.zip", "string"), "address.zip", "only gets wider"),
+    "a struct for a struct": (lambda: widen_column(ORDERS, "address", ADDRESS), "address", "can only get wider"),
+    "int to string": (lambda: widen_column(ORDERS, "address.zip", "string"), "address.zip", "can only get wider"),
     "required without default": (lambda: add(ORDERS, "n", "int", required=True), "n", "without a default"),
-    "a name that is taken": (lambda: add(ORDERS, "PRICE", "int"), "PRICE", "of this name is there"),
-    "a nested name that is taken": (lambda: add(ORDERS, "address.Zip", "int"), "address.Zip", "of this name is there"),
-    "a new name that is taken": (lambda: rename_column(ORDERS, "id", "Price"), "Price", "of this name is there"),
+    "a name that is taken": (lambda: add(ORDERS, "PRICE", "int"), "PRICE", "already a column with this name"),
+    "a nested name that is taken": (
+        lambda: add(ORDERS, "address.Zip", "int"),
+        "address.Zip",
+        "already a column with this name",
+    ),
+    "a new name that is taken": (
+        lambda: rename_column(ORDERS, "id", "Price"),
+        "Price",
+        "already a column with this name",
+    ),
     "a name that is none": (lambda: rename_column(ORDERS, "id", ""), "''", "empty or too long"),
     "no such column": (lambda: drop_column(ORDERS, "nope"), "'nope'", "no such column"),
     "no such nested column": (lambda: rename_column(ORDERS, "address.nope", "x"), "'address.nope'", "no such column"),
     "no such parent": (lambda: add(ORDERS, "nope.x", "int"), "'nope'", "no such column"),
-    "a column in a number": (lambda: add(ORDERS, "price.x", "int"), "price", "no struct"),
-    "a column in a list": (lambda: add(ORDERS, "items.x", "int"), "items", "no struct"),
+    "a column in a number": (lambda: add(ORDERS, "price.x", "int"), "price", "only be added to a struct"),
+    "a column in a list": (lambda: add(ORDERS, "items.x", "int"), "items", "only be added to a struct"),
     "no name": (lambda: add(ORDERS, (), "int"), "()", "no name"),
     "the last column": (lambda: drop_column(Schema({"a": "int"}), "a"), "a", "last column"),
     "the last field": (
@@ -171,8 +179,8 @@ REFUSED = {
         "address.street",
         "last column",
     ),
-    "the key dropped": (lambda: drop_column(KEYED, "id"), "id", "primary key is dropped"),
-    "the key made optional": (lambda: make_optional(KEYED, "id"), "id", "primary key is made optional"),
+    "the key dropped": (lambda: drop_column(KEYED, "id"), "id", "primary key can't be dropped"),
+    "the key made optional": (lambda: make_optional(KEYED, "id"), "id", "primary key can't be made optional"),
     "a column in use": (lambda: drop_column(ORDERS, "price", in_use={2}), "price", "spec or sort order"),
     "a field in use": (
         lambda: drop_column(ORDERS, "address", in_use={ORDERS.find("address.zip").id}),
@@ -182,17 +190,25 @@ REFUSED = {
     "a move to another struct": (
         lambda: move_column(ORDERS, "address.zip", after("items.element.zip")),
         "items.element.zip",
-        "stays in its struct",
+        "leave its struct",
     ),
-    "a move out of a struct": (lambda: move_column(ORDERS, "address.zip", before("id")), "id", "stays in its struct"),
+    "a move out of a struct": (lambda: move_column(ORDERS, "address.zip", before("id")), "id", "leave its struct"),
     "a move beside itself": (lambda: move_column(ORDERS, "id", before("id")), "id", "beside itself"),
     "a map's key": (lambda: widen_column(ORDERS, "by_name.key.zip", "long"), "by_name.key.zip", "keys of a map"),
     "a field in a map's key": (lambda: add(ORDERS, "by_name.key.x", "int"), "by_name.key", "keys of a map"),
     "an element that is dropped": (lambda: drop_column(ORDERS, "items.element"), "items.element", "no name or place"),
     "a value that is renamed": (lambda: rename_column(ORDERS, "by_name.value", "v"), "by_name.value", "no name"),
-    "a default of another type": (lambda: add(ORDERS, "n", "int", default="7"), "n", "no value of the column's type"),
-    "a default for a list": (lambda: add(ORDERS, "n", "list<int>", default=[]), "n", "no value of the column's type"),
-    "a default that is too large": (lambda: set_default(ORDERS, "price", 2**31), "price", "no value of"),
+    "a default of another type": (
+        lambda: add(ORDERS, "n", "int", default="7"),
+        "n",
+        "not a value of the column's type",
+    ),
+    "a default for a list": (
+        lambda: add(ORDERS, "n", "list<int>", default=[]),
+        "n",
+        "not a value of the column's type",
+    ),
+    "a default that is too large": (lambda: set_default(ORDERS, "price", 2**31), "price", "not a value of"),
     "a key that may be null": (lambda: set_key(ORDERS, ["price"]), "price", "can't be in a primary key"),
     "a key in a list": (lambda: set_key(ORDERS, ["items.element.zip"]), "items.element.zip", "can't be in a primary"),
     "a key in an optional struct": (lambda: set_key(ORDERS, ["address.zip"]), "address.zip", "can't be in a primary"),

@@ -111,5 +111,5 @@ def test_a_struct_of_which_the_entry_knows_a_part_is_in_the_file() -> None:
 
 def test_a_damaged_bound_names_its_file_and_column() -> None:
     file = DataFileRef(path="data/a.parquet", statistics=[ColumnStatistics(field_id=3, lower=b"abc")])
-    with pytest.raises(Corrupt, match=r"data/a\.parquet, column s\.x: these bytes are no bound"):
+    with pytest.raises(Corrupt, match=r"data/a\.parquet, column s\.x: these bytes are not a bound"):
         may_match(bind("s.x < 1", OLD), file)

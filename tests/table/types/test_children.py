@@ -1,7 +1,7 @@
 """What is inside a type, as fields, and back."""
 
 from lakebed.table.schema.schema import Schema, with_ids
-from lakebed.table.types.types import INT, Field, List, Map, Struct, parts_of, walk, with_parts
+from lakebed.table.types.types import INT, Field, List, Map, Struct, children_of, walk, with_children
 
 SCHEMA = with_ids(
     Schema(
@@ -18,14 +18,14 @@ SCHEMA = with_ids(
 
 def test_a_type_is_the_same_with_its_own_parts():
     for *_, field in walk(SCHEMA.fields):
-        assert with_parts(field.type, parts_of(field.type)) == field.type
+        assert with_children(field.type, children_of(field.type)) == field.type
 
 
 def test_parts_of_lists_and_maps_are_fields_with_their_ids():
-    element, (key, value) = parts_of(SCHEMA.field("a").type)[0], parts_of(SCHEMA.field("m").type)
+    element, (key, value) = children_of(SCHEMA.field("a").type)[0], children_of(SCHEMA.field("m").type)
     assert (element.name, element.required, element.id) == ("element", True, SCHEMA.field("a").type.element_id)
     assert (key.name, key.required, value.name, value.required) == ("key", True, "value", True)
-    assert parts_of(INT) == ()
+    assert children_of(INT) == ()
 
 
 def test_every_field_is_met_on_its_way():

@@ -25,8 +25,8 @@ def test_any_printable_text_is_a_name(name):
         ("a\x00", r"found U\+0000"),
         ("\ud800", r"found U\+D800"),
         ("\uffff", r"found U\+FFFF"),
-        (5, "a column's name is text .expected str, found int"),
-        (None, "a column's name is text"),
+        (5, "a column's name must be text .expected str, found int"),
+        (None, "a column's name must be text"),
     ],
 )
 def test_what_is_no_name_is_refused(name, problem):
@@ -40,13 +40,13 @@ def test_what_is_no_name_is_refused(name, problem):
 )
 def test_names_are_compared_without_case_and_form(one, other):
     assert folded_column(one) == folded_column(other)
-    with pytest.raises(Invalid, match="two columns have one name"):
+    with pytest.raises(Invalid, match="two columns have the same name"):
         check_column_names([one, "between", other])
 
 
 def test_one_name_twice_is_refused_even_if_it_is_the_same_object():
     name = "a"
-    with pytest.raises(Invalid, match=r"'a': two columns have one name .found 'a' too"):
+    with pytest.raises(Invalid, match=r"'a': two columns have the same name .found 'a' too"):
         check_column_names([name, name])
 
 

@@ -147,26 +147,26 @@ def test_a_type_may_be_nested_a_hundred_levels_deep():
 
 
 def test_a_refusal_says_what_it_knows():
-    with pytest.raises(Invalid, match=r"'text': this names no type .expected boolean, int, .*found 'text'"):
+    with pytest.raises(Invalid, match=r"'text': this is not the name of a type .expected boolean, int, .*found 'text'"):
         parse_type("text")
 
 
 def test_a_struct_has_fields_of_different_names():
     with pytest.raises(Invalid, match="a struct has no field"):
         Struct(())
-    with pytest.raises(Invalid, match="two columns have one name"):
+    with pytest.raises(Invalid, match="two columns have the same name"):
         Struct((Field("a", INT), Field("a", INT)))
 
 
 @pytest.mark.parametrize(("precision", "scale"), [(0, 0), (39, 0), (5, 6), (5, -1)])
 def test_a_decimal_has_up_to_38_digits_and_no_more_behind_the_point(precision, scale):
-    with pytest.raises(Invalid, match="a decimal has another precision or scale"):
+    with pytest.raises(Invalid, match="a decimal's precision or scale is out of range"):
         Decimal(precision, scale)
 
 
 @pytest.mark.parametrize("length", [0, -1, 2**31])
 def test_a_fixed_has_at_least_one_byte_and_as_many_as_an_int_counts(length):
-    with pytest.raises(Invalid, match=r"a fixed has another length .expected 1 to 2147483647 bytes"):
+    with pytest.raises(Invalid, match=r"the length of a fixed is out of range .expected 1 to 2147483647 bytes"):
         Fixed(length)
 
 

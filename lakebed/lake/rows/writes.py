@@ -25,7 +25,7 @@ from lakebed.catalog.transaction.scopes import Open, Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.engines import engine_for
-from lakebed.lake.written_rows import WrittenOnce
+from lakebed.lake.rows.written import WrittenOnce
 from lakebed.table.expression.assignments import Values
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.schema.schema import Schema

@@ -1,4 +1,4 @@
-"""Opening a store by its URL."""
+"""Stores by their URLs."""
 
 from lakebed.errors import Invalid
 from lakebed.store.memory import MemoryStore
@@ -7,9 +7,9 @@ from lakebed.store.store import Store
 
 
 def open_store(url: str) -> Store:
-    """`memory:` is a new empty store; `sqlite:folder/file.db` a file, made if it is not there.
+    """Open a store: `memory:` is a new empty one, `sqlite:folder/file.db` is a file, created if it is missing.
 
-    What follows `sqlite:` is a path as it stands: nothing in it is escaped.
+    The text after `sqlite:` is taken literally as a path: nothing in it is escaped.
     """
     scheme, colon, rest = url.partition(":")
     if scheme == "memory" and colon and not rest:
@@ -20,5 +20,5 @@ def open_store(url: str) -> Store:
 
 
 def _is_misleading(path: str) -> bool:
-    """Other programs read `sqlite://lake.db` as a file in the working directory; as a path it is one in the root."""
+    """Other programs read `sqlite://lake.db` as a file in the working directory; as a path it is in the root."""
     return path == ":memory:" or (path.startswith("//") and not path.startswith("///"))

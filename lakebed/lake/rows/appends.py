@@ -16,8 +16,8 @@ from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.engines import arrow_engine, engine_for
-from lakebed.lake.writes import change_rows
-from lakebed.lake.written_rows import WrittenOnce, write_rows
+from lakebed.lake.rows.writes import change_rows
+from lakebed.lake.rows.written import WrittenOnce, write_rows
 from lakebed.table.manifest.inline import file_paths
 
 ATTEMPTS = 5

@@ -10,7 +10,7 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.errors import Invalid, LakebedError, OutcomeUnknown
 from lakebed.files import Files
-from lakebed.lake.writes import change_rows
+from lakebed.lake.rows.writes import change_rows
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.filter import Filter
 from lakebed.table.schema.schema import Schema

@@ -172,17 +172,17 @@ class _File:
     def _described(self, parquet: ParquetFile, size: int, columns: ForeignColumns) -> DataFileRef | None:
         file = data_file(parquet.metadata, self._schema, path=self._path, size=size)
         if columns.others:
-            set_field_ids(file, columns.held)
+            set_field_ids(file, columns.field_ids)
         seal_blooms(file, self._files.read)
-        bound = bound_fields(self._spec, self._schema)
-        known = {field.field.field_id: _known_value(field, file, columns.held) for field in bound}
-        open_fields = [field for field in bound if known[field.field.field_id] is None]
-        wanted = {field.path[0].id for field in open_fields} | self._unsure(columns, file)
+        fields = bound_fields(self._spec, self._schema)
+        known = {bound.field.field_id: _known_value(bound, file, columns.field_ids) for bound in fields}
+        open_fields = [bound for bound in fields if known[bound.field.field_id] is None]
+        wanted = {bound.path[0].id for bound in open_fields} | self._unsure(columns, file)
         known |= self._read(parquet, [field for field in self._schema.fields if field.id in wanted], open_fields)
         if self.problems:
             return None
         if self._spec.fields:
-            set_partition(file, self._spec, self._schema, [_value(known[field.field.field_id]) for field in bound])
+            set_partition(file, self._spec, self._schema, [_value(known[bound.field.field_id]) for bound in fields])
         return file
 
     def _unsure(self, columns: ForeignColumns, file: DataFileRef) -> set[int]:
@@ -205,10 +205,10 @@ class _File:
             columns = shaped(batch.columns, batch.schema.names, wanted, form, AS_STORED, batch.num_rows)
             seen.add(pyarrow.Table.from_arrays(columns, schema=form))
         known: dict[int, Known | None] = {}
-        for field, values in seen.values():
+        for bound, values in seen.values():
             if len(values) > 1:
-                self._add(f"{field.field.name}: rows of several partitions, such as {values[0]!r} and {values[1]!r}")
-            known[field.field.field_id] = (values[0],)
+                self._add(f"{bound.field.name}: rows of several partitions, such as {values[0]!r} and {values[1]!r}")
+            known[bound.field.field_id] = (values[0],)
         return known
 
 
@@ -220,37 +220,37 @@ class _PartitionValues:
         self._seen: dict[int, pyarrow.Array] = {}
 
     def add(self, rows: pyarrow.Table) -> None:
-        for field in self._fields:
-            column = transformed(column_at(rows, field.path), field.field.transform, field.source.type)
-            before = self._seen.get(field.field.field_id)
+        for bound in self._fields:
+            column = transformed(column_at(rows, bound.path), bound.field.transform, bound.source.type)
+            before = self._seen.get(bound.field.field_id)
             values = [pyarrow.compute.unique(column), *([] if before is None else [before])]
-            self._seen[field.field.field_id] = pyarrow.compute.unique(pyarrow.concat_arrays(values))
+            self._seen[bound.field.field_id] = pyarrow.compute.unique(pyarrow.concat_arrays(values))
 
     def values(self) -> Iterator[tuple[BoundField, list[Value | None]]]:
         """Each field with at most two of its values: two mean that there are several."""
-        for field in self._fields:
-            yield field, [plain_value(value, field.type) for value in self._seen[field.field.field_id][:2]]
+        for bound in self._fields:
+            yield bound, [plain_value(value, bound.type) for value in self._seen[bound.field.field_id][:2]]
 
 
-def _known_value(field: BoundField, file: DataFileRef, held: Iterable[int]) -> Known | None:
+def _known_value(bound: BoundField, file: DataFileRef, field_ids: Iterable[int]) -> Known | None:
     """The partition value of all rows of a file, if it is known without reading them."""
-    if field.field.transform.name == "void":
+    if bound.field.transform.name == "void":
         return (None,)
-    if field.path[0].id not in held:
-        default = field.path[0].initial_default if len(field.path) == 1 else None
-        return (field.field.transform.apply(field.source.type, default),)
-    known = next((column for column in file.statistics if column.field_id == field.source.id), ColumnStatistics())
+    if bound.path[0].id not in field_ids:
+        default = bound.path[0].initial_default if len(bound.path) == 1 else None
+        return (bound.field.transform.apply(bound.source.type, default),)
+    known = next((column for column in file.statistics if column.field_id == bound.source.id), ColumnStatistics())
     if known.HasField("null_count") and known.null_count == known.value_count:
         return (None,)
     # NaN is in no bounds.
-    if known.null_count or not known.HasField("null_count") or field.source.type in (FLOAT, DOUBLE):
+    if known.null_count or not known.HasField("null_count") or bound.source.type in (FLOAT, DOUBLE):
         return None
-    return _value_between(field, known) if known.HasField("lower") and known.HasField("upper") else None
+    return _value_between(bound, known) if known.HasField("lower") and known.HasField("upper") else None
 
 
-def _value_between(field: BoundField, known: ColumnStatistics) -> Known | None:
+def _value_between(bound: BoundField, known: ColumnStatistics) -> Known | None:
     """The partition value of everything between the bounds, if there is only one; the bounds may be too wide."""
-    type, transform = field.source.type, field.field.transform
+    type, transform = bound.source.type, bound.field.transform
     lower, upper = decode_bound(type, known.lower), decode_bound(type, known.upper)
     if lower != upper and not transform.keeps_order:
         return None

@@ -106,7 +106,7 @@ class GroupWriter(Writer):
 class LastChanges:
     """The range of the sequence numbers of rows' last changes.
 
-    A row without a number gets that of the commit, which is above all others: then the range is unknown.
+    A row without a number gets the commit's, which is the greatest of all: then the range is unknown.
     """
 
     def __init__(self) -> None:

@@ -37,7 +37,7 @@ from lakebed.table.schema.schema import Schema
 
 
 class ArrowEngine:
-    """The local engine. Rows for an upsert or a merge are held in memory."""
+    """The local engine. Rows for an upsert or a merge are kept in memory."""
 
     @property
     def attempts(self) -> int:

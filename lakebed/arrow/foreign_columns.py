@@ -38,12 +38,11 @@ _TIMED = ("INT32 Date", "INT64 Timestamp")
 class ForeignColumns:
     """The columns of a file, compared with a table's fields.
 
-    `held` are the ids of the fields, on every level, that the file has; `others` are its other columns. `unsure` are
-    the fields that the table requires and the file allows to be null. `problems` say by column why the file can't be
-    read.
+    `field_ids` are the fields, on every level, that the file has; `others` are its other columns. `unsure` are the
+    fields that the table requires and the file allows to be null. `problems` say by column why the file can't be read.
     """
 
-    held: set[int] = field(default_factory=set)
+    field_ids: set[int] = field(default_factory=set)
     others: list[str] = field(default_factory=list)
     unsure: set[int] = field(default_factory=set)
     problems: dict[str, str] = field(default_factory=dict)
@@ -55,27 +54,27 @@ class ForeignColumns:
 
 def foreign_columns(metadata: FileMetaData, form: pyarrow.Schema, fields: Fields) -> ForeignColumns:
     """Compare a file's columns, which Arrow reads in this form, with a table's fields by their physical names."""
-    found = ForeignColumns()
+    result = ForeignColumns()
     columns = [metadata.schema.column(place) for place in range(metadata.num_columns)]
     if not _is_one_to_one(form, columns):
-        found.add("its columns", "Arrow and Parquet disagree on them")
-        return found
+        result.add("its columns", "Arrow and Parquet disagree on them")
+        return result
     for misfit in misfits(form, fields, AS_STORED):
         if misfit.expected is not None:
-            found.add(misfit.path, f"{misfit.expected} expected, {misfit.found or 'no such column'} found")
-    _Comparison(found, iter(columns)).compare(form, fields, "")
+            result.add(misfit.path, f"{misfit.expected} expected, {misfit.found or 'no such column'} found")
+    _Comparison(result, iter(columns)).compare(form, fields, "")
     if _REBASED in (metadata.metadata or {}) and any(_form(column).startswith(_TIMED) for column in columns):
-        found.add("its dates", "written in the calendar of Spark 2, which Arrow reads as today's")
-    if not found.held:
-        found.add("its columns", "none of them is the table's")
-    return found
+        result.add("its dates", "written in the calendar of Spark 2, which Arrow reads as today's")
+    if not result.field_ids:
+        result.add("its columns", "none of them is the table's")
+    return result
 
 
 class _Comparison:
     """Walks through the fields in Arrow's form and, leaf by leaf, through the columns in Parquet's."""
 
-    def __init__(self, found: ForeignColumns, columns: Iterator[ColumnSchema]) -> None:
-        self._found = found
+    def __init__(self, result: ForeignColumns, columns: Iterator[ColumnSchema]) -> None:
+        self._result = result
         self._columns = columns
 
     def compare(self, arrow: Iterable[pyarrow.Field], fields: Fields, path: str) -> None:
@@ -89,11 +88,11 @@ class _Comparison:
             seen.add(column.name)
 
     def _field(self, arrow: pyarrow.Field, field: Field, path: str) -> None:
-        self._found.held.add(field.id)
+        self._result.field_ids.add(field.id)
         if _id(arrow) not in (None, field.id):
-            self._found.add(path, f"field id {field.id} expected, {_id(arrow)} found: it is another table's file")
+            self._result.add(path, f"field id {field.id} expected, {_id(arrow)} found: it is another table's file")
         if field.required and arrow.nullable:
-            self._found.unsure.add(field.id)
+            self._result.unsure.add(field.id)
         match field.type:
             case Struct(fields) if pyarrow.types.is_struct(arrow.type):
                 self.compare(arrow.type, fields, f"{path}.")
@@ -112,23 +111,23 @@ class _Comparison:
 
     def _leaf(self, column: ColumnSchema, field: Field, path: str) -> None:
         if not (is_form_of(field.type, column) or _is_millis(field, column)):
-            self._found.add(path, f"{field.type} expected, {_form(column)} found")
+            self._result.add(path, f"{field.type} expected, {_form(column)} found")
         elif isinstance(field.type, Decimal) and column.precision < field.type.precision and not field.widened_from:
             # Spark fails on such a file, unless it knows that the column was widened.
-            self._found.add(path, f"{field.type} expected, {_form(column)} found: the table's files have more digits")
+            self._result.add(path, f"{field.type} expected, {_form(column)} found: the table's files have more digits")
 
     def _other(self, arrow: pyarrow.Field, fields: Fields, path: str, seen: set[str]) -> None:
         """Add a column that is not one of the fields, and refuse it if it could be mistaken for one."""
-        self._found.others.append(f"{path}{arrow.name}")
+        self._result.others.append(f"{path}{arrow.name}")
         if arrow.name in seen:
-            self._found.add(f"{path}{arrow.name}", "there are two columns of this name")
+            self._result.add(f"{path}{arrow.name}", "there are two columns of this name")
         near = next((field for field in fields if folded_column(arrow.name) in _names(field)), None)
         if near is not None and arrow.name not in seen:
-            self._found.add(f"{path}{arrow.name}", f"files of the table call the column {near.physical_name!r}")
+            self._result.add(f"{path}{arrow.name}", f"files of the table call the column {near.physical_name!r}")
         if _id(arrow) is not None:
-            self._found.add(f"{path}{arrow.name}", f"field id {_id(arrow)}, which belongs to another table")
+            self._result.add(f"{path}{arrow.name}", f"field id {_id(arrow)}, which belongs to another table")
         if arrow.name.startswith(ABSENT):
-            self._found.add(f"{path}{arrow.name}", f"a name that begins with {ABSENT!r}")
+            self._result.add(f"{path}{arrow.name}", f"a name that begins with {ABSENT!r}")
         self._skip(arrow)
 
     def _skip(self, arrow: pyarrow.Field) -> None:

@@ -94,7 +94,7 @@ def test_one_append_of_bytes_as_text_made_the_table_unreadable(main, unchanged, 
     text = pyarrow.array([b"\xff"]).view(pyarrow.string())
     words = pyarrow.ListArray.from_arrays(pyarrow.array([0, 1], pyarrow.int32()), text)
     for name, column in (("word", text), ("words", words)):
-        with unchanged(), pytest.raises(Invalid, match=f"{name}.*: a value is no text"):
+        with unchanged(), pytest.raises(Invalid, match=f"{name}.*: a value is not text"):
             table.append(pyarrow.table({"id": [2], name: column}))
     assert table.scan(columns=["id", "word"]).to_arrow().to_pylist() == [{"id": 1, "word": "é"}]
 

@@ -20,12 +20,12 @@ Positions = Mapping[str, BitMap64]  # by the path of the file
 
 def delete_rows(target: Target, filter: Filter | None) -> RowChange:
     """Delete the rows that pass, all without a filter. Only the filter's columns are read."""
-    planned = target.plan(filter).files
+    files = target.plan(filter).files
     if filter is None:
-        return RowChange([file.file for file in planned])
-    whole = [file.file for file in planned if covers(file.residual or filter, file.file)]
+        return RowChange([planned.file for planned in files])
+    whole = [planned.file for planned in files if covers(planned.residual or filter, planned.file)]
     removed = {file.path for file in whole}
-    rest = [file for file in planned if file.file.path not in removed]
+    rest = [planned for planned in files if planned.file.path not in removed]
     return rows_deleted(target, Deletion(whole, deletion_of(positions_of(target, rest, filter), rest).some))
 
 
@@ -35,28 +35,28 @@ def overwrite_rows(target: Target, written: Written, filter: Filter | None, cond
     return RowChange(deleted.removed, deleted.changed, written, overwritten=condition)
 
 
-def positions_of(target: Target, planned: Sequence[PlannedFile], filter: Filter) -> Positions:
+def positions_of(target: Target, files: Sequence[PlannedFile], filter: Filter) -> Positions:
     """The positions of the rows of these files that pass."""
     positions: defaultdict[str, BitMap64] = defaultdict(BitMap64)
-    for batch in rows_of(target, planned, filter, [FILE.name, POSITION.name]):
+    for batch in rows_of(target, files, filter, [FILE.name, POSITION.name]):
         add_positions(positions, batch.column(0), batch.column(1))
     return positions
 
 
 def rows_of(
-    target: Target, planned: Sequence[PlannedFile], filter: Filter | None, columns: Sequence[str]
+    target: Target, files: Sequence[PlannedFile], filter: Filter | None, columns: Sequence[str]
 ) -> Iterator[pyarrow.RecordBatch]:
     """The rows of planned files that pass; each batch is of one file, and none is empty."""
-    scan = Scan(target.sources, target.schema, Plan(planned, len(planned)), filter, columns)
+    scan = Scan(target.sources, target.schema, Plan(files, len(files)), filter, columns)
     return (batch for batch in scan.to_batches() if batch.num_rows)
 
 
 def placed_rows(
-    target: Target, planned: Sequence[PlannedFile], filter: Filter | None
+    target: Target, files: Sequence[PlannedFile], filter: Filter | None
 ) -> Iterator[tuple[pyarrow.RecordBatch, pyarrow.Array, pyarrow.Array, pyarrow.Array]]:
     """The rows of planned files that pass, with the path of their file, their positions in it and their ids."""
     form = arrow_schema(target.schema)
-    for batch in rows_of(target, planned, filter, [*target.schema.names, FILE.name, POSITION.name, ROW_ID.name]):
+    for batch in rows_of(target, files, filter, [*target.schema.names, FILE.name, POSITION.name, ROW_ID.name]):
         *own, paths, places, ids = batch.columns
         yield pyarrow.RecordBatch.from_arrays(own, schema=form), paths, places, ids
 
@@ -66,6 +66,8 @@ def add_positions(positions: defaultdict[str, BitMap64], paths: pyarrow.Array, p
     positions[paths[0].as_py()] |= BitMap64(places.to_numpy().tolist())
 
 
-def deletion_of(positions: Positions, planned: Iterable[PlannedFile]) -> Deletion:
+def deletion_of(positions: Positions, files: Iterable[PlannedFile]) -> Deletion:
     """The rows at these positions, to be deleted."""
-    return Deletion((), [(file.file, positions[file.file.path]) for file in planned if file.file.path in positions])
+    return Deletion(
+        (), [(planned.file, positions[planned.file.path]) for planned in files if planned.file.path in positions]
+    )

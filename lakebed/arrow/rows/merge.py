@@ -90,9 +90,9 @@ def merge_rows(target: Target, merge: Merge) -> RowChange:
         for rows, paths, places, ids in placed_rows(target, planned, filter):
             result = apply_clauses(merge, rows)
             matched.append(result.matched)
-            for gone in (result.updated, result.deleted):
-                if len(gone):
-                    add_positions(positions, paths, places.take(gone))
+            for places_deleted in (result.updated, result.deleted):
+                if len(places_deleted):
+                    add_positions(positions, paths, places.take(places_deleted))
             if len(result.updated):
                 yield pyarrow.RecordBatch.from_arrays([*result.rows.columns, ids.take(result.updated)], schema=form)
         inserted = _inserted(target.schema, merge, _joined(matched))

@@ -29,8 +29,8 @@ def parts_of(table: pyarrow.Table, schema: Schema, spec: PartitionSpec, order: S
     Rows that the sort order does not distinguish stay in their order. All rows are copied once, unless they are in
     order already.
     """
-    bound = bound_fields(spec, schema)
-    columns = [transformed(column_at(table, field.path), field.field.transform, field.source.type) for field in bound]
+    fields = bound_fields(spec, schema)
+    columns = [transformed(column_at(table, bound.path), bound.field.transform, bound.source.type) for bound in fields]
     codes = _codes(columns, table.num_rows)
     keys: Keys = [(codes, "ascending"), *_sort_keys(table, schema, order)]
     if len(keys) > 1 or not _are_contiguous(codes):
@@ -38,7 +38,7 @@ def parts_of(table: pyarrow.Table, schema: Schema, spec: PartitionSpec, order: S
         table, codes = table.take(places), codes.take(places)
         columns = [column.take(places) for column in columns]
     for start, length in _runs(codes):
-        values = (plain_value(column[start], field.type) for column, field in zip(columns, bound, strict=True))
+        values = (plain_value(column[start], bound.type) for column, bound in zip(columns, fields, strict=True))
         yield Part(tuple(values), table.slice(start, length))
 
 

@@ -13,7 +13,7 @@ from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import STRING, Field, Type, leaves
 from lakebed.table.types.values import lower_bound, upper_bound
 
-FEW_ROWS = 16  # at most so many rows are faster in Python: a row of 8 columns takes 60 µs, by Arrow's kernels 140
+FEW_ROWS = 16  # up to this number Python is faster: a row of 8 columns takes 60 µs, by Arrow's kernels 140
 
 _INT32, _INT64, _BINARY = pyarrow.int32(), pyarrow.int64(), pyarrow.binary()
 # By the type's id: what its values are compared as. Python's dates end before Arrow's, and text may not be UTF-8.

@@ -17,7 +17,7 @@ from lakebed.records import records_pb2 as pb
 from lakebed.table.entries.parts import recast
 
 LOOK_EVERY = 32
-"""A table is looked at once in so many commits: a look costs as much as a commit."""
+"""How many commits to a table pass before it is looked at again: a look costs as much as a commit."""
 
 ALARM = 8
 """How many times the deltas that make a checkpoint due are worth a warning: checkpoints fail, or writers get killed."""

@@ -228,7 +228,7 @@ def test_the_damaged_one_of_many_inline_entries_is_named(files: LocalFiles) -> N
     null = pyarrow.table({"id": pyarrow.nulls(1, pyarrow.int64()), "name": ["x"]})
     other, entries[3] = inlined(files, null)
     pending |= other.pending
-    with pytest.raises(Corrupt, match="required has a null") as caught:
+    with pytest.raises(Corrupt, match="required column has a null") as caught:
         Scan(sources_of(files, pending), required, pruned_plan([PlannedFile(one) for one in entries])).to_arrow()
     assert caught.value.subject == entries[3].path
 

@@ -266,7 +266,7 @@ def test_a_required_column_that_lacks_or_has_nulls_is_corrupt(files: LocalFiles)
     required = Schema([replace(one, required=True) for one in SCHEMA.fields])
     with pytest.raises(Corrupt, match="name: string not null expected, no such column found"):
         rows(files, put(files, pyarrow.table({"id": [1]})), required)
-    with pytest.raises(Corrupt, match="required has a null"):
+    with pytest.raises(Corrupt, match="required column has a null"):
         rows(files, put(files, pyarrow.table({"id": [1], "name": pyarrow.nulls(1, pyarrow.string())})), required)
 
 

@@ -105,8 +105,8 @@ class Namespaces:
     ) -> Commit | None:
         """Bring back a dropped namespace, with all that it held but what was dropped before it.
 
-        Where several of a name were dropped, `id` says which one: `Ambiguous` lists them. `as_name` gives it another
-        name, if its own was taken meanwhile or what it was in was dropped.
+        If several of this name were dropped, `id` selects one: `Ambiguous` lists them. `as_name` gives it another name,
+        if its own is taken or its namespace was dropped.
         """
         return undrop_object(self._scope, pb.NAMESPACE, name, id, as_name, message, author, event_id)
 
@@ -119,8 +119,8 @@ class Namespaces:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit:
-        """Take a dropped namespace away for good, with all that it held, the past and the files too.
+        """Erase a dropped namespace for good, with all that it held, its past and its files.
 
-        Not while another ref can see any of it. Killed half-way, the same call goes on.
+        Refused while another ref can see any of it. If it was killed halfway, call it again.
         """
         return purge_object(self._scope, pb.NAMESPACE, name, id, message, author, event_id)

@@ -98,7 +98,7 @@ class Shares:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit:
-        """Show some objects no more through a share, at once and through handles that are there already."""
+        """Stop showing some objects through a share, at once and through existing handles too."""
         wanted = _given(objects)
         request = Request("revoke_share", (normal_ref_name(name), _asked(wanted)), message, author, event_id)
         self._line.check_live(request.operation)
@@ -129,7 +129,7 @@ class Shares:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit:
-        """Drop a share: nothing can be read through it any more, through handles that are there already either."""
+        """Drop a share: nothing can be read through it any more, not through existing handles either."""
         request = Request("drop_share", (normal_ref_name(name),), message, author, event_id)
         return self._line.change_refs(lambda work: refs.drop(work, pb.SHARE, name), request)
 
@@ -158,7 +158,7 @@ class Shares:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit:
-        """Forget a dropped share, which nobody can bring back then."""
+        """Forget a dropped share for good: it can't be undropped any more."""
         which = None if id is None else check_id(id)
         request = Request("purge_share", (normal_ref_name(name), which), message, author, event_id)
         self._line.check_live(request.operation)
@@ -174,7 +174,7 @@ def _given(objects: Granted | Iterable[Granted]) -> list[Shareable]:
 def _shareable(given: object) -> Shareable:
     if isinstance(given, Namespace | Table | View):
         return ObjectId(given.id)
-    return parse_name(given)  # type: ignore[arg-type]  # which refuses what is no name
+    return parse_name(given)  # type: ignore[arg-type]  # which refuses anything but a name
 
 
 def _asked(wanted: list[Shareable]) -> list[str | list[str]]:

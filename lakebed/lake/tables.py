@@ -121,8 +121,8 @@ class Tables:
     ) -> Commit | None:
         """Bring back a dropped table; its id, its past and its files are what they were.
 
-        Where several of a name were dropped, `id` says which one: `Ambiguous` lists them. `as_name` gives it another
-        name, if its own was taken meanwhile or what it was in was dropped.
+        If several of this name were dropped, `id` selects one: `Ambiguous` lists them. `as_name` gives it another name,
+        if its own is taken or its namespace was dropped.
         """
         return undrop_object(self._scope, pb.TABLE, name, id, as_name, message, author, event_id)
 
@@ -135,8 +135,8 @@ class Tables:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit:
-        """Take a dropped table away for good, its past and its files too.
+        """Erase a dropped table for good, with its past and its files.
 
-        Not while another ref can see it. Killed half-way, the same call goes on.
+        Refused while another ref can see it. If it was killed halfway, call it again.
         """
         return purge_object(self._scope, pb.TABLE, name, id, message, author, event_id)

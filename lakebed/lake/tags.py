@@ -111,7 +111,7 @@ class Tags:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit:
-        """Forget a dropped tag, which nobody can bring back then."""
+        """Forget a dropped tag for good: it can't be undropped any more."""
         which = None if id is None else check_id(id)
         request = Request("purge_tag", (normal_ref_name(name), which), message, author, event_id)
         self._line.check_live(request.operation)

@@ -37,7 +37,7 @@ class Views:
     ) -> View:
         """Make a view of a query: its text in Spark's dialect, or texts by dialect, kept as given.
 
-        Its namespace has to be there; what the query names need not. `schema` says which columns it gives.
+        Its namespace has to exist; the tables that the query names need not. `schema` declares its columns.
         """
         texts, given, columns = views.check_sql(sql), check_properties(properties or {}), given_schema(schema)
         arguments = (parse_name(name), texts, given, comment, schema_text(columns))
@@ -115,5 +115,5 @@ class Views:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit:
-        """Take a dropped view away for good, with all its past; refused while another ref can see it."""
+        """Erase a dropped view for good, with its past; refused while another ref can see it."""
         return purge_object(self._scope, pb.VIEW, name, id, message, author, event_id)

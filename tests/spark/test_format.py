@@ -117,7 +117,7 @@ def test_the_format_is_there_for_a_lake_that_is_registered(spark: SparkSession, 
     own.dataSource.register(pyspark_lakebed.source_for(lake.url, "our_lake"))
     table.append(pyarrow.table({"id": [1, 2, 3]}))
     assert own.read.format("our_lake").option("columns", "id").load("sales.orders").schema.names == ["id"]
-    with pytest.raises(AnalysisException, match="which lake is not said"):
+    with pytest.raises(AnalysisException, match="the lake is not named"):
         spark.read.format("lakebed").load("sales.orders")
 
 

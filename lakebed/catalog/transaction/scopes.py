@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from random import random
 from threading import RLock
-from time import sleep
 from typing import ClassVar, Protocol
 
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id, commit_of
 from lakebed.catalog.transaction.conflicts import explained_conflict, lost_race
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.lines import check_alive, check_kept
+from lakebed.catalog.transaction.retry import retried
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Conflict, Forbidden, Invalid, LakebedError, NotFound, OutcomeUnknown
 from lakebed.metastore import Commit as StoredCommit
@@ -22,8 +21,8 @@ from lakebed.store import Version
 ATTEMPTS = 100
 """An attempt is lost only to another commit that took effect, so there is always progress."""
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.02
-"""At most this many seconds pass before a change that lost a race is made again; the limit doubles each time."""
+LONGEST_PAUSE = 0.02
+"""Seconds to wait at most before another attempt: a change without rows takes a few milliseconds."""
 
 Do = Callable[[Work], None]
 
@@ -112,27 +111,27 @@ class Live:
             return known
 
     def _attempts(self, do: Do, request: Request, event: str, seen: Work | None) -> Commit:
-        last: Conflict | None = None
-        for attempt in range(ATTEMPTS):
+        lost: Conflict | None = None
+
+        def attempt() -> Commit:
+            nonlocal lost, seen
             # The commit refuses a dropped line, so whether it is alive is asked only after a refusal.
-            work = seen or (Work(self.context, self.ref) if attempt == 0 else self.read())
+            work = seen or (Work(self.context, self.ref) if lost is None else self.read())
+            before, seen, lost = lost, None, None
             try:
                 do(work)  # no retry: what it refuses on the newest state, a conflict too, it would refuse again
             except SeenStateChanged as error:
-                raise last or Conflict("what was read was changed meanwhile") from error
+                raise before or Conflict("what was read was changed meanwhile") from error
             except LakebedError:
                 check_alive(self.context, self.ref, work.base)
                 raise
             try:
                 return commit_of(_committed(work, request, event))
             except Conflict as error:
-                if attempt + 1 == ATTEMPTS:
-                    raise
-                last = error
-            seen = None
-            # Without a random pause, changes that lost together would collide again and again.
-            sleep(random() * min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
-        raise AssertionError("the last attempt answers or raises")
+                lost = error
+                raise
+
+        return retried(ATTEMPTS, attempt, lambda error: error is lost, longest_pause=LONGEST_PAUSE)
 
     def replayed(self, request: Request) -> Commit | None:
         stored = find_replayed(self.context, self.ref, request)
@@ -314,6 +313,15 @@ def _outcome_stays_unknown(error: LakebedError) -> Iterator[None]:
         if isinstance(error, OutcomeUnknown):
             raise error from later
         raise
+
+
+def once(scope: Scope, request: Request, make: Callable[[], Commit | None]) -> Commit | None:
+    """The commit of a call; if the same call, by its event id, committed before, that commit.
+
+    It is looked up before anything is read or written. In a transaction a repeated call is always made again.
+    """
+    known = scope.replayed(request)
+    return make() if known is None else known
 
 
 def find_replayed(context: Context, ref: Ref, request: Request) -> StoredCommit | None:

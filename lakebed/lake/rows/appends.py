@@ -1,4 +1,4 @@
-"""Adding rows to a table: appends, and files that are there already."""
+"""Adding rows to a table: appends, and existing files."""
 
 from collections.abc import Iterable
 from os import PathLike, fspath
@@ -11,8 +11,8 @@ from lakebed.catalog.data.target import target_of
 from lakebed.catalog.tables.properties import looks_at_keys, table_properties
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Commit, Request
-from lakebed.catalog.transaction.retry import once, retried
-from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.retry import retried
+from lakebed.catalog.transaction.scopes import Scope, once
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.engines import arrow_engine, engine_for

@@ -6,8 +6,8 @@ from typing import Literal
 from lakebed.catalog.data.engine import can_be_read_again
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Commit, Request
-from lakebed.catalog.transaction.retry import once, retried
-from lakebed.catalog.transaction.scopes import Open, Scope
+from lakebed.catalog.transaction.retry import retried
+from lakebed.catalog.transaction.scopes import Open, Scope, once
 from lakebed.errors import Invalid
 from lakebed.lake.engines import engine_for
 from lakebed.lake.evolve import Evolve

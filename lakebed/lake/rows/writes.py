@@ -20,8 +20,8 @@ from lakebed.catalog.objects.naming import about
 from lakebed.catalog.tables.properties import table_properties
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Argument, Commit, Request
-from lakebed.catalog.transaction.retry import once, retried
-from lakebed.catalog.transaction.scopes import Open, Scope
+from lakebed.catalog.transaction.retry import retried
+from lakebed.catalog.transaction.scopes import Scope, once
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.engines import engine_for
@@ -31,7 +31,7 @@ from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.schema.schema import Schema
 
 ATTEMPTS = 50
-"""How often rows are read and changed before changes by others are too many, unless an engine says less."""
+"""How often rows are read and changed before concurrent changes are too many, unless an engine has a lower limit."""
 
 Make = Callable[[Work, TableState], RowChange | None]
 """Makes a change; None if there is nothing to do, and then nothing is committed."""
@@ -134,7 +134,7 @@ def change_rows(
     `discard` deletes what an attempt that lost has written. A transaction reads one state all along: a conflict in it
     is final.
     """
-    is_final = isinstance(scope, Open)
+    is_final = scope.is_transaction
 
     def attempt() -> Commit | None:
         seen = scope.read()

@@ -37,7 +37,7 @@ def rewrite(target: Target, files: Sequence[DataFileRef]) -> list[DataFileRef]:
 
 @dataclass(frozen=True, slots=True)
 class GroupWriter(Writer):
-    """Writes the rows of groups. Rows are sorted over all files of a group, up to `held_bytes` of rows."""
+    """Writes the rows of groups; to sort by key, at most `held_bytes` of rows are in memory at a time."""
 
     target: Target
     form: Form
@@ -48,7 +48,7 @@ class GroupWriter(Writer):
             done([(group, self._write_group(group))])
 
     def stream(self, files: Sequence[DataFileRef]) -> list[DataFileRef]:
-        """Write the rows of files to new files, in the order in which they are read."""
+        """Write the rows of files to new files; rows that are in memory together are cut by partition and sorted."""
         changes = LastChanges()
         state, reader = self.form.written, self._read(files)
         rows = pyarrow.RecordBatchReader.from_batches(reader.schema, changes.observed(reader))

@@ -7,7 +7,7 @@ import pyarrow
 import pyarrow.compute
 
 from lakebed.arrow.read.scan import Scan, pruned_plan
-from lakebed.arrow.rows.source import column_filter, join_batches
+from lakebed.arrow.rows.source import column_filter, tables_to_join
 from lakebed.arrow.types import shown_value
 from lakebed.catalog.data.row_changes import Written
 from lakebed.catalog.data.row_sources import Sources
@@ -39,7 +39,7 @@ def check_new_keys(target: Target, written: Written) -> None:
     _check_distinct(target.name, schema, keys)
     filter = _key_filter(schema, keys)
     scan = Scan(sources, schema, target.plan(filter), filter, _key_columns(schema))
-    for rows in join_batches(scan.to_batches()):
+    for rows in tables_to_join(scan.to_batches()):
         known = keys.join(_keys_in(rows, schema), keys=keys.column_names, join_type="left semi", use_threads=False)
         if known.num_rows:
             raise _refused(target.name, schema, known, "is in the table already")

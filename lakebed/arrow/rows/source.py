@@ -79,7 +79,7 @@ def matches(target: Target, keyed: KeyedRows, columns: Sequence[str] = ()) -> Ma
     planned = target.plan(filter).files
     keys = _plain(keyed.rows.select(keyed.names)).append_column(INDEX, _numbers(keyed.rows.num_rows))
     names = [*dict.fromkeys([*keyed.names, *columns]), FILE.name, POSITION.name, ROW_ID.name]
-    joined = [_joined(rows, keys, keyed.names) for rows in join_batches(rows_of(target, planned, filter, names))]
+    joined = [_joined(rows, keys, keyed.names) for rows in tables_to_join(rows_of(target, planned, filter, names))]
     if joined:
         return Matches(planned, pyarrow.concat_tables(joined))
     empty = pyarrow.table({FILE.name: [], POSITION.name: [], ROW_ID.name: [], INDEX: []})
@@ -101,7 +101,7 @@ def column_filter(field: Field, values: pyarrow.Array | pyarrow.ChunkedArray) ->
     return between(field, low, high)
 
 
-def join_batches(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
+def tables_to_join(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
     """The rows in tables of about `JOINED_ROWS`."""
     waiting: list[pyarrow.RecordBatch] = []
     for batch in batches:

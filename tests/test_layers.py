@@ -107,6 +107,7 @@ ENGINE_LOADERS = {
     ("lakebed.lake.engines", "arrow_engine"),
     ("lakebed.lake.engines", "spark_engine"),
     ("lakebed.lake.engines", "spark_schema"),
+    ("lakebed.lake.engines", "export_iceberg"),
     ("lakebed.lake.sql.statement", "run_statement"),
 }
 

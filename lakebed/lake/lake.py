@@ -197,6 +197,10 @@ class Lake:
         """A call on the project's catalogs. Those of all projects share a line: the project's id keeps calls apart."""
         return Request(operation, (self._context.project, *arguments), message, author, event_id)
 
+    def check(self) -> list[str]:
+        """What is wrong with the lake's metadata, one sentence each; empty if nothing is. It reads every record."""
+        return self._context.metastore.check()
+
     def close(self) -> None:
         """Let go of the lake's files, after the checkpoints in the making. Handles of a closed lake are of no use."""
         self._checkpointing.wait()

@@ -172,7 +172,8 @@ def test_rows_that_break_a_check_are_counted_and_one_is_shown(
     orders.set_properties({"check.price": "price >= 0"})
     given = rows(spark, "id", "double(if(id % 2 = 1, -id, id)) as price", "'there' as place")
     said = (
-        r'check\.price: .*expected price >= 0, found 3 rows, such as {"id":\d,"price":-\d.0,"place":"there"}\)\. Mend'
+        r'check\.price: .*expected price >= 0, found 3 rows, such as {"id":\d,"price":-\d.0,"place":"there"}\)'
+        r"\. Nothing was written\. Fix"
     )
     for change in CHANGES.values():
         told(unchanged, Invalid, lambda do=change: do(orders, given), said)
@@ -183,7 +184,7 @@ def test_rows_that_break_a_check_are_counted_and_one_is_shown(
         r'found 4 rows, such as {"id":\d,"price":-\d.0,"place":"here"}\)',
     )
     orders.set_properties({"check.price": "cost >= 0"})
-    unreadable = r"check\.price: a check .* can't be looked at .*`cost` cannot be resolved.*Mend the property"
+    unreadable = r"check\.price: a check .* can't be evaluated .*`cost` cannot be resolved.*Fix the property"
     told(unchanged, Invalid, lambda: orders.append(rows(spark, *GOOD)), unreadable)
 
 

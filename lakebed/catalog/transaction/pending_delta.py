@@ -1,6 +1,6 @@
 """A commit's file changes to one table: from what an engine wrote to the delta that the metastore keeps."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 from uuid import uuid4
@@ -127,12 +127,15 @@ def _operation(first: Delta, second: Delta) -> str:
 
 
 def _overwritten(first: Delta, second: Delta) -> str | None:
-    """The condition whose rows the two replaced, `true` for all rows; None if neither overwrote any."""
-    overwrites = [delta for delta in (first, second) if delta.overwritten is not None or delta.operation == OVERWRITE]
-    conditions = dict.fromkeys("true" if delta.overwritten is None else delta.overwritten for delta in overwrites)
-    if len(conditions) > 1:
-        return " or ".join(f"({condition})" for condition in conditions)
-    return next(iter(conditions), None)
+    """The condition whose rows the two replaced, all if it is `true`; None if neither overwrote any."""
+    overwrites = [one for one in (first, second) if one.overwritten is not None or one.operation == OVERWRITE]
+    conditions = dict.fromkeys("true" if one.overwritten is None else one.overwritten for one in overwrites)
+    return any_of(conditions) if len(conditions) > 1 else next(iter(conditions), None)
+
+
+def any_of(conditions: Iterable[str]) -> str | None:
+    """The condition that is true where one of these is, each in parentheses; None without conditions."""
+    return " or ".join(f"({condition})" for condition in dict.fromkeys(conditions)) or None
 
 
 def _sums(what: str, files: Sequence[DataFileRef]) -> dict[str, int]:

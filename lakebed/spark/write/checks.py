@@ -25,7 +25,7 @@ SHOWN_CHARACTERS = 200
 def guarded(checks: Sequence[Check], schema: Schema, frame: DataFrame) -> DataFrame:
     """The rows with the table's columns, names and types: whoever writes them fails at one that breaks a check.
 
-    `Invalid` names a check that can't be looked at. No job runs.
+    `Invalid` names a check that can't be evaluated. No job runs.
     """
     rows = _named(check_rows(frame), schema)
     for check in checks:

@@ -1,13 +1,14 @@
-"""Measure the figures, all or those that are named, and print them; with --write, put them into docs/performance.md."""
+"""Measure all figures, or those that are named, and print them; with --write, put them into docs/performance.md."""
 
 import argparse
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import (
+from bench import report, spark_peers
+from bench.figure import Figure, Measured, Row
+from bench.figures import (
     ancestors,
-    border,
     branch,
     catalog,
     catalog_processes,
@@ -16,6 +17,7 @@ from bench import (
     create,
     depth,
     growth,
+    inline_limit,
     listing,
     merge,
     metadata,
@@ -24,12 +26,9 @@ from bench import (
     point,
     processes,
     spark_append,
-    spark_peers,
     spark_scan,
-    table,
     undrop,
 )
-from bench.figure import Figure, Measured, Row
 from bench.machine import calm_sync_seconds, machine, sync_seconds
 
 ROOT = Path(__file__).parent.parent
@@ -47,7 +46,7 @@ FIGURES = (
     point.FIGURE,
     metadata.FIGURE,
     opening.FIGURE,
-    border.FIGURE,
+    inline_limit.FIGURE,
     catalog.FIGURE,
     branch.FIGURE,
     depth.FIGURE,
@@ -60,7 +59,7 @@ FIGURES = (
 )
 
 PARTS = spark_peers.PARTS
-"""Of a figure above, each by its own name: only measured if it is asked for."""
+"""Parts of a figure above, each under a name of its own: measured only if they are named."""
 
 
 def main() -> None:
@@ -69,35 +68,39 @@ def main() -> None:
         "figures", nargs="*", metavar="figure", help=", ".join(figure.name for figure in (*FIGURES, *PARTS))
     )
     parser.add_argument("--write", action="store_true", help="put all figures into docs/performance.md")
-    parser.add_argument("--quick", action="store_true", help="small sizes, where a figure has them: only to see it run")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, where a figure has them, to see that it runs"
+    )
     asked = parser.parse_args()
     unknown = set(asked.figures) - {figure.name for figure in (*FIGURES, *PARTS)}
     if unknown:
         parser.error(f"no such figure: {', '.join(sorted(unknown))}")
     if asked.write and (asked.figures or asked.quick):
-        parser.error("the page holds one whole run: --write takes no names and no --quick")
+        parser.error("the page shows one complete run: --write can't be combined with names or --quick")
     where = machine()
     print(where, end="\n\n")
-    chosen = [one for one in (*FIGURES, *PARTS) if one.name in asked.figures] or FIGURES
-    measured = [_measured(one, one.quick if asked.quick and one.quick else one.measure) for one in chosen]
+    chosen = [figure for figure in (*FIGURES, *PARTS) if figure.name in asked.figures] or FIGURES
+    measured = [
+        _measured(figure, figure.quick if asked.quick and figure.quick else figure.measure) for figure in chosen
+    ]
     if asked.write:
-        table.write(PAGE, table.markdown(measured, where))
+        report.write(PAGE, report.markdown(measured, where))
 
 
 def _measured(figure: Figure, measure: Callable[[Path], list[Row]]) -> Measured:
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=_place()) as data:
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=_data_folder()) as data:
         before = calm_sync_seconds(Path(data))
         rows = measure(Path(data))
         measured = Measured(figure, rows, (before, sync_seconds(Path(data))))
-    print(table.text(measured), flush=True)
+    print(report.text(measured), flush=True)
     return measured
 
 
-def _place() -> Path:
-    """A folder on the disk of the checkout. That of temporary files, unless it is another one: it may be in memory.
+def _data_folder() -> Path:
+    """A folder on the checkout's disk: that of temporary files, unless it is on another disk, which may be in memory.
 
     Once, a new file took 0.57 ms anywhere under the checkout and 0.04 ms in /tmp, on one ext4 whose inodes near the
-    checkout were all taken: that would have been a fifth of an append, and nothing that an append can help.
+    checkout were all taken. That would have been a fifth of an append, through no fault of the append.
     """
     temporary, build = Path(tempfile.gettempdir()), ROOT / "build"
     build.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a figure answers: rows of what was compared, the goal, and what was measured."""
+"""A figure and its result: rows with what was compared, what was measured, and the goal."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from bench.timing import Pairs
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table. `goal` is None where there is nothing to reach, `met` where nothing can be said of it."""
+    """One line of the table. `goal` is None if there is none, `met` if it can't be judged."""
 
     what: str
     measured: str
@@ -21,9 +21,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A question, by the name that the command line takes. `measure` gets an empty folder of its own.
+    """A measurement, under its name on the command line. `measure` gets an empty folder of its own.
 
-    `quick` is the same with sizes that only show that it runs; None where that is not needed.
+    `quick` is the same with small sizes, to see that it runs; None where that is not needed.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A figure's rows, and what one sync to the disk took before and after: other work on the machine slows it."""
+    """A figure's rows, and the time of a disk sync before and after it, which other work on the machine slows down."""
 
     figure: Figure
     rows: list[Row]
@@ -42,7 +42,7 @@ class Measured:
 
 
 def ratio(what: str, pairs: Pairs, *, at_most: float | None = None, at_least: float | None = None) -> Row:
-    """How many times as long the first took: the median of the rounds' ratios, and how far they were apart."""
+    """How many times as long the first workload took: the median of the rounds' ratios, and their range."""
     times = pairs.ratios()
     middle = median(times)
     detail = f"{shown(pairs.ours())} against {shown(pairs.theirs())}; rounds {min(times):.2f}–{max(times):.2f}"
@@ -71,7 +71,7 @@ def share(what: str, shares: Sequence[float], detail: str, *, at_least: float | 
 
 
 def rate(what: str, rates: Sequence[float], detail: str, *, at_least: float | None = None) -> Row:
-    """The median of how many a second."""
+    """The median of some rates per second."""
     middle = median(rates)
     goal = None if at_least is None else f"≥ {at_least:,.0f}/s"
     spread = f"{detail}; rounds {min(rates):,.0f}–{max(rates):,.0f}"

@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine of the measurements, and how calm its disk is."""
 
 import os
 import platform
@@ -18,7 +18,7 @@ _PATIENCE = 15.0
 
 
 def machine() -> str:
-    """The day, the cores, and the versions that matter, in one line."""
+    """The date, the cores, and the relevant versions, in one line."""
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores ({platform.machine()}), "
         f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, apsw {apsw.apsw_version()}, "
@@ -27,7 +27,7 @@ def machine() -> str:
 
 
 def sync_seconds(folder: Path) -> float:
-    """How long 4 kB take to get to the disk: the part of a commit that no code of ours can shorten."""
+    """How long it takes to sync 4 kB to the disk: the part of a commit that our code can't shorten."""
     descriptor = os.open(folder / "sync", os.O_RDWR | os.O_CREAT)
 
     def write_and_sync() -> None:
@@ -46,7 +46,7 @@ def is_calm(folder: Path) -> bool:
 
 
 def calm_sync_seconds(folder: Path) -> float:
-    """The same once the disk is calm, or after 15 s: many syncs in a row use up what some disks give at once.
+    """The same once the disk is calm, or after 15 s: many syncs in a row exhaust the burst capacity of some disks.
 
     Measured here: 0.1 ms for a sync, and 4 ms for a while after four processes had committed for some seconds.
     """

@@ -1,6 +1,6 @@
-"""Draw docs/commit-latency.svg: how long a one-row commit took, over the commits before it, ours and the peers'.
+"""Draw docs/commit-latency.svg: the time of a one-row commit over the number of commits before it, ours and the peers'.
 
-It draws what the last run of `python -m bench commits` measured.
+It draws the measurements of the last run of `python -m bench commits`.
 """
 
 import json
@@ -11,7 +11,7 @@ from math import log10
 from pathlib import Path
 from statistics import median
 
-from bench.commits import LATENCIES
+from bench.figures.commits import LATENCIES
 
 PAGE = Path(__file__).parent.parent / "docs" / "commit-latency.svg"
 
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def points_of(times: Sequence[float]) -> Points:
-    """Medians of commits that lie together, twelve points for each power of ten."""
+    """Medians of neighbouring commits, twelve points for each power of ten."""
     points, start = Points(), 0
     while start < len(times):
         end = max(start + 1, round((start + 1) * 10 ** (1 / POINTS_PER_DECADE)) - 1)
@@ -59,7 +59,7 @@ def drawing(series: dict[str, Points]) -> str:
 
 
 class _Scale:
-    """Where a commit's number and its seconds are on the page: whole powers of ten fill it."""
+    """Maps a commit's number and seconds to the page, which spans whole powers of ten."""
 
     def __init__(self, series: Sequence[Points]) -> None:
         seconds = [second for points in series for _, second in points]
@@ -93,7 +93,7 @@ def _line(scale: _Scale, name: str, points: Points) -> Iterator[str]:
 
 
 def _names(scale: _Scale, series: dict[str, Points]) -> Iterator[str]:
-    """Each line's name where it ends, moved down where two would meet."""
+    """Each line's name at its end, moved down where two would overlap."""
     below = 0.0
     for name, points in sorted(series.items(), key=lambda one: scale.y(one[1][-1][1])):
         number, seconds = points[-1]

@@ -1,4 +1,4 @@
-"""Timing two things side by side on a machine that others use too: in turn, in rounds, by medians."""
+"""Times two workloads side by side on a shared machine: in turn, in rounds, by medians."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ Work = Callable[[], object]
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The seconds that two works took in turn, by round."""
+    """The seconds that two workloads took in turn, by round."""
 
     rounds: Sequence[tuple[Sequence[float], Sequence[float]]]
-    busy: int = 0  # of the rounds: the disk was slow, which pulls every ratio of commits towards 1
+    busy: int = 0  # rounds with a slow disk, which pulls every ratio of commits towards 1
 
     def ratios(self) -> list[float]:
         return [median(ours) / median(theirs) for ours, theirs in self.rounds]
@@ -39,7 +39,7 @@ def in_turn(
     each: int,
     calm: Callable[[], bool] = lambda: True,
 ) -> Pairs:
-    """Each work answers its own time, so that it can prepare itself unseen; ours goes first in each turn."""
+    """Run the two alternately, ours first. Each returns its own time, so that its preparation does not count."""
     return _in_rounds(lambda: _columns([(ours(), theirs()) for _ in range(each)]), rounds, calm)
 
 
@@ -51,17 +51,17 @@ def in_blocks(
     each: int,
     calm: Callable[[], bool] = lambda: True,
 ) -> Pairs:
-    """As `in_turn`, but each one's runs of a round in a row: each finds the caches as its own last run left them.
+    """As `in_turn`, but with all runs of a round in a row, so that each finds the caches as its own last run left them.
 
-    For works of very different length: what takes 100 ms leaves nothing in the caches for what takes 3.
+    For workloads of very different length: one of 100 ms leaves nothing in the caches for one of 3 ms.
     """
     return _in_rounds(lambda: ([ours() for _ in range(each)], [theirs() for _ in range(each)]), rounds, calm)
 
 
 def _in_rounds(run: Callable[[], tuple[list[float], list[float]]], rounds: int, calm: Callable[[], bool]) -> Pairs:
-    """A round that was not `calm` before and after is done again, up to three times as many as asked for.
+    """Repeat a round that was not `calm` before and after, up to three times as many rounds as wanted.
 
-    What is judged is the disk and never the outcome.
+    Rounds are judged by the disk, never by their results.
     """
     good, busy = [], []
     while len(good) < rounds and len(good) + len(busy) < 3 * rounds:

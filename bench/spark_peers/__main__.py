@@ -1,6 +1,6 @@
-"""The process that measures: writes the rows of the figures that are named to a file.
+"""The process that measures: writes the rows of the named figures to a file.
 
-Arguments: a folder for data, the file, the name of a size, and those of figures.
+Arguments: a folder for data, the file, the name of a size, and the names of figures.
 """
 
 import json
@@ -9,15 +9,15 @@ from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 
-from bench.spark_peers import append, delete, deleted, scan, selective, small_append, small_read, upsert
-from bench.spark_peers.bed import made_bed
+from bench.spark_peers import append, delete, scan, scan_deleted, selective, small_append, small_read, upsert
 from bench.spark_peers.size import SIZES
+from bench.spark_peers.testbed import open_testbed
 
 MODULES = {
     "append": append,
     "scan": scan,
     "delete": delete,
-    "deleted": deleted,
+    "deleted": scan_deleted,
     "upsert": upsert,
     "selective": selective,
     "small-read": small_read,
@@ -27,10 +27,10 @@ MODULES = {
 
 def main(folder: str, result: str, size: str, *names: str) -> None:
     rows = []
-    with made_bed(Path(folder, "data"), SIZES[size]) as bed:
+    with open_testbed(Path(folder, "data"), SIZES[size]) as testbed:
         for name in names:
             start = perf_counter()
-            rows += MODULES[name].measure(bed)
+            rows += MODULES[name].measure(testbed)
             print(f"{name}: measured in {perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     Path(result).write_text(json.dumps([asdict(row) for row in rows]), encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""The CPU time of this process and of all that it started: Spark's Java and its Python workers."""
+"""The CPU time of this process and of all processes that it started: Spark's Java and its Python workers."""
 
 import os
 from pathlib import Path
@@ -7,17 +7,17 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds() -> float:
-    """Of the processes that run, and of those of their children that ended."""
+    """The time of the running processes, and of their children that have ended."""
     parents, ticks = {}, {}
     for place in Path("/proc").glob("[0-9]*"):
         try:
-            told = (place / "stat").read_text(encoding="utf-8", errors="replace")
+            stat = (place / "stat").read_text(encoding="utf-8", errors="replace")
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended
-        fields = told.rpartition(")")[2].split()  # behind the name, which may have spaces
+        fields = stat.rpartition(")")[2].split()  # after the name, which may have spaces
         parents[int(place.name)] = int(fields[1])
         ticks[int(place.name)] = sum(map(int, fields[11:15]))
-    return sum(ticks[one] for one in ticks if _is_ours(one, parents)) / _TICK
+    return sum(ticks[process] for process in ticks if _is_ours(process, parents)) / _TICK
 
 
 def _is_ours(process: int, parents: dict[int, int]) -> bool:

@@ -1,4 +1,4 @@
-"""A Python with the Spark that Iceberg and Delta have runtimes for: older than the one that Lakebed is tested with."""
+"""A Python with the Spark that Iceberg and Delta have runtimes for, older than the one Lakebed is tested with."""
 
 import os
 import subprocess
@@ -21,11 +21,11 @@ _READY = PLACE / "ready"
 
 
 def python() -> str:
-    """The environment's Python. The first call makes it, from PyPI, in some minutes."""
+    """The environment's Python. The first call creates the environment from PyPI, which takes some minutes."""
     found = PLACE / "bin" / "python"
     if not _READY.exists():
         PLACE.mkdir(exist_ok=True)
-        (PLACE / ".gitignore").write_text("*\n")  # first: whoever commits meanwhile must not get 500 MB
+        (PLACE / ".gitignore").write_text("*\n")  # first, so that nobody commits 500 MB meanwhile
         subprocess.run([sys.executable, "-m", "venv", PLACE], check=True)
         subprocess.run([found, "-m", "pip", "install", "--quiet", *_NEEDED], check=True)
         _READY.touch()
@@ -33,5 +33,5 @@ def python() -> str:
 
 
 def variables() -> dict[str, str]:
-    """Those of this process, without what would lead to another Spark."""
-    return {key: one for key, one in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
+    """The environment variables of this process, without those that lead to another Spark."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}

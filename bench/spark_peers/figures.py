@@ -1,4 +1,4 @@
-"""The figures: all of them in one session, or one of them, in a process of the environment that has the peers."""
+"""The figures: all of them in one session, or one of them, in a process of the environment with the peers."""
 
 import json
 import subprocess
@@ -19,17 +19,17 @@ TITLES = {
     "small-read": "A small read",
     "small-append": "A small append",
 }
-"""By the name of the module of each; in this order, so that the first table to be filled is one that nobody needs."""
+"""By the figure's name; in this order, so that the first table that is filled is not needed by other figures."""
 
 _PEERS = f"Spark {PYSPARK} beside plain Parquet, Iceberg {ICEBERG} and Delta {DELTA}"
 
 
 def measure(folder: Path, names: Sequence[str], size: str) -> list[Row]:
-    """Run the figures of these names; what Spark and the parts say on their way goes to the terminal."""
-    found = folder / "rows.json"
-    command = [python(), "-m", "bench.spark_peers", str(folder), str(found), size, *names]
+    """Run the figures with these names; the output of Spark and of the parts goes to the terminal."""
+    result = folder / "rows.json"
+    command = [python(), "-m", "bench.spark_peers", str(folder), str(result), size, *names]
     subprocess.run(command, cwd=ROOT, env=variables(), check=True)
-    return [Row(**one) for one in json.loads(found.read_text(encoding="utf-8"))]
+    return [Row(**row) for row in json.loads(result.read_text(encoding="utf-8"))]
 
 
 def _figure(name: str, title: str, names: Sequence[str]) -> Figure:

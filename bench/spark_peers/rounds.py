@@ -1,4 +1,4 @@
-"""Works of several kinds of tables, one after the other in each round: how long each took, and how much CPU."""
+"""Workloads of several kinds of tables, one after the other in each round: time and CPU of each."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -16,14 +16,14 @@ Kind = TypeVar("Kind")
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """Seconds: by the clock, and of CPU."""
+    """Seconds of wall-clock time, and of CPU time."""
 
     wall: float
     cpu: float
 
 
 def took(work: Work) -> Took:
-    """What a work takes that begins with nothing left to write."""
+    """The time of a workload that starts with everything synced to disk."""
     os.sync()
     cpu, start = cpu_seconds(), perf_counter()
     work()
@@ -33,23 +33,23 @@ def took(work: Work) -> Took:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What each took, by round."""
+    """The time of each kind, by round."""
 
     each: Sequence[Mapping[str, Took]]
 
     def wall(self, ours: str, theirs: str) -> Pairs:
-        return Pairs([([one[ours].wall], [one[theirs].wall]) for one in self.each])
+        return Pairs([([times[ours].wall], [times[theirs].wall]) for times in self.each])
 
     def cpu(self, ours: str, theirs: str) -> Pairs:
-        return Pairs([([one[ours].cpu], [one[theirs].cpu]) for one in self.each])
+        return Pairs([([times[ours].cpu], [times[theirs].cpu]) for times in self.each])
 
     def middle(self, name: str) -> float:
-        """The median of one's seconds by the clock."""
-        return median(one[name].wall for one in self.each)
+        """The median of a kind's wall-clock seconds."""
+        return median(times[name].wall for times in self.each)
 
 
 def in_turn(kinds: Mapping[str, Kind], work: Callable[[Kind], Took], rounds: int) -> Rounds:
-    """Rounds after one that does not count. The work says what it took, so that it can prepare itself unseen."""
+    """Run rounds, after a first one that does not count. The workload returns its time, without its preparation."""
     for kind in kinds.values():
         work(kind)
     return Rounds([{name: work(kind) for name, kind in kinds.items()} for _ in range(rounds)])
@@ -58,7 +58,7 @@ def in_turn(kinds: Mapping[str, Kind], work: Callable[[Kind], Took], rounds: int
 def compared(
     what: str, rounds: Rounds, ours: str, theirs: str, *, wall: float | None = None, cpu: float | None = None
 ) -> list[Row]:
-    """One against another, by the clock and in CPU, with what each of these is to be at most."""
+    """One kind against another, by wall-clock and CPU time, with an upper limit for each."""
     return [
         ratio(f"{what}: {ours} / {theirs}", rounds.wall(ours, theirs), at_most=wall),
         ratio(f"{what}: {ours} / {theirs}, CPU", rounds.cpu(ours, theirs), at_most=cpu),

@@ -6,13 +6,13 @@ from functools import partial
 from pyspark.sql import DataFrame
 
 from bench.figure import Row
-from bench.spark_peers.bed import DELTA, ICEBERG, OURS, PARQUET, Bed, same
 from bench.spark_peers.rounds import Took, compared, in_turn, took
+from bench.spark_peers.testbed import DELTA, ICEBERG, OURS, PARQUET, Testbed, check_same
 
 Read = Callable[[], DataFrame]
 
 ALL = ("sum(id)", "sum(customer)", "sum(price)", "max(comment)", "max(at)", "sum(total)", "count(*)")
-"""Sums among them: Iceberg answers the least and the greatest alone from its metadata."""
+"""With sums, because Iceberg answers minima and maxima alone from its metadata."""
 ONE = ("sum(customer)",)
 
 SHAPES = {"all columns": ALL, "one column": ONE}
@@ -26,14 +26,14 @@ def aggregating(aggregates: tuple[str, ...]) -> Callable[[Read], Took]:
     return lambda read: took(lambda: aggregated(read(), aggregates))
 
 
-def measure(bed: Bed) -> list[Row]:
-    name = bed.filled()
-    bed.put_back()
+def measure(testbed: Testbed) -> list[Row]:
+    name = testbed.filled()
+    testbed.put_back()
     found = []
     for shape, aggregates in SHAPES.items():
-        same({one: aggregated(kind.read(name), aggregates) for one, kind in bed.kinds.items()})
-        reads = {one: partial(kind.read, name) for one, kind in bed.kinds.items()}
-        rounds = in_turn(reads, aggregating(aggregates), bed.size.many_rounds)
+        check_same({label: aggregated(kind.read(name), aggregates) for label, kind in testbed.kinds.items()})
+        reads = {label: partial(kind.read, name) for label, kind in testbed.kinds.items()}
+        rounds = in_turn(reads, aggregating(aggregates), testbed.size.many_rounds)
         found += compared(f"scan, {shape}", rounds, OURS, PARQUET, wall=1.03)
         found += compared(f"scan, {shape}", rounds, OURS, ICEBERG, cpu=1.05)
         found += compared(f"scan, {shape}", rounds, OURS, DELTA)

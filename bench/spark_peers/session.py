@@ -1,23 +1,23 @@
-"""A session with everybody's runtime, which the first start gets from Maven."""
+"""A session with the runtimes of all peers, which the first start downloads from Maven."""
 
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from bench.data.spark_rows import spark_session
 from bench.spark_peers.environment import DOWNLOADS, RUNTIMES
-from bench.spark_rows import spark_session
 
 
 def peers_session(folder: Path) -> AbstractContextManager[SparkSession]:
-    """Set up for Lakebed, which helps plain Parquet too, and with zstd for all. Else the peers' defaults, but one."""
+    """A session set up for Lakebed, which helps plain Parquet too, with zstd for all and one more setting for Delta."""
     extensions = (
         "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "io.delta.sql.DeltaSparkSessionExtension",
     )
     return spark_session(
         **{
-            # Delta reads its log in 50 tasks, whatever its size: on two cores seconds for a commit of ten rows.
+            # Delta reads its log in 50 tasks, whatever its size: on two cores, seconds for a commit of ten rows.
             "spark.databricks.delta.snapshotPartitions": "2",
             "spark.jars.ivy": str(DOWNLOADS),
             "spark.jars.packages": ",".join(RUNTIMES),

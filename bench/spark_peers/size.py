@@ -1,11 +1,11 @@
-"""How much is measured."""
+"""The sizes of the measurements."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """`rounds` are of works that take seconds, `many_rounds` of those that take less."""
+    """`rounds` is for workloads that take seconds, `many_rounds` for those that take less."""
 
     rows: int
     files: int

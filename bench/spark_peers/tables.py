@@ -1,4 +1,4 @@
-"""Tables of the four kinds, by the same few calls, each the plainest way that its kind has for it."""
+"""Tables of the four kinds behind the same few calls, each in the simplest way of its kind."""
 
 import shutil
 from pathlib import Path
@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 import lakebed
-from bench.spark_rows import write_plain
+from bench.data.spark_rows import write_plain
 
 MERGE = (
     "MERGE INTO {table} t USING {rows} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
@@ -28,7 +28,7 @@ class Tables(Protocol):
 
 
 class ChangedTables(Tables, Protocol):
-    """Tables whose rows can be changed, and which can be put back to what they were after their only append."""
+    """Tables whose rows can be changed, and that can be reset to their state after their only append."""
 
     def delete(self, name: str, where: str) -> None: ...
 
@@ -37,7 +37,7 @@ class ChangedTables(Tables, Protocol):
     def put_back(self, name: str) -> None: ...
 
     def read_first(self, name: str) -> DataFrame:
-        """The table as it was after its first append, whatever was done since."""
+        """The table as it was after its first append, whatever happened since."""
 
 
 class Plain:
@@ -47,7 +47,7 @@ class Plain:
         self._spark, self._folder = spark, folder
 
     def new(self, name: str, schema: StructType) -> None:
-        """A folder comes with its files."""
+        """Nothing to do: the folder is created with its files."""
 
     def append(self, name: str, rows: DataFrame) -> None:
         write_plain(rows, self._folder / name)
@@ -60,7 +60,7 @@ class Plain:
 
 
 class Lakebed:
-    """Tables of a lake. What changes rows is done on a branch, of which each is a fresh one."""
+    """Tables of a lake. Row changes happen on a branch, a new one after each reset."""
 
     def __init__(self, spark: SparkSession, lake: lakebed.Lake) -> None:
         self._spark, self._main = spark, lake.catalog()
@@ -97,14 +97,14 @@ class Lakebed:
 
 
 class Iceberg:
-    """Tables of version 3 that are merged on read, in a catalog that is a folder."""
+    """Merge-on-read tables of format version 3, in a Hadoop catalog."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._firsts: dict[str, int] = {}
 
     def new(self, name: str, schema: StructType) -> None:
-        modes = ", ".join(f"'write.{one}.mode'='merge-on-read'" for one in ("delete", "update", "merge"))
+        modes = ", ".join(f"'write.{change}.mode'='merge-on-read'" for change in ("delete", "update", "merge"))
         properties = f"'format-version'='3', {modes}"
         self._spark.sql(
             f"CREATE TABLE {self._table(name)} ({_columns(schema)}) USING iceberg TBLPROPERTIES ({properties})"
@@ -184,7 +184,7 @@ def _merge(spark: SparkSession, table: str, rows: DataFrame) -> None:
 
 
 def _columns(schema: StructType) -> str:
-    return ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in schema.fields)
+    return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
 
 
 def _kept(rows: DataFrame, where: str | None) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Tables as Iceberg's: what other engines open. docs/guide/iceberg.md says what is translated, and what is not yet."""
+"""Tables as Iceberg tables, which other engines can open. docs/guide/iceberg.md says what is translated."""
 
 from lakebed.iceberg.export import export_table
 

@@ -1,4 +1,4 @@
-"""Avro as Iceberg writes it: every field with its id, maps whose keys are no text as lists of pairs."""
+"""Avro as Iceberg writes it: every field has its id, and maps whose keys are not text are lists of pairs."""
 
 import json
 import re
@@ -33,15 +33,15 @@ AvroType = str | dict[str, Any] | list[Any]
 AvroField = dict[str, Any]
 AvroRow = dict[str, Any]
 
-_NO_NAME = re.compile("[^A-Za-z0-9_]")
+_UNSAFE = re.compile("[^A-Za-z0-9_]")
 
 
 def encode(schema: AvroType, rows: Iterable[AvroRow], header: Mapping[str, object]) -> bytes:
-    """A whole Avro file; values of the header that are no text are written as JSON."""
-    texts = {key: one if isinstance(one, str) else json.dumps(one) for key, one in header.items()}
-    made = BytesIO()
-    fastavro.writer(made, schema, rows, codec="deflate", metadata=texts)
-    return made.getvalue()
+    """A whole Avro file; header values that are not text are written as JSON."""
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in header.items()}
+    file = BytesIO()
+    fastavro.writer(file, schema, rows, codec="deflate", metadata=texts)
+    return file.getvalue()
 
 
 def required(id: int, name: str, type: AvroType) -> AvroField:
@@ -63,28 +63,28 @@ def list_of(id: int, element: AvroType) -> AvroType:
 
 
 def map_of(key_id: int, value_id: int, value: AvroType) -> AvroType:
-    """A map from ints; its value is written as `pairs` gives it."""
+    """A map with int keys; `pairs` makes its values."""
     pair = record(f"k{key_id}_v{value_id}", [required(key_id, "key", "int"), required(value_id, "value", value)])
     return {"type": "array", "items": pair, "logicalType": "map"}
 
 
 def pairs(values: Mapping[int, Any]) -> list[AvroRow]:
-    """The value of a `map_of`."""
+    """A value of a `map_of`."""
     return [{"key": key, "value": value} for key, value in values.items()]
 
 
 def field_name(name: str) -> str:
-    """A name as Avro lets one be: what it does not is written as its code, as Iceberg does. Readers go by ids."""
-    safe = _NO_NAME.sub(lambda found: f"_x{ord(found[0]):X}", name)
+    """A name that Avro allows: other characters become their codes, as in Iceberg. Readers match fields by id."""
+    safe = _UNSAFE.sub(lambda found: f"_x{ord(found[0]):X}", name)
     return f"_{safe}" if safe[:1].isdigit() else safe
 
 
 def type_of(type: Type, name: str) -> AvroType:
-    """A type without parts; `name` is for those that Avro wants to have one, which may come once in a file."""
+    """A primitive type; `name` is for types that need one in Avro, and has to be unique in the file."""
     match type:
         case Decimal(precision, scale):
-            whole = {"type": "fixed", "name": name, "size": _decimal_size(precision)}
-            return {**whole, "logicalType": "decimal", "precision": precision, "scale": scale}
+            fixed = {"type": "fixed", "name": name, "size": _decimal_size(precision)}
+            return {**fixed, "logicalType": "decimal", "precision": precision, "scale": scale}
         case Fixed(length):
             return {"type": "fixed", "name": name, "size": length}
         case _ if type == UUID:
@@ -94,16 +94,16 @@ def type_of(type: Type, name: str) -> AvroType:
 
 
 def value_of(type: Type, value: Any) -> Any:
-    """A plain value as `encode` takes it. Numbers of days and microseconds are what Avro keeps, too."""
+    """A plain value as `encode` takes it. Avro, too, stores dates as days and times as microseconds."""
     if isinstance(type, Decimal):
-        # The library's own way rounds by the context's precision, and checks digits that were checked.
+        # fastavro rounds by the precision of the decimal context, and checks digits that were checked before.
         digits = int.from_bytes(encode_bound(type, value), "big", signed=True)
         return digits.to_bytes(_decimal_size(type.precision), "big", signed=True)
     return value
 
 
 def _decimal_size(precision: int) -> int:
-    """The bytes that hold any such decimal and its sign."""
+    """The number of bytes for any decimal of this precision and its sign."""
     largest: int = 10**precision - 1
     return (largest.bit_length() + 8) // 8
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakebed.iceberg.avro import AvroRow, encode, list_of, optional, record, required
-from lakebed.iceberg.exported import ExportedTable
 from lakebed.iceberg.manifests import Content, Manifest, Partition, Status
+from lakebed.iceberg.table import ExportedTable
 from lakebed.table.filter.filter import Value
 from lakebed.table.types.types import UUID
 from lakebed.table.types.values import is_nan, lower_bound, upper_bound
@@ -14,7 +14,7 @@ from lakebed.table.types.values import is_nan, lower_bound, upper_bound
 
 @dataclass(frozen=True, slots=True)
 class StoredManifest:
-    """A manifest, and where its bytes are."""
+    """A manifest, with the location and length of its file."""
 
     manifest: Manifest
     location: str
@@ -22,7 +22,7 @@ class StoredManifest:
 
 
 def encode_manifest_list(table: ExportedTable, stored: Iterable[StoredManifest]) -> bytes:
-    """The bytes of the list of a table's newest snapshot."""
+    """The bytes of the manifest list of a table's newest snapshot."""
     snapshot, version = table.snapshot, table.format_version
     header = {
         "snapshot-id": str(snapshot.id),
@@ -31,7 +31,7 @@ def encode_manifest_list(table: ExportedTable, stored: Iterable[StoredManifest])
         "format-version": str(version),
     }
     schema = record("manifest_file", [*_FIELDS, *(_V3_FIELDS if version >= 3 else ())])
-    return encode(schema, (_row(table, one) for one in stored), header)
+    return encode(schema, (_row(table, manifest) for manifest in stored), header)
 
 
 def _row(table: ExportedTable, stored: StoredManifest) -> AvroRow:
@@ -42,7 +42,7 @@ def _row(table: ExportedTable, stored: StoredManifest) -> AvroRow:
         "partition_spec_id": manifest.spec.id,
         "content": manifest.content,
         "sequence_number": table.last_sequence_number,
-        "min_sequence_number": min(one["sequence_number"] for one in manifest.entries),
+        "min_sequence_number": min(entry["sequence_number"] for entry in manifest.entries),
         "added_snapshot_id": table.snapshot.id,
         **_counts("added", manifest, Status.ADDED),
         **_counts("existing", manifest, Status.EXISTING),
@@ -51,25 +51,25 @@ def _row(table: ExportedTable, stored: StoredManifest) -> AvroRow:
         "partitions": list(_summaries(manifest)),
     }
     if manifest.content is Content.DATA:
-        # Its files all have their own; but a reader gives ids to the rows of a manifest only if it has one too.
-        row["first_row_id"] = min(one["data_file"]["first_row_id"] for one in manifest.entries)
+        # Every file has its own, but readers assign row ids only if the manifest has a first_row_id too.
+        row["first_row_id"] = min(entry["data_file"]["first_row_id"] for entry in manifest.entries)
     return row
 
 
 def _counts(word: str, manifest: Manifest, status: Status) -> dict[str, int]:
-    files = [one["data_file"] for one in manifest.entries if one["status"] is status]
-    return {f"{word}_files_count": len(files), f"{word}_rows_count": sum(one["record_count"] for one in files)}
+    files = [entry["data_file"] for entry in manifest.entries if entry["status"] is status]
+    return {f"{word}_files_count": len(files), f"{word}_rows_count": sum(file["record_count"] for file in files)}
 
 
 def _summaries(manifest: Manifest) -> Iterator[AvroRow]:
-    for place, partition in enumerate(manifest.partitions):
-        yield _summary(partition, [row[place] for row in manifest.values])
+    for index, partition in enumerate(manifest.partitions):
+        yield _summary(partition, [row[index] for row in manifest.values])
 
 
 def _summary(partition: Partition, values: list[Value | None]) -> AvroRow:
-    known: list[Any] = [one for one in values if one is not None]
-    ordered = [one for one in known if not is_nan(one)]
-    bounded = bool(ordered) and partition.type != UUID  # whose order differs among readers
+    known: list[Any] = [value for value in values if value is not None]
+    ordered = [value for value in known if not is_nan(value)]
+    bounded = bool(ordered) and partition.type != UUID  # readers order UUIDs differently
     return {
         "contains_null": len(known) < len(values),
         "contains_nan": len(ordered) < len(known),

@@ -8,8 +8,8 @@ from typing import Any
 from lakebed.iceberg.avro import AvroField, AvroRow, encode, field_name, map_of, optional, pairs, record, required
 from lakebed.iceberg.avro import type_of as avro_type
 from lakebed.iceberg.avro import value_of as avro_value
-from lakebed.iceberg.exported import ExportedTable
 from lakebed.iceberg.schemas import schema_json, spec_json
+from lakebed.iceberg.table import ExportedTable
 from lakebed.table.filter.filter import Value
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.manifest.snapshot import LiveFile
@@ -18,11 +18,11 @@ from lakebed.table.types.types import UUID, Type
 from lakebed.table.types.values import decode_bound
 
 MANIFEST_FILES = 10_000
-"""Of more files a table has several manifests, so that a reader can pass over some by their partitions."""
+"""A table with more files has several manifests, so that a reader can skip some by their partitions."""
 
 
 class Content(IntEnum):
-    """What the entries of a manifest are; an entry's own content has the same numbers."""
+    """What the entries of a manifest are; the `content` of an entry has the same numbers."""
 
     DATA = 0
     DELETES = 1
@@ -37,7 +37,7 @@ class Status(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition field with its name in Avro and the type of its values, which its column's newest schema tells."""
+    """A partition field with its name in Avro and the type of its values, by the newest schema of its column."""
 
     id: int
     name: str
@@ -46,7 +46,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Entries of files of one spec; `values` are the partition values of each, in the order of the fields."""
+    """Entries of files of one spec; `values` has the partition values of each, in the order of the fields."""
 
     content: Content
     spec: PartitionSpec
@@ -56,14 +56,14 @@ class Manifest:
 
 
 def manifests(table: ExportedTable) -> Iterator[Manifest]:
-    """The manifests of a table: those of data files first, none that is empty."""
-    deleted_from = tuple(one for one in table.files if one.file.path in table.vectors.places)
+    """The manifests of a table, those of data files first; none is empty."""
+    deleted_from = tuple(live for live in table.files if live.file.path in table.vectors.places)
     sides = ((Content.DATA, table.files, _data_file), (Content.DELETES, deleted_from, _vector))
     for content, files, describe in sides:
         for spec in table.specs:
-            held = [one for one in files if one.file.spec_id == spec.id]
-            for start in range(0, len(held), MANIFEST_FILES):
-                yield _manifest(table, content, spec, held[start : start + MANIFEST_FILES], describe)
+            of_spec = [live for live in files if live.file.spec_id == spec.id]
+            for start in range(0, len(of_spec), MANIFEST_FILES):
+                yield _manifest(table, content, spec, of_spec[start : start + MANIFEST_FILES], describe)
 
 
 def encode_manifest(table: ExportedTable, manifest: Manifest) -> bytes:
@@ -88,23 +88,21 @@ def _manifest(
     table: ExportedTable, content: Content, spec: PartitionSpec, files: list[LiveFile], describe: Describe
 ) -> Manifest:
     partitions = tuple(_partitions(table, spec))
-    values = tuple(tuple(_values(partitions, one.file)) for one in files)
-    entries = tuple(
-        _entry(
-            table, one, content, {**describe(table, one.file), "content": content, "partition": _row(partitions, row)}
-        )
-        for one, row in zip(files, values, strict=True)
-    )
-    return Manifest(content, spec, partitions, entries, values)
+    values = tuple(tuple(_values(partitions, live.file)) for live in files)
+    entries = []
+    for live, row in zip(files, values, strict=True):
+        file = {**describe(table, live.file), "content": content, "partition": _partition_row(partitions, row)}
+        entries.append(_entry(table, live, content, file))
+    return Manifest(content, spec, partitions, tuple(entries), values)
 
 
-def _entry(table: ExportedTable, one: LiveFile, content: Content, file: AvroRow) -> AvroRow:
-    # Which commit made a vector is not kept: one of the newest snapshot deletes from all files that there are.
-    is_new = content is Content.DELETES or one.snapshot_id == table.snapshot.id
-    sequence = table.last_sequence_number if content is Content.DELETES else one.file.seq_max
+def _entry(table: ExportedTable, live: LiveFile, content: Content, file: AvroRow) -> AvroRow:
+    # The commit that made a vector is not stored. As the newest snapshot's, it applies to all files that there are.
+    is_new = content is Content.DELETES or live.snapshot_id == table.snapshot.id
+    sequence = table.last_sequence_number if content is Content.DELETES else live.file.seq_max
     return {
         "status": Status.ADDED if is_new else Status.EXISTING,
-        "snapshot_id": table.snapshot.id if is_new else one.snapshot_id,
+        "snapshot_id": table.snapshot.id if is_new else live.snapshot_id,
         "sequence_number": sequence,
         "file_sequence_number": sequence,
         "data_file": file,
@@ -113,7 +111,7 @@ def _entry(table: ExportedTable, one: LiveFile, content: Content, file: AvroRow)
 
 def _data_file(table: ExportedTable, file: DataFileRef) -> AvroRow:
     statistics = file.statistics
-    bounded = [one for one in statistics if table.types.get(one.field_id) != UUID]
+    bounded = [column for column in statistics if table.types.get(column.field_id) != UUID]
     return {
         "file_path": table.location(file),
         "file_format": "PARQUET",
@@ -123,7 +121,7 @@ def _data_file(table: ExportedTable, file: DataFileRef) -> AvroRow:
         "value_counts": _by_field(statistics, "value_count"),
         "null_value_counts": _by_field(statistics, "null_count"),
         "nan_value_counts": _by_field(statistics, "nan_count"),
-        # Java's UUID compares the two halves as signed numbers, which a bound of Iceberg's order does not bound.
+        # Java's UUID compares its halves as signed numbers, so bounds in Iceberg's order would be wrong there.
         "lower_bounds": _by_field(bounded, "lower"),
         "upper_bounds": _by_field(bounded, "upper"),
         "first_row_id": file.first_row_id,
@@ -144,35 +142,35 @@ def _vector(table: ExportedTable, file: DataFileRef) -> AvroRow:
 
 
 def _by_field(statistics: Any, what: str) -> list[AvroRow]:
-    known: list[ColumnStatistics] = [one for one in statistics if one.HasField(what)]
-    return pairs({one.field_id: getattr(one, what) for one in known})
+    known: list[ColumnStatistics] = [column for column in statistics if column.HasField(what)]
+    return pairs({column.field_id: getattr(column, what) for column in known})
 
 
 def _partitions(table: ExportedTable, spec: PartitionSpec) -> Iterator[Partition]:
     taken = set[str]()
-    for one in spec.fields:
-        name = field_name(one.name)
-        while name in taken:  # `a b` and `a_x20b` are one to Avro
+    for field in spec.fields:
+        name = field_name(field.name)
+        while name in taken:  # `a b` and `a_x20b` are the same name in Avro
             name += "_"
         taken.add(name)
-        yield Partition(one.field_id, name, one.transform.result_type(table.types[one.source_id]))
+        yield Partition(field.field_id, name, field.transform.result_type(table.types[field.source_id]))
 
 
 def _values(partitions: tuple[Partition, ...], file: DataFileRef) -> Iterator[Value | None]:
-    stored = {one.field_id: one.value for one in file.partition if one.HasField("value")}
-    for one in partitions:
-        yield decode_bound(one.type, stored[one.id]) if one.id in stored else None
+    stored = {value.field_id: value.value for value in file.partition if value.HasField("value")}
+    for partition in partitions:
+        yield decode_bound(partition.type, stored[partition.id]) if partition.id in stored else None
 
 
-def _row(partitions: tuple[Partition, ...], values: tuple[Value | None, ...]) -> AvroRow:
+def _partition_row(partitions: tuple[Partition, ...], values: tuple[Value | None, ...]) -> AvroRow:
     return {
-        one.name: None if value is None else avro_value(one.type, value)
-        for one, value in zip(partitions, values, strict=True)
+        partition.name: None if value is None else avro_value(partition.type, value)
+        for partition, value in zip(partitions, values, strict=True)
     }
 
 
 def _data_file_fields(partitions: tuple[Partition, ...]) -> list[AvroField]:
-    fields = [optional(one.id, one.name, avro_type(one.type, f"t{one.id}")) for one in partitions]
+    fields = [optional(part.id, part.name, avro_type(part.type, f"t{part.id}")) for part in partitions]
     return [
         required(134, "content", "int"),
         required(100, "file_path", "string"),

@@ -5,19 +5,19 @@ from typing import Any
 
 from lakebed.catalog.inspect.table_documents import updated_ms
 from lakebed.catalog.transaction.pending_delta import new_rows
-from lakebed.iceberg.exported import ExportedTable
 from lakebed.iceberg.schemas import NAME_MAPPING, name_mapping, order_json, schema_json, spec_json
+from lakebed.iceberg.table import ExportedTable
 
-_WORDS = {"create": "append"}  # a snapshot is one of four things, and a table's first is none of them
+_OPERATIONS = {"create": "append"}  # Iceberg has four operations, and none for a table's first snapshot
 
 
 def encode_metadata(table: ExportedTable, manifest_list: str) -> bytes:
-    """The bytes of the document, in which the newest snapshot has its list of manifests here."""
+    """The bytes of the document; `manifest_list` is the location of the newest snapshot's list."""
     return json.dumps(metadata(table, manifest_list), ensure_ascii=False, indent=2).encode()
 
 
 def metadata(table: ExportedTable, manifest_list: str) -> dict[str, Any]:
-    """The table as of its newest snapshot: that one alone, and all schemas, specs and orders."""
+    """The document: the newest snapshot only, and all schemas, specs and sort orders."""
     state, snapshot = table.state, table.snapshot
     changed_ms = max(updated_ms(table.past), snapshot.time_ms)
     document = {
@@ -26,14 +26,14 @@ def metadata(table: ExportedTable, manifest_list: str) -> dict[str, Any]:
         "location": table.past.context.files.location(state.location),
         "last-sequence-number": table.last_sequence_number,
         "last-updated-ms": changed_ms,
-        "last-column-id": max(snapshot.record.last_column_id, *(one.highest_id for one in table.schemas)),
+        "last-column-id": max(snapshot.record.last_column_id, *(schema.highest_id for schema in table.schemas)),
         "current-schema-id": state.schema.id,
-        "schemas": [schema_json(one) for one in table.schemas],
+        "schemas": [schema_json(schema) for schema in table.schemas],
         "default-spec-id": state.spec.id,
-        "partition-specs": [spec_json(one) for one in table.specs],
-        "last-partition-id": max(one.highest_field_id for one in table.specs),
+        "partition-specs": [spec_json(spec) for spec in table.specs],
+        "last-partition-id": max(spec.highest_field_id for spec in table.specs),
         "default-sort-order-id": state.sort_order.id,
-        "sort-orders": [order_json(one) for one in table.orders],
+        "sort-orders": [order_json(order) for order in table.orders],
         "properties": {**table.past.properties, NAME_MAPPING: name_mapping(state.schema)},
         "current-snapshot-id": snapshot.id,
         "refs": {"main": {"snapshot-id": snapshot.id, "type": "branch"}},
@@ -46,7 +46,7 @@ def metadata(table: ExportedTable, manifest_list: str) -> dict[str, Any]:
 
 def _snapshot(table: ExportedTable, manifest_list: str) -> dict[str, Any]:
     step, record = table.snapshot, table.snapshot.record
-    found = {
+    body = {
         "snapshot-id": step.id,
         "sequence-number": record.sequence_number,
         "timestamp-ms": step.time_ms,
@@ -55,15 +55,15 @@ def _snapshot(table: ExportedTable, manifest_list: str) -> dict[str, Any]:
         "schema-id": record.schema_id,
     }
     if step.previous_id is not None:
-        found["parent-snapshot-id"] = step.previous_id
+        body["parent-snapshot-id"] = step.previous_id
     if table.format_version >= 3:
-        found |= {"first-row-id": record.first_row_id, "added-rows": new_rows(record)}
-    return found
+        body |= {"first-row-id": record.first_row_id, "added-rows": new_rows(record)}
+    return body
 
 
 def _summary(table: ExportedTable) -> dict[str, str]:
-    """What the snapshot did and what there is. Iceberg counts the rows of files, and apart those deleted of them."""
-    step, counts, files = table.snapshot, table.snapshot.record.counts, [one.file for one in table.files]
+    """What the snapshot did, and the totals. Iceberg counts all rows of files, and deleted rows separately."""
+    step, counts, files = table.snapshot, table.snapshot.record.counts, [live.file for live in table.files]
     numbers = {
         "added-data-files": counts.get("added_files", 0),
         "deleted-data-files": counts.get("removed_files", 0),
@@ -71,18 +71,16 @@ def _summary(table: ExportedTable) -> dict[str, str]:
         "deleted-records": counts.get("removed_rows", 0),
         "total-data-files": len(files),
         "total-delete-files": len(table.vectors.places),
-        "total-records": sum(one.num_rows for one in files),
-        "total-files-size": sum(one.file_size for one in files),
-        "total-position-deletes": sum(one.count for one in table.vectors.places.values()),
+        "total-records": sum(file.num_rows for file in files),
+        "total-files-size": sum(file.file_size for file in files),
+        "total-position-deletes": sum(place.count for place in table.vectors.places.values()),
         "total-equality-deletes": 0,
     }
-    operation = _WORDS.get(step.iceberg_operation, step.iceberg_operation)
+    operation = _OPERATIONS.get(step.iceberg_operation, step.iceberg_operation)
     return {"operation": operation, **{name: str(number) for name, number in numbers.items()}}
 
 
 def _next_row_id(table: ExportedTable) -> int:
-    """Above the ids of all rows: those of files that came from another line may be the highest."""
-    record = table.snapshot.record
-    return max(
-        [record.first_row_id + new_rows(record), *(one.file.first_row_id + one.file.num_rows for one in table.files)]
-    )
+    """Above the ids of all rows; files that came from another line may have the highest."""
+    record, files = table.snapshot.record, [live.file for live in table.files]
+    return max([record.first_row_id + new_rows(record), *(file.first_row_id + file.num_rows for file in files)])

@@ -1,4 +1,4 @@
-"""Schemas in Iceberg's words: their JSON, what they need of the format, and the mapping of names for foreign files."""
+"""Schemas, specs and sort orders as Iceberg's JSON, the format version that a schema needs, and its name mapping."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -14,27 +14,27 @@ from lakebed.table.types.types import TIMESTAMP_NS, TIMESTAMPTZ_NS, Field, Field
 NAME_MAPPING = "schema.name-mapping.default"
 """The property by which Iceberg's readers find columns in files that have no field ids."""
 
-_OURS = ("physical-name", "widened-from")
+_OUR_KEYS = ("physical-name", "widened-from")
 
 
 def schema_json(schema: Schema) -> dict[str, Any]:
     """A schema as Iceberg's metadata has it."""
-    body: dict[str, Any] = _without_ours(json.loads(schema_to_json(schema)))
+    body: dict[str, Any] = _without_our_keys(json.loads(schema_to_json(schema)))
     return body
 
 
 def needs_v3(schema: Schema) -> bool:
-    """Whether the schema has what version 2 of the format has not: defaults, or nanoseconds."""
+    """Whether the schema has defaults or nanoseconds, which version 2 of the format does not support."""
     return any(_needs_v3(way[-1]) for way in walk(schema.fields))
 
 
 def name_mapping(schema: Schema) -> str:
-    """What columns are called in the files, whatever they are called now."""
-    return json.dumps(_mapped(schema.fields), ensure_ascii=False)
+    """The name mapping: what each column is called in the files, whatever its name is now."""
+    return json.dumps(_mapped_fields(schema.fields), ensure_ascii=False)
 
 
 def known_types(schemas: Iterable[Schema]) -> Mapping[int, Type]:
-    """The type of every field that one of the schemas has, as the last of them has it."""
+    """The type of every field of the schemas, by the last schema that has it."""
     return {way[-1].id: way[-1].type for schema in schemas for way in walk(schema.fields)}
 
 
@@ -43,24 +43,24 @@ def _needs_v3(field: Field) -> bool:
     return has_default or field.type in (TIMESTAMP_NS, TIMESTAMPTZ_NS)
 
 
-def _without_ours(body: Any) -> Any:
+def _without_our_keys(body: Any) -> Any:
     match body:
         case dict():
-            return {key: _without_ours(one) for key, one in body.items() if key not in _OURS}
+            return {key: _without_our_keys(value) for key, value in body.items() if key not in _OUR_KEYS}
         case list():
-            return [_without_ours(one) for one in body]
+            return [_without_our_keys(element) for element in body]
         case _:
             return body
 
 
-def _mapped(fields: Fields) -> list[dict[str, Any]]:
-    return [_mapped_field(one) for one in fields]
+def _mapped_fields(fields: Fields) -> list[dict[str, Any]]:
+    return [_mapped_field(field) for field in fields]
 
 
 def _mapped_field(field: Field) -> dict[str, Any]:
     mapped: dict[str, Any] = {"field-id": field.id, "names": [field.physical_name]}
-    inside = children_of(field.type)
-    return {**mapped, "fields": _mapped(inside)} if inside else mapped
+    children = children_of(field.type)
+    return {**mapped, "fields": _mapped_fields(children)} if children else mapped
 
 
 def spec_json(spec: PartitionSpec) -> dict[str, Any]:

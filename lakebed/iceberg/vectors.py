@@ -1,8 +1,8 @@
-"""Where the deletion vectors of files are, as Iceberg's delete manifests say it.
+"""Where the deletion vectors of files are, for Iceberg's delete manifests.
 
-PyIceberg (0.12) goes not by the manifests but by the footers of their Puffin files: it takes every vector in there, for
-the data file that the footer names. Such a file can mislead it: after a merge one may have a vector that another took
-the place of, and in a lake that was moved the names are old. Then the vectors are written again, beside the manifests.
+PyIceberg (0.12) ignores the manifests and reads the footers of the Puffin files: it applies every vector there to the
+data file that the footer names. That can mislead it: after a merge, a Puffin file may have a vector that was replaced,
+and in a lake that was moved, the names are old. Such vectors are written again, beside the manifests.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from lakebed.table.manifest.puffin import DATA_FILE, DELETION_VECTOR, Blob, enco
 
 @dataclass(frozen=True, slots=True)
 class VectorPlace:
-    """A vector in a Puffin file of `file_size` bytes; `count` are the rows that it deletes."""
+    """A vector in a Puffin file of `file_size` bytes; it deletes `count` rows."""
 
     location: str
     file_size: int
@@ -32,47 +32,47 @@ class VectorPlace:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of a table's files, by the files' paths; those of `rewritten` are to be written again."""
+    """The vectors of a table's files, by the files' paths; those of the files in `rewritten` have to be rewritten."""
 
     places: Mapping[str, VectorPlace]
     rewritten: tuple[DataFileRef, ...] = ()
 
 
 def find_vectors(files: Files, live: Sequence[DataFileRef]) -> Vectors:
-    """The vectors of a table's live files; every Puffin file is read once. `Corrupt` if one is not there."""
+    """The vectors of a table's live files; every Puffin file is read once. `Corrupt` if one is missing."""
     by_puffin: dict[str, list[DataFileRef]] = {}
-    for one in live:
-        if one.HasField("dv_path"):
-            by_puffin.setdefault(one.dv_path, []).append(one)
-    by_location = {location_of(files, one): one for one in live} if by_puffin else {}
+    for file in live:
+        if file.HasField("dv_path"):
+            by_puffin.setdefault(file.dv_path, []).append(file)
+    by_location = {location_of(files, file): file for file in live} if by_puffin else {}
     places, rewritten = dict[str, VectorPlace](), list[DataFileRef]()
-    for path, held in by_puffin.items():
-        data = _read(files, path)
-        places |= {one.path: _place(files, one, data) for one in held}
-        if _misleads(files, path, data, held, by_location):
-            rewritten += held
+    for path, users in by_puffin.items():
+        data = _read_puffin(files, path)
+        places |= {file.path: _place(files, file, data) for file in users}
+        if _misleads(files, path, data, users, by_location):
+            rewritten += users
     return Vectors(places, tuple(rewritten))
 
 
 def encode_rewritten(files: Files, vectors: Vectors) -> tuple[bytes, list[Blob]]:
-    """A Puffin file with the vectors that are to be rewritten, and where they are in it."""
-    return encode_puffin([(location_of(files, one), _vector(files, one)) for one in vectors.rewritten])
+    """A Puffin file with the vectors that have to be rewritten, and their places in it."""
+    return encode_puffin([(location_of(files, file), _vector(files, file)) for file in vectors.rewritten])
 
 
 def with_rewritten(vectors: Vectors, location: str, size: int, blobs: Sequence[Blob]) -> Vectors:
-    """The vectors after they were rewritten to a Puffin file."""
+    """The vectors after some were rewritten to a Puffin file."""
     moved = {
-        one.path: VectorPlace(location, size, blob.offset, blob.length, vectors.places[one.path].count)
-        for one, blob in zip(vectors.rewritten, blobs, strict=True)
+        file.path: VectorPlace(location, size, blob.offset, blob.length, vectors.places[file.path].count)
+        for file, blob in zip(vectors.rewritten, blobs, strict=True)
     }
     return Vectors({**vectors.places, **moved})
 
 
-def _read(files: Files, puffin: str) -> bytes:
+def _read_puffin(files: Files, puffin: str) -> bytes:
     try:
         return files.read(puffin)
     except NotFound as error:
-        problem = "a file of deletion vectors is not there"
+        problem = "a file of deletion vectors is missing"
         raise Corrupt(problem, subject=puffin, advice="Restore the file from a copy.") from error
 
 
@@ -83,15 +83,15 @@ def _place(files: Files, file: DataFileRef, data: bytes) -> VectorPlace:
 
 
 def _misleads(
-    files: Files, puffin: str, data: bytes, held: Sequence[DataFileRef], by_location: Mapping[str, DataFileRef]
+    files: Files, puffin: str, data: bytes, users: Sequence[DataFileRef], by_location: Mapping[str, DataFileRef]
 ) -> bool:
-    """Whether who takes all vectors of a Puffin file, for the files that it names, would delete other rows."""
-    blobs = [one for one in parse_puffin(data, puffin) if one.type == DELETION_VECTOR]
-    named = {(one.properties.get(DATA_FILE), one.offset) for one in blobs}
-    if any((location_of(files, one), one.dv_offset) not in named for one in held):
+    """Whether a reader that applies all vectors of a Puffin file to the files that it names deletes wrong rows."""
+    blobs = [blob for blob in parse_puffin(data, puffin) if blob.type == DELETION_VECTOR]
+    named = {(blob.properties.get(DATA_FILE), blob.offset) for blob in blobs}
+    if any((location_of(files, file), file.dv_offset) not in named for file in users):
         return True
-    own = {one.dv_offset for one in held}
-    others = ((by_location.get(one.properties.get(DATA_FILE, "")), one) for one in blobs if one.offset not in own)
+    own = {file.dv_offset for file in users}
+    others = ((by_location.get(blob.properties.get(DATA_FILE, "")), blob) for blob in blobs if blob.offset not in own)
     return any(
         file is not None
         and not decode_vector(data[blob.offset : blob.offset + blob.length], puffin) <= _vector(files, file)

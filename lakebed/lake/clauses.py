@@ -21,7 +21,7 @@ def when_matched_update(values: Values | None = None, where: Where = None) -> Cl
 
 
 def when_matched_delete(where: Where = None) -> Clause:
-    """Take the table's row away."""
+    """Delete the table's row."""
     return Clause(When.MATCHED, Then.DELETE, None, where)
 
 
@@ -38,7 +38,7 @@ def when_not_matched_by_source_update(values: Values, where: Where = None) -> Cl
 
 
 def when_not_matched_by_source_delete(where: Where = None) -> Clause:
-    """Take away a row that no row of the source matches."""
+    """Delete a row that no row of the source matches."""
     return Clause(When.NOT_MATCHED_BY_SOURCE, Then.DELETE, None, where)
 
 

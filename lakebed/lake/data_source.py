@@ -21,8 +21,8 @@ from lakebed.catalog.transaction.commits import check_event_id
 from lakebed.errors import Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.lake import Lake, connect
+from lakebed.lake.rows.written import Prepared
 from lakebed.lake.table import Table
-from lakebed.lake.written_rows import Prepared
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.condition import Condition, all_conditions
 from lakebed.table.filter.parse import parse_condition
@@ -36,7 +36,7 @@ _READ = _PLACE | _MOMENT | {"where", "columns", "split_bytes"}
 _WRITE = _PLACE | {"where", "message", "author", "event_id", "partitionoverwritemode"}
 
 Message = tuple[bytes, ...]
-"""What a task that has written says of it: the entries of its files."""
+"""What a task reports of its writes: the entries of its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ class TableSource:
         url, table = options.get("lake", self.url), options.get("path")
         if url is None:
             raise Invalid(
-                "which lake is not said",
+                "the lake is not named",
                 expected='.option("lake", url)',
-                advice="spark.dataSource.register(pyspark_lakebed.source_for(lake.url)) says it for a whole session.",
+                advice="spark.dataSource.register(pyspark_lakebed.source_for(lake.url)) names it for a whole session.",
             )
         if not table:
-            raise Invalid("which table is not said", expected='such as load("sales.orders") or save("sales.orders")')
+            raise Invalid("the table is not named", expected='such as load("sales.orders") or save("sales.orders")')
         return Place(url, options.get("catalog", DEFAULT), options.get("ref"), table)
 
 
@@ -138,7 +138,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """A write on its way. The event id says, whoever asks, whether its commit took effect."""
+    """A write on its way. By its event id anybody can look up whether its commit took effect."""
 
     place: Place
     task: WriteTask
@@ -149,7 +149,7 @@ class Writing:
     author: str | None
 
     def write(self, rows: pyarrow.RecordBatchReader) -> Message:
-        """What one task does. Rows of a task that failed, or that was done twice, are in files that nobody names."""
+        """What one task does. Rows of a task that failed, or ran twice, are in files that nothing refers to."""
         return tuple(one.SerializeToString() for one in self.task.write(rows))
 
     def commit(self, messages: Sequence[Message | None]) -> None:
@@ -169,10 +169,10 @@ class Writing:
                 self._delete(written)
 
     def abort(self, messages: Sequence[Message | None]) -> None:
-        """Delete what the tasks of a write have written of which one failed.
+        """Delete what the tasks of a write have written, after one of them failed.
 
-        Spark calls this after a commit that failed too, in another process. A message of every task tells that there
-        was one: it has deleted the files itself, or can't know whether it took effect, or will yet.
+        Spark calls this after a commit that failed too, in another process. If every task has a message, there
+        was a commit: it has deleted the files itself, or can't know whether it took effect, or will yet.
         """
         if None not in messages:
             return
@@ -185,13 +185,13 @@ class Writing:
         return self.task.state
 
     def _commit(self, table: Table, rows: Prepared) -> None:
-        told: dict[str, Any] = {"message": self.message, "author": self.author, "event_id": self.event}
+        signed: dict[str, Any] = {"message": self.message, "author": self.author, "event_id": self.event}
         if self.how == "append":
-            table.append(rows, **told)
+            table.append(rows, **signed)
         elif self.how == "dynamic":
-            table.overwrite_partitions(rows, **told)
+            table.overwrite_partitions(rows, **signed)
         else:
-            table.overwrite(rows, self.where, **told)
+            table.overwrite(rows, self.where, **signed)
 
     def _is_committed(self, lake: Lake) -> bool:
         return lake._context.metastore.find(self.event) is not None
@@ -227,4 +227,4 @@ def _names(columns: str | None) -> list[str] | None:
 def _bytes(text: str | None) -> int | None:
     if text is None or (text.isascii() and text.isdigit()):
         return None if text is None else int(text)
-    raise Invalid("this is no number of bytes", subject="split_bytes", expected="digits", found=repr(text))
+    raise Invalid("this is not a number of bytes", subject="split_bytes", expected="digits", found=repr(text))

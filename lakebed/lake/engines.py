@@ -1,9 +1,12 @@
 """Engines, loaded when they are first used: a lake is opened and changed without PySpark and without Parquet."""
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 from lakebed.catalog.data.engine import Engine
-from lakebed.errors import Invalid
+from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Invalid, Unavailable
 from lakebed.table.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -33,6 +36,15 @@ def spark_schema(given: "StructType") -> Schema:
     from lakebed.spark.types import schema_of
 
     return schema_of(given)
+
+
+def export_iceberg(work: Work, state: TableState, folder: str | None) -> str:
+    """Write a table's metadata as Iceberg's, and answer where the metadata document is."""
+    if find_spec("fastavro") is None:
+        raise Unavailable("fastavro is not installed", advice="Run `pip install 'lakebed[iceberg]'`.")
+    from lakebed.iceberg.export import export_table
+
+    return export_table(work, state, folder)
 
 
 def engine_for(data: object = None, spark: "SparkSession | None" = None) -> Engine:

@@ -63,7 +63,7 @@ class Evolve:
     ) -> None:
         """Add a column, last in its struct unless a place is given; a required one needs a default.
 
-        Rows that are there show the default, or null, and so do rows that will come without the column.
+        Existing rows show the default, or null, and so do new rows that come without the column.
         """
         position = _position(first, before, after)
         self._add(
@@ -78,7 +78,7 @@ class Evolve:
         )
 
     def drop_column(self, path: Path) -> None:
-        """Take a column away; no later one, whatever its name, shows its data. Earlier versions still do."""
+        """Drop a column. No later column, whatever its name, shows its data; earlier versions still do."""
         self._add(evolution.drop_column(as_path(path)))
 
     def rename_column(self, path: Path, new_name: str) -> None:
@@ -103,23 +103,23 @@ class Evolve:
         self._add(evolution.make_optional(as_path(path)))
 
     def set_comment(self, path: Path, comment: str) -> None:
-        """Say something else of a column; "" says nothing."""
+        """Set the comment of a column; "" removes it."""
         self._add(evolution.set_comment(as_path(path), _comment(comment)))
 
     def set_default(self, path: Path, default: Any) -> None:
-        """What a column gets in rows that will come without it; rows that are there stay as they are."""
+        """Set what new rows without the column get; existing rows stay as they are."""
         self._add(evolution.set_default(as_path(path), default))
 
     def primary_key(self, names: Iterable[Path]) -> None:
-        """Make these required columns the key that tells rows apart; none, and there is no key."""
+        """Make these required columns the key that identifies rows; an empty list removes the key."""
         self._add(evolution.primary_key(as_paths(names, "a primary key")))
 
     def partition_by(self, terms: Iterable[str]) -> None:
-        """Set the files that come apart by these (`day(ordered_at)`, `bucket(16, id)`); those that are there stay."""
+        """Partition new files by these terms (`day(ordered_at)`, `bucket(16, id)`); existing files stay as they are."""
         self._add(evolution.partition_by(as_texts(terms, "a partition spec")))
 
     def sort_by(self, terms: Iterable[str]) -> None:
-        """Sort the rows of the files that come (`day(ordered_at)`, `price desc nulls last`)."""
+        """Sort the rows of new files (`day(ordered_at)`, `price desc nulls last`)."""
         self._add(evolution.sort_by(as_texts(terms, "a sort order")))
 
     def __enter__(self) -> Self:
@@ -144,7 +144,7 @@ class Evolve:
         if known is None:
             self._scope.replayed(self._request())
             return self._scope.read()
-        # Whether it is the same evolution can be told only at the end, from all of its steps.
+        # Whether it is the same evolution is known only at the end, from all of its steps.
         self._scope.replayed(Request("evolve", (), self._message, self._author))
         return Work(context, ref, known.base) if known.line == ref.line.id else self._scope.read()
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lakebed.catalog.inspect.registry import find_system_table
 from lakebed.catalog.inspect.system_table import keep_by
-from lakebed.catalog.inspect.system_tables import find_system_table
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.engines import arrow_engine
 from lakebed.table.filter.bind import bind

@@ -33,7 +33,7 @@ DATABASE = "catalog.db"
 def connect(url: str | os.PathLike[str], *, project: str = catalogs.DEFAULT, author: str | None = None) -> "Lake":
     """Open the lake in a folder, which is made if it is not there.
 
-    `author` signs the commits; unless given, it is the name of whoever runs this.
+    `author` signs the commits; the default is the name of the user who runs this.
     """
     if author is not None and not isinstance(author, str):
         raise Invalid("an author is text", expected="str", found=type(author).__name__)
@@ -82,7 +82,7 @@ class Lake:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Catalog:
-        """Make a catalog with nothing in it; a case-sensitive one tells `Orders` from `orders`, on all its branches."""
+        """Create an empty catalog. In a case-sensitive one `Orders` and `orders` differ, on all its branches."""
         casing = Casing.EXACT if check_flag("case_sensitive", case_sensitive) else Casing.FOLDED
         request = self._request("create_catalog", (name, casing), message, author, event_id)
         return Catalog(OpenLine(self._context, catalogs.create_catalog(self._context, name, casing, request)))
@@ -194,8 +194,12 @@ class Lake:
         author: str | None,
         event_id: str | UUID | None,
     ) -> Request:
-        """A call on the project's catalogs. Those of all projects are on one line: only this tells them apart."""
+        """A call on the project's catalogs. Those of all projects share a line: the project's id keeps calls apart."""
         return Request(operation, (self._context.project, *arguments), message, author, event_id)
+
+    def check(self) -> list[str]:
+        """What is wrong with the lake's metadata, one sentence each; empty if nothing is. It reads every record."""
+        return self._context.metastore.check()
 
     def close(self) -> None:
         """Let go of the lake's files, after the checkpoints in the making. Handles of a closed lake are of no use."""

@@ -18,13 +18,14 @@ from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.catalog.transaction.work import Work
-from lakebed.lake import appends, compact, properties, reads, writes
-from lakebed.lake.appends import Address, given_addresses
+from lakebed.lake import properties
 from lakebed.lake.arguments import Terms, order_terms, spec_terms
 from lakebed.lake.description import Description
-from lakebed.lake.engines import arrow_engine, engine_for
+from lakebed.lake.engines import arrow_engine, engine_for, export_iceberg
 from lakebed.lake.evolve import Evolve
-from lakebed.lake.grow import Evolution, asked_evolution, grow
+from lakebed.lake.rows import appends, compact, reads, writes
+from lakebed.lake.rows.appends import Address, given_addresses
+from lakebed.lake.rows.grow import Evolution, asked_evolution, grow
 from lakebed.store import Version
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.filter.condition import Condition
@@ -152,6 +153,15 @@ class Table:
         """The row with a primary key, None if there is none: `orders.get(17)`."""
         work = self._scope.read()
         return arrow_engine().get(target_of(work, table_state(work, self.id)), key)
+
+    def export_iceberg(self, path: str | None = None) -> str:
+        """Write the table's Iceberg metadata, as of this version, and answer where the metadata document is.
+
+        `path` is a folder of the lake, by default one of the table's own. `Invalid` if the table has rows that
+        Iceberg's readers can't reach, such as inline ones: `compact()` writes them to files.
+        """
+        work = self._scope.read()
+        return export_iceberg(work, table_state(work, self.id), path)
 
     # Adding rows.
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Transaction(Namespaces, Tables, Views, Propertied):
     """Changes to any number of tables that commit together at the end of the `with`, or not at all.
 
-    Reads see what the transaction did. An exception ends it without a trace. A `Conflict` at its end says what it had
-    read and somebody else has changed.
+    Reads see what the transaction did. An exception ends it without a trace. A `Conflict` at its end names what it had
+    read and another commit has changed.
     """
 
     __slots__ = ("_committed", "_line", "_open", "_scope")

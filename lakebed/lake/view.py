@@ -41,7 +41,7 @@ class View(Propertied):
 
     @property
     def schema(self) -> Schema | None:
-        """The columns that it gives, if that was said when its text was given."""
+        """The columns that it gives, if they were declared with its text."""
         return self._state.schema
 
     @property
@@ -130,7 +130,7 @@ class View(Propertied):
 
 
 def given_schema(schema: SchemaLike | None) -> Schema | None:
-    """The columns that somebody says a view gives."""
+    """The declared columns of a view."""
     return None if schema is None else schema_of(schema)
 
 

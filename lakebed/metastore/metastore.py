@@ -215,4 +215,8 @@ class Metastore(ABC):
         """Erase everything that a line has written, at all versions, except its commits; otherwise like `erase`."""
 
     @abstractmethod
+    def check(self) -> list[str]:
+        """Every disagreement in what is stored, one sentence each; an empty list proves that there is none."""
+
+    @abstractmethod
     def close(self) -> None: ...

@@ -84,7 +84,7 @@ def _body(prefix: bytes, entries: list[Entry]) -> bytes | None:
                 subject=f"body {prefix.hex()}",
                 expected=f"{following} after part {number}",
                 found=f"{len(parts)} in all",
-                advice="Run the records' check.",
+                advice="Run lake.check().",
             )
     return b"".join(part for _, part in parts)
 

@@ -63,7 +63,7 @@ def load_commits(reads: Reads, events: Sequence[str]) -> list[Stored | None]:
                 subject=event,
                 expected=f"{record.operation_parts} parts",
                 found=len(page.entries),
-                advice="Run the records' check.",
+                advice="Run lake.check().",
             )
         for _, value in page.entries:
             record.operations.extend(operations_part(value).operations)

@@ -381,7 +381,7 @@ def test_changes_that_are_not_committed_are_refused(lake: Lake, orders: Table, e
     with lake.catalog().transaction() as transaction:
         table = transaction.table("orders")
         table.append(pyarrow.table({"id": pyarrow.array([90], pyarrow.int32())}))
-        with pytest.raises(Invalid, match="not committed"):
+        with pytest.raises(Invalid, match="uncommitted changes"):
             export(table)
 
 
@@ -441,3 +441,16 @@ def test_duckdb_reads_the_same_rows(evolved: Table, export: Export) -> None:
     with connection:
         found = connection.execute("SELECT * FROM iceberg_scan(?)", [export(evolved)]).to_arrow_table()
     assert counted(found) == counted(evolved.scan().to_arrow())
+
+
+def test_a_handle_exports_its_table_at_its_version(orders: Table) -> None:
+    before = orders.at(version=int(orders.version))
+    orders.delete("id >= 0")
+    assert opened(orders.export_iceberg("exported/newest")).scan().to_arrow().num_rows == 0
+    assert is_same(before, before.export_iceberg())
+
+
+def test_who_exports_without_fastavro_is_asked_to_install_it(orders: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lakebed.lake.engines.find_spec", lambda name: None)
+    with pytest.raises(Unavailable, match=r"fastavro is not installed\. Run `pip install"):
+        orders.export_iceberg()

@@ -197,7 +197,7 @@ def test_a_branch_on_which_others_hang_is_not_purged(grown, unchanged):
         lambda: grown.purge_share("partner"),
         lambda: grown.purge_branch("child"),
     ):
-        with pytest.raises(Invalid, match="hang on"):
+        with pytest.raises(Invalid, match="depend on"):
             grown.purge_branch("dev")
         purge()
     grown.purge_branch("dev")

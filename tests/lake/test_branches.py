@@ -214,9 +214,9 @@ def test_branches_of_other_catalogs_are_not_seen(lake, grown):
 def test_a_branch_begins_no_earlier_than_its_catalog_and_no_later_than_now(lake, grown, unchanged):
     before = grown.version
     other = lake.create_catalog("other")
-    with unchanged(), pytest.raises(NotFound, match="not there yet"):
+    with unchanged(), pytest.raises(NotFound, match="did not exist yet"):
         other.create_branch("dev", before)
-    with unchanged(), pytest.raises(Invalid, match="not there yet"):
+    with unchanged(), pytest.raises(Invalid, match="does not exist yet"):
         grown.create_branch("dev", int(other.version) + 1)
 
 

@@ -69,7 +69,7 @@ def test_a_row_for_which_a_check_is_null_is_taken(orders: Table) -> None:
 def test_every_check_of_a_table_is_looked_at(orders: Table) -> None:
     orders.set_properties({"check.low": "price >= 0", "check.high": "price <= 100"})
     for price in (-1.0, 101.0):
-        with pytest.raises(Invalid, match="rows break a check"):
+        with pytest.raises(Invalid, match="rows violate a check"):
             orders.append(rows(id=[3], price=[price]))
     orders.append(rows(id=[3], price=[50.0]))
 
@@ -78,7 +78,7 @@ def test_rows_that_were_there_before_a_check_stay_until_they_are_changed(orders:
     orders.set_properties({"check.price": "price > 15"})
     assert ids(orders) == [1, 2]
     orders.update({"price": "price + 1"}, where="id = 2")
-    with pytest.raises(Invalid, match="rows break a check"):
+    with pytest.raises(Invalid, match="rows violate a check"):
         orders.update({"price": "price + 1"}, where="id = 1")
 
 

@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 from lakebed.arrow.expression.filter import to_arrow
-from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.types import arrow_schema
 from lakebed.arrow.write.write import write as write_files
 from lakebed.errors import Invalid
@@ -62,7 +62,8 @@ def write(files, number, schema, given):
 
 
 def by_arrow(files, schema, written, filter=None):
-    return Scan(sources_of(files), schema, [PlannedFile(one) for one in written], filter).to_arrow()
+    plan = pruned_plan([PlannedFile(one) for one in written], filter)
+    return Scan(sources_of(files), schema, plan, filter).to_arrow()
 
 
 def by_spark(session, files, schema, written, filter=None):

@@ -16,7 +16,7 @@ import lakebed
 from lakebed import Conflict, Corrupt, Expired, Invalid, event_id
 from lakebed.catalog.data.live_files import live_files
 from lakebed.catalog.tables.tables import table_state
-from lakebed.lake import appends
+from lakebed.lake.rows import appends
 from lakebed.records import layout
 from lakebed.records.check.check import check
 from lakebed.records.layout import PREFIX, Space

@@ -14,7 +14,7 @@ from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.changes import change_files
 from lakebed.catalog.data.planning import plan
 from lakebed.catalog.inspect import documents
-from lakebed.catalog.inspect.system_tables import SYSTEM_TABLES
+from lakebed.catalog.inspect.registry import SYSTEM_TABLES
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Request
 from lakebed.catalog.transaction.pending_delta import Delta
@@ -494,7 +494,7 @@ def test_rows_and_columns_can_be_asked_for(main, orders):
 @pytest.mark.parametrize(
     ("asked", "error", "problem"),
     [
-        ({"name": "__nonsense"}, NotFound, "no system table of this name.*__tables"),
+        ({"name": "__nonsense"}, NotFound, "no system table with this name.*__tables"),
         ({"name": "tables"}, NotFound, "__tables"),
         ({"name": None}, NotFound, "__tables"),
         ({"name": "__tables", "where": "nonsense = 1"}, Invalid, "no such column"),

@@ -10,6 +10,7 @@ import pytest
 import lakebed
 from lakebed import Invalid, LakebedError
 from lakebed.records.check.check import check
+from lakebed.records.layout import PREFIX, Space
 from lakebed.store import SQLiteStore
 
 
@@ -25,6 +26,16 @@ def test_a_lake_is_made_where_there_is_none_and_opened_where_there_is(tmp_path):
         assert lake.catalog().namespace_exists("n")
     with SQLiteStore(tmp_path / "new" / "lake" / "catalog.db") as store:
         assert check(store) == []
+
+
+def test_the_check_that_errors_advise_can_be_called(tmp_path):
+    with lakebed.connect(tmp_path) as lake:
+        lake.catalog().create_table("t", {"id": "long"})
+        assert lake.check() == []
+    with SQLiteStore(tmp_path / "catalog.db") as store:
+        store.run(lambda transaction: transaction.set(PREFIX[Space.CURRENT] + b"x", b"damaged"))
+    with lakebed.connect(tmp_path) as lake:
+        assert len(lake.check()) == 1
 
 
 def test_a_folder_with_a_space_can_be_opened_by_its_url(tmp_path):

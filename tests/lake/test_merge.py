@@ -303,9 +303,9 @@ def test_lines_of_two_catalogs_do_not_merge(grown, lake, unchanged):
     other = lake.create_catalog("other")
     other.create_namespace("n")
     for call in (grown.merge, grown.diff):
-        with unchanged(), pytest.raises(Invalid, match="two catalogs"):
+        with unchanged(), pytest.raises(Invalid, match="different catalogs"):
             call(other)
-    with unchanged(), pytest.raises(Invalid, match="no branch of this catalog"):
+    with unchanged(), pytest.raises(Invalid, match="not on a branch of this catalog"):
         grown.cherry_pick(other.log(limit=1)[0])
 
 

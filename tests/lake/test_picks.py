@@ -171,7 +171,7 @@ def test_an_overwrite_that_came_by_merge_still_meets_appends(main, unchanged, wh
 def test_a_commit_of_another_line_is_not_reverted(grown, unchanged):
     dev = grown.create_branch("dev")
     made = dev.table("s.a").append(rows(1))
-    with unchanged(), pytest.raises(Invalid, match="not part of this line"):
+    with unchanged(), pytest.raises(Invalid, match="not part of this branch"):
         grown.revert(made)
     grown.merge(dev)
     grown.revert(made)

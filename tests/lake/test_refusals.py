@@ -259,5 +259,5 @@ def test_a_name_that_is_not_there_says_what_lists_those_that_are(main, lake):
         "catalogs": lambda: lake.catalog("x"),
     }
     for listing, call in calls.items():
-        with pytest.raises(NotFound, match=rf"{listing}\(…?\) lists those"):
+        with pytest.raises(NotFound, match=rf"{listing}\(…?\) lists what is there"):
             call()

@@ -18,7 +18,7 @@ KILLER = """
 import os, shutil, signal, sys, traceback
 sys.path.insert(0, sys.argv[1])
 import lakebed
-import lakebed.arrow, lakebed.lake.table, pandas, pyarrow.acero, pyarrow.dataset, pyarrow.parquet  # not in each child
+import lakebed.arrow.engine, lakebed.lake.table, pandas, pyarrow.acero, pyarrow.dataset, pyarrow.parquet
 from lakebed.catalog.transaction import pending_delta
 from lakebed.files import local
 from lakebed.store.sqlite import store

@@ -64,20 +64,20 @@ def test_a_time_between_two_commits_shows_the_earlier(main, commits):
 
 def test_a_time_that_is_yet_to_come_is_refused(main, commits):
     for call in (main.at, main.table("t").at, lambda time: main.create_branch("dev", time)):
-        with pytest.raises(Invalid, match="yet to come"):
+        with pytest.raises(Invalid, match="in the future"):
             call(datetime.now(UTC) + timedelta(hours=1))
 
 
 def test_a_version_that_is_yet_to_come_is_refused(main, commits):
     for call in (main.at, main.table("t").at):
-        with pytest.raises(Invalid, match="not there yet"):
+        with pytest.raises(Invalid, match="does not exist yet"):
             call(int(main.version) + 1)
 
 
 def test_before_the_lake_there_was_nothing(main, commits):
     with pytest.raises(NotFound, match="younger"):
         main.at(datetime(1999, 12, 31))
-    with pytest.raises(NotFound, match="the catalog was not there yet"):
+    with pytest.raises(NotFound, match="the catalog did not exist yet"):
         main.at(version=0)
     with pytest.raises(NotFound):
         main.table("t").at(version=0)
@@ -86,7 +86,7 @@ def test_before_the_lake_there_was_nothing(main, commits):
 def test_a_catalog_cannot_be_seen_before_it_was_made(lake, commits):
     other = lake.create_catalog("other")
     assert other.at(version=other.version).tables() == []
-    with pytest.raises(NotFound, match="the catalog was not there yet"):
+    with pytest.raises(NotFound, match="the catalog did not exist yet"):
         other.at(commits[-1].version)
 
 

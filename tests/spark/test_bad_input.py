@@ -119,7 +119,7 @@ MISFITS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         ("double(id) as price", "'there' as place"),
         {"": f"id is required, and missing.*{ADVICE}", "merge": "source.id.*no such column"},
     ),
-    "an extra column": ((*GOOD, "1 as other"), {"": f"other is no column of the table.*{ADVICE}", "merge": ""}),
+    "an extra column": ((*GOOD, "1 as other"), {"": f"other is not a column of the table.*{ADVICE}", "merge": ""}),
     "a column twice": (
         (*GOOD, "id as ID"),
         {"": f"id comes twice.*{ADVICE}", "merge": "two columns have the same name"},
@@ -172,7 +172,8 @@ def test_rows_that_break_a_check_are_counted_and_one_is_shown(
     orders.set_properties({"check.price": "price >= 0"})
     given = rows(spark, "id", "double(if(id % 2 = 1, -id, id)) as price", "'there' as place")
     said = (
-        r'check\.price: .*expected price >= 0, found 3 rows, such as {"id":\d,"price":-\d.0,"place":"there"}\)\. Mend'
+        r'check\.price: .*expected price >= 0, found 3 rows, such as {"id":\d,"price":-\d.0,"place":"there"}\)'
+        r"\. Nothing was written\. Fix"
     )
     for change in CHANGES.values():
         told(unchanged, Invalid, lambda do=change: do(orders, given), said)
@@ -183,7 +184,7 @@ def test_rows_that_break_a_check_are_counted_and_one_is_shown(
         r'found 4 rows, such as {"id":\d,"price":-\d.0,"place":"here"}\)',
     )
     orders.set_properties({"check.price": "cost >= 0"})
-    unreadable = r"check\.price: a check .* can't be looked at .*`cost` cannot be resolved.*Mend the property"
+    unreadable = r"check\.price: a check .* can't be evaluated .*`cost` cannot be resolved.*Fix the property"
     told(unchanged, Invalid, lambda: orders.append(rows(spark, *GOOD)), unreadable)
 
 

@@ -117,7 +117,7 @@ def test_the_format_is_there_for_a_lake_that_is_registered(spark: SparkSession, 
     own.dataSource.register(pyspark_lakebed.source_for(lake.url, "our_lake"))
     table.append(pyarrow.table({"id": [1, 2, 3]}))
     assert own.read.format("our_lake").option("columns", "id").load("sales.orders").schema.names == ["id"]
-    with pytest.raises(AnalysisException, match="which lake is not said"):
+    with pytest.raises(AnalysisException, match="the lake is not named"):
         spark.read.format("lakebed").load("sales.orders")
 
 
@@ -154,7 +154,7 @@ def test_an_error_of_a_task_or_of_a_commit_did_not_say_which_table(
 def test_streams_are_refused(lake: Lake, table: Table) -> None:
     source = pyspark_lakebed.DefaultSource({"lake": lake.url, "path": "sales.orders"})
     for refused in (source.streamReader, source.simpleStreamReader, lambda schema: source.streamWriter(schema, False)):
-        with pytest.raises(Invalid, match="batches, no streams"):
+        with pytest.raises(Invalid, match="batches, not streams"):
             refused(StructType())
 
 

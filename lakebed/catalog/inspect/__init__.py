@@ -1,1 +1,1 @@
-"""What a catalog shows of itself: system tables, descriptions, documents, history."""
+"""Inspecting a catalog: system tables, descriptions, JSON documents, a table's history."""

@@ -1,4 +1,4 @@
-"""What catalogs, namespaces, tables and views are, as text for people to read."""
+"""Descriptions of catalogs, namespaces, tables and views, as text for people."""
 
 from collections.abc import Iterable, Mapping
 from textwrap import indent
@@ -22,7 +22,7 @@ Line = tuple[str, object]
 
 
 def table_text(past: TablePast) -> str:
-    """A table: what it is called and made of, and how much is in it."""
+    """A table: its name, columns, layout and size."""
     state, newest = past.state, past.steps[-1] if past.steps else None
     totals = newest.record.totals if newest else {}
     lines: list[Line] = [
@@ -43,7 +43,7 @@ def table_text(past: TablePast) -> str:
 
 
 def view_text(work: Work, view: str) -> str:
-    """A view: what it is called, and its texts."""
+    """A view: its name, columns and texts."""
     state, properties = view_state(work, view), properties_of(work, view)
     text = _text(f"view {spelled(name_of(work, view))}", _identity(work, view, properties), state.schema, properties)
     queries = (f"sql, {dialect}\n{indent(query.strip(), '  ')}" for dialect, query in state.sql.items())
@@ -51,16 +51,16 @@ def view_text(work: Work, view: str) -> str:
 
 
 def namespace_text(work: Work, namespace: str) -> str:
-    """A namespace: what it is called, and how much is in it and below."""
+    """A namespace: its name, and how many objects are in it at any depth."""
     properties = properties_of(work, namespace)
-    lines = [*_identity(work, namespace, properties), *_inside(work, namespace)]
+    lines = [*_identity(work, namespace, properties), *_counts_inside(work, namespace)]
     return _text(f"namespace {spelled(name_of(work, namespace))}", lines, None, properties)
 
 
 def catalog_text(work: Work, title: str) -> str:
-    """A line of a catalog: its newest commit, and how much is in it."""
+    """A line of a catalog: its newest commit, and how many objects are in it."""
     properties = properties_of(work, work.top)
-    lines = [("id", work.ref.catalog), *_newest(work, None), *_inside(work, work.top)]
+    lines = [("id", work.ref.catalog), *_last_change(work, None), *_counts_inside(work, work.top)]
     return _text(f"catalog {title}", lines, None, properties)
 
 
@@ -69,25 +69,25 @@ def _identity(work: Work, object_id: str, properties: Mapping[str, str]) -> list
         ("id", object_id),
         ("comment", properties.get(COMMENT)),
         ("created", created_version(work, object_id)),
-        *_newest(work, object_id),
+        *_last_change(work, object_id),
     ]
 
 
-def _newest(work: Work, object_id: str | None) -> list[Line]:
-    return [("changed", _shown(one)) for one in log_page(work, 1, Asked(object_id))[0]]
+def _last_change(work: Work, object_id: str | None) -> list[Line]:
+    return [("changed", _commit_text(commit)) for commit in log_page(work, 1, Asked(object_id))[0]]
 
 
-def _shown(commit: Commit) -> str:
+def _commit_text(commit: Commit) -> str:
     return f"{commit.version} by {commit.author} at {commit.time:%Y-%m-%d %H:%M:%S}"
 
 
-def _inside(work: Work, parent: str) -> list[Line]:
+def _counts_inside(work: Work, parent: str) -> list[Line]:
     kinds = (("namespaces", pb.NAMESPACE), ("tables", pb.TABLE), ("views", pb.VIEW))
     return [(what, sum(1 for _ in descendants(work, parent, kind))) for what, kind in kinds]
 
 
 def _text(title: str, lines: Iterable[Line], schema: Schema | None, properties: Mapping[str, str]) -> str:
-    """A title, a line for each thing that there is, the columns, the other properties."""
+    """A title, a line for each value that is set, the columns, the other properties."""
     shown = [(word, value) for word, value in lines if value is not None and value != ""]
     width = max((len(word) for word, _ in shown), default=0)
     text = [title, *(f"  {word:<{width}}  {value}" for word, value in shown)]
@@ -100,10 +100,10 @@ def _text(title: str, lines: Iterable[Line], schema: Schema | None, properties: 
 
 
 def _columns(schema: Schema) -> list[str]:
-    width = max((len(one.name) for one in schema.fields), default=0)
-    return [f"  {one.name:<{width}}  {_column(one)}" for one in schema.fields]
+    width = max((len(field.name) for field in schema.fields), default=0)
+    return [f"  {field.name:<{width}}  {_column_text(field)}" for field in schema.fields]
 
 
-def _column(field: Field) -> str:
+def _column_text(field: Field) -> str:
     comment = f"  -- {field.comment}" if field.comment else ""
     return f"{field.type}{' not null' if field.required else ''}{comment}"

@@ -1,7 +1,6 @@
-"""The JSON documents of source document 001: what each of them has to have, and how it is read and written.
+"""The JSON documents of source document 001: the required keys of each, and how it is read and written.
 
-A document is plain JSON in Python's own values. Keys that a form does not name are none of its concern: they are kept
-when it is read, and written again.
+A document is plain JSON as Python values. Keys that a form does not name are kept when it is read, and written again.
 """
 
 import json
@@ -13,7 +12,7 @@ from typing import Any, NoReturn
 from lakebed.errors import Corrupt, Invalid
 
 Json = Any
-"""What `json` gives: dicts, lists, texts, numbers, booleans, None."""
+"""What `json` returns: dicts, lists, texts, numbers, booleans, None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +23,15 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryCache:
-    """An object whose keys are names of things, all of one shape."""
+class MapOf:
+    """An object with any keys, whose values all have one shape."""
 
     of: "Shape"
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """An object that has these keys, and may have the optional ones and any other."""
+    """An object with the required keys; it may have the optional ones and any other."""
 
     required: Mapping[str, "Shape"]
     optional: Mapping[str, "Shape"] = field(default_factory=dict)
@@ -45,24 +44,27 @@ class OrNull:
     of: "Shape"
 
 
-Shape = type[str] | type[int] | type[bool] | type[object] | Array | EntryCache | Keys | OrNull
-"""`int` is one of 64 bits; `object` is anything."""
+Shape = type[str] | type[int] | type[bool] | type[object] | Array | MapOf | Keys | OrNull
+"""`int` has 64 bits; `object` is anything."""
 
 _NAMES = {str: "text", int: "a whole number of 64 bits", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A kind of document by its name. What does not have its shape is `Corrupt` when read, `Invalid` when written."""
+    """A kind of document. A body of another shape is `Corrupt` when it is read, `Invalid` when it is written."""
 
     name: str
     shape: Shape
 
     def to_json(self, body: Json) -> bytes:
-        """The document's bytes, in UTF-8, its keys in their order."""
+        """The document's bytes, in UTF-8, with its keys in their order."""
         for path, expected, found in _misfits(self.shape, body, ""):
             raise Invalid(
-                f"this is no {self.name}", subject=self.name, expected=f"{path or self.name} as {expected}", found=found
+                "this is not such a document",
+                subject=self.name,
+                expected=f"{path or self.name} as {expected}",
+                found=found,
             )
         try:
             return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
@@ -70,19 +72,19 @@ class Form:
             raise Invalid("this can't be written as JSON", subject=self.name, found=str(error)) from error
 
     def from_json(self, data: bytes | str) -> Json:
-        """The document that the bytes hold; `Corrupt` names the first key that lacks or has another type."""
-        body = self._parsed(data)
+        """The document in the bytes; `Corrupt` names the first key that is missing or has another type."""
+        body = self._parse(data)
         for path, expected, found in _misfits(self.shape, body, ""):
             raise self._damaged(f"{path or self.name} as {expected}", found)
         return body
 
-    def _parsed(self, data: bytes | str) -> Json:
+    def _parse(self, data: bytes | str) -> Json:
         try:
             text = data if isinstance(data, str) else bytes(data).decode()
             body = json.loads(
-                text, object_pairs_hook=_each_key_once, parse_constant=_no_number, parse_float=_finite_number
+                text, object_pairs_hook=_unique_keys, parse_constant=_refuse_number, parse_float=_finite_number
             )
-            json.dumps(body, ensure_ascii=False).encode()  # half of a surrogate pair has no bytes
+            json.dumps(body, ensure_ascii=False).encode()  # half of a surrogate pair can't be encoded
         except (ValueError, TypeError, RecursionError) as error:
             raise self._damaged("JSON in UTF-8", str(error)) from error
         return body
@@ -91,73 +93,73 @@ class Form:
         return Corrupt("the document can't be read", subject=self.name, expected=expected, found=found)
 
 
-def _each_key_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key that comes twice in one object")
-    return found
+def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    keys = dict(pairs)
+    if len(keys) != len(pairs):
+        raise ValueError("a key occurs twice in one object")
+    return keys
 
 
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text}, which JSON does not have")
+def _refuse_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number in JSON")
 
 
 def _finite_number(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _no_number(text)
+    return number if math.isfinite(number) else _refuse_number(text)
 
 
 def _misfits(shape: Shape, value: Json, path: str) -> Iterator[tuple[str, str, str]]:
-    """Where a value has another shape: the way there, what was expected, what was found."""
+    """Where a value has another shape: the path to it, what was expected, what was found."""
     match shape:
         case OrNull(of):
             if value is not None:
                 yield from _misfits(of, value, path)
         case Array(of):
             if not isinstance(value, list):
-                yield path, "an array", _kind(value)
+                yield path, "an array", _found_text(value)
                 return
-            for place, one in enumerate(value):
-                yield from _misfits(of, one, f"{path}[{place}]")
-        case EntryCache(of):
+            for index, element in enumerate(value):
+                yield from _misfits(of, element, f"{path}[{index}]")
+        case MapOf(of):
             if not isinstance(value, dict):
-                yield path, "an object", _kind(value)
+                yield path, "an object", _found_text(value)
                 return
-            for key, one in value.items():
+            for key, element in value.items():
                 if not isinstance(key, str):
-                    yield path, "an object whose keys are texts", _kind(key)
-                yield from _misfits(of, one, _joined(path, key))
+                    yield path, "an object whose keys are texts", _found_text(key)
+                yield from _misfits(of, element, _joined(path, key))
         case Keys():
-            yield from _lacking(shape, value, path)
+            yield from _key_misfits(shape, value, path)
         case _:
-            if not _is(shape, value):
-                yield path, _NAMES[shape], _kind(value)
+            if not _is_of(shape, value):
+                yield path, _NAMES[shape], _found_text(value)
 
 
-def _lacking(shape: Keys, value: Json, path: str) -> Iterator[tuple[str, str, str]]:
+def _key_misfits(shape: Keys, value: Json, path: str) -> Iterator[tuple[str, str, str]]:
     if not isinstance(value, dict):
-        yield path, "an object", _kind(value)
+        yield path, "an object", _found_text(value)
         return
     for key, of in {**shape.required, **shape.optional}.items():
         if key in value:
             yield from _misfits(of, value[key], _joined(path, key))
         elif key in shape.required:
-            yield _joined(path, key), _expected(of), "nothing"
+            yield _joined(path, key), _expected_text(of), "nothing"
 
 
-def _expected(shape: Shape) -> str:
+def _expected_text(shape: Shape) -> str:
     match shape:
         case OrNull(of):
-            return f"{_expected(of)} or null"
+            return f"{_expected_text(of)} or null"
         case Array():
             return "an array"
-        case EntryCache() | Keys():
+        case MapOf() | Keys():
             return "an object"
         case _:
             return _NAMES.get(shape, "a value")
 
 
-def _is(shape: type, value: Json) -> bool:
+def _is_of(shape: type, value: Json) -> bool:
     if shape is object:
         return True
     if shape is int:
@@ -165,7 +167,7 @@ def _is(shape: type, value: Json) -> bool:
     return isinstance(value, shape)
 
 
-def _kind(value: Json) -> str:
+def _found_text(value: Json) -> str:
     match value:
         case dict():
             return "an object"
@@ -180,8 +182,8 @@ def _joined(path: str, key: object) -> str:
     return f"{path}.{key}" if path else str(key)
 
 
-_TEXTS = EntryCache(str)
-_VALUES = EntryCache(OrNull(str))
+_TEXTS = MapOf(str)
+_VALUES = MapOf(OrNull(str))
 
 # The examples' documents.
 

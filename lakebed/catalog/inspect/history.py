@@ -1,15 +1,14 @@
-"""A table with its past in one value: what its documents and the system tables are made of."""
+"""A table with its history in one value, from which documents and system tables are made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import cast
 
 from lakebed.catalog.data.deltas import entries_file, history, whole_manifest
 from lakebed.catalog.objects.properties import properties_of
 from lakebed.catalog.objects.walk import created_version, last_changes
 from lakebed.catalog.tables.tables import TableState, spec_of, table_state
-from lakebed.catalog.transaction.commits import EPOCH
+from lakebed.catalog.transaction.commits import datetime_of
 from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
@@ -25,7 +24,7 @@ from lakebed.table.partition.values import partition_texts
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A snapshot of a table and the delta that made it; `time` is its commit's, in microseconds since 1970."""
+    """A snapshot of a table and the delta that made it; `time` is that of its commit, in microseconds since 1970."""
 
     state: State
     time: int
@@ -49,12 +48,12 @@ class Step:
 
     @property
     def operation(self) -> str:
-        """What the commit did, in the log's words."""
+        """What the commit did, as the log names it."""
         return pb.OperationType.Name(self.record.operation).lower()
 
     @property
     def iceberg_operation(self) -> str:
-        """The same in Iceberg's four words, and create."""
+        """The same as one of Iceberg's four operations, or `create`."""
         if self.operation in ("create", "compact"):
             return {"create": "create", "compact": "replace"}[self.operation]
         added, removed = (bool(self.record.counts.get(what, 0)) for what in ("added_files", "removed_files"))
@@ -68,7 +67,7 @@ class Step:
         return whole_manifest(context, self.state, self.time_ms)
 
     def entries_file(self, context: Context) -> tuple[str, int] | None:
-        """The path and the length of the file with the delta's entries, if they are not in the store."""
+        """The path and length of the file with the delta's entries; None if they are in the store."""
         return entries_file(context, self.state)
 
 
@@ -80,12 +79,12 @@ class LastChange:
     time: int
 
     def __str__(self) -> str:
-        return f"{self.version} at {EPOCH + timedelta(microseconds=self.time):%Y-%m-%d %H:%M:%S}"
+        return f"{self.version} at {datetime_of(self.time):%Y-%m-%d %H:%M:%S}"
 
 
 @dataclass(frozen=True, slots=True)
 class TablePast:
-    """A table as it is, and its snapshots, oldest first."""
+    """A table as it is now, and its snapshots, oldest first."""
 
     name: tuple[str, ...]
     state: TableState
@@ -97,14 +96,14 @@ class TablePast:
     context: Context = field(repr=False)
 
     def partition_texts(self, file: DataFileRef, schema_id: int) -> dict[str, str | None]:
-        """A file's partition by the names of its fields, as people read it; `schema_id` is that it came with."""
+        """A file's partition as texts by field name; `schema_id` is the schema that the file was added with."""
         schemas = self.context.bodies
         spec, schema = schemas.spec(self.state.id, file.spec_id), schemas.get(self.state.id, schema_id)
         return partition_texts(file, spec, schema)
 
 
 def table_past(work: Work, table: str) -> TablePast:
-    """The table as the work sees it, with all its committed snapshots, or `NotFound`."""
+    """The table as the work sees it, with all its committed snapshots; `NotFound` if it is not alive."""
     state = table_state(work, table)
     steps = _steps(work, history(work, state.partition)[::-1])
     [past] = _pasts(work, [state], [steps])
@@ -112,33 +111,27 @@ def table_past(work: Work, table: str) -> TablePast:
 
 
 def newest_of(work: Work, tables: Sequence[str]) -> list[TablePast]:
-    """The same of many tables, each with its newest snapshot alone: a few round trips, however long their histories."""
-    states = [table_state(work, one) for one in tables]
-    newest = work.reader.attributes([(one.partition, Attribute.DATA) for one in states])
-    found = iter(_steps(work, [one for one in newest if one is not None]))
-    return _pasts(work, states, [() if one is None else (next(found),) for one in newest])
+    """The same for many tables, each with its newest snapshot only: a few round trips, however long the histories."""
+    states = [table_state(work, table) for table in tables]
+    newest = work.reader.attributes([(state.partition, Attribute.DATA) for state in states])
+    steps = iter(_steps(work, [delta for delta in newest if delta is not None]))
+    return _pasts(work, states, [() if delta is None else (next(steps),) for delta in newest])
 
 
 def live_files(context: Context, steps: tuple[Step, ...]) -> list[LiveFile]:
-    """The files of the last of these snapshots, all those that the table ever had, in the order of their coming."""
+    """The live files after these steps, in the order in which they were added; `steps` begin with the first."""
     return list(over(EMPTY, (step.manifest(context) for step in steps)).on(()).values())
 
 
 def states(work: Work, object_id: str, attribute: Attribute) -> list[State]:
     """All that an attribute of an object ever was on the line, oldest first."""
-    found, token = list[State](), None
-    while True:
-        page = work.reader.history(object_id, attribute, token=token)
-        found += page.items
-        token = page.token
-        if token is None:
-            return found[::-1]
+    return history(work, object_id, attribute=attribute)[::-1]
 
 
 def _pasts(work: Work, states: Sequence[TableState], steps: Sequence[tuple[Step, ...]]) -> list[TablePast]:
-    changes = last_changes(work, [one.id for one in states])
+    changes = last_changes(work, [state.id for state in states])
     newest = [_later(change, own) for change, own in zip(changes, steps, strict=True)]
-    times = iter(work.context.metastore.times([one for one in newest if one is not None]))
+    times = iter(work.context.metastore.times([version for version in newest if version is not None]))
     return [
         TablePast(
             name_of(work, state.id),
@@ -155,21 +148,21 @@ def _pasts(work: Work, states: Sequence[TableState], steps: Sequence[tuple[Step,
 
 
 def _later(change: Version | None, steps: tuple[Step, ...]) -> Version | None:
-    versions = [one.state.version for one in steps[-1:]]
+    versions = [step.state.version for step in steps[-1:]]
     return max(versions if change is None else [*versions, change], default=None)
 
 
-def _steps(work: Work, newest_first: Sequence[State]) -> tuple[Step, ...]:
-    times = work.context.metastore.times([one.version for one in newest_first])
-    return tuple(Step(one, time) for one, time in zip(newest_first, times, strict=True))
+def _steps(work: Work, deltas: Sequence[State]) -> tuple[Step, ...]:
+    times = work.context.metastore.times([delta.version for delta in deltas])
+    return tuple(Step(delta, time) for delta, time in zip(deltas, times, strict=True))
 
 
 def _specs(work: Work, state: TableState) -> tuple[PartitionSpec, ...]:
-    """The specs that the table ever had on this line: without one at its birth, the empty one too."""
+    """The specs that the table has had on this line, with the empty one if it was created without partitions."""
     if work.attribute(state.id, Attribute.SPEC) is None:
         return (state.spec,)
     past = states(work, state.id, Attribute.SPEC)
-    ids = [cast(pb.TableSpec, one.record).spec_id for one in past]
+    ids = [cast(pb.TableSpec, state.record).spec_id for state in past]
     born_without = bool(past) and past[0].version != created_version(work, state.id)
-    every = dict.fromkeys([*([0] if born_without else []), *ids, state.spec.id])
-    return tuple(spec_of(work, state.id, one) for one in every)
+    distinct = dict.fromkeys([*([0] if born_without else []), *ids, state.spec.id])
+    return tuple(spec_of(work, state.id, spec_id) for spec_id in distinct)

@@ -1,6 +1,6 @@
-"""System tables of namespaces and views, of what was dropped, and of commits."""
+"""System tables of namespaces, views, dropped objects and commits."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from lakebed.catalog.inspect import documents
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns, instant, number
@@ -19,7 +19,7 @@ from lakebed.records import records_pb2 as pb
 from lakebed.table.schema.json import schema_to_json
 
 _VERSIONS = (
-    ("created_version", VERSION, "the commit that made it"),
+    ("created_version", VERSION, "the commit that created it"),
     ("version", VERSION, "the last commit that changed it"),
 )
 _ID = ("id", "string", "its id, which never changes")
@@ -28,20 +28,20 @@ _PROPERTIES = ("properties", "binary", "JSON: texts by name")
 
 
 def _wanted(work: Work, keep: Keep, kind: int, container: str) -> Iterator[tuple[Named, int | None, int | None]]:
-    """The objects that may be asked for, each with the versions that made it and that last changed it."""
-    found = (one for one in every(work, kind) if keep({"name": one.name, "id": one.id, container: one.namespace}))
-    for batch in loaded(work, found):
-        for one, changed in zip(batch, last_changes(work, [named.id for named in batch]), strict=True):
-            yield one, number(created_version(work, one.id)), number(changed)
+    """The objects that may be wanted, each with the versions that created it and last changed it."""
+    wanted = (one for one in every(work, kind) if keep({"name": one.name, "id": one.id, container: one.namespace}))
+    for batch in loaded(work, wanted):
+        for named, changed in zip(batch, last_changes(work, [named.id for named in batch]), strict=True):
+            yield named, number(created_version(work, named.id)), number(changed)
 
 
 def _namespace_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one, *versions in _wanted(work, keep, pb.NAMESPACE, "parent"):
-        properties = properties_of(work, one.id)
+    for named, *versions in _wanted(work, keep, pb.NAMESPACE, "parent"):
+        properties = properties_of(work, named.id)
         yield (
-            one.name,
-            one.id,
-            one.namespace,
+            named.name,
+            named.id,
+            named.namespace,
             properties.get(COMMENT),
             documents.PROPERTIES.to_json(properties),
             *versions,
@@ -50,11 +50,11 @@ def _namespace_rows(work: Work, keep: Keep) -> Iterator[Row]:
 
 NAMESPACES = SystemTable(
     "__namespaces",
-    "Namespaces, one row for each.",
+    "One row for each namespace.",
     columns(
-        ("name", "string", "the whole name, with dots"),
+        ("name", "string", "the full name, with dots"),
         _ID,
-        ("parent", "string", "the namespace that it is in; empty at the top"),
+        ("parent", "string", "its parent namespace; empty at the top"),
         _COMMENT,
         _PROPERTIES,
         *_VERSIONS,
@@ -64,12 +64,12 @@ NAMESPACES = SystemTable(
 
 
 def _view_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one, *versions in _wanted(work, keep, pb.VIEW, "namespace"):
-        state, properties = view_state(work, one.id), properties_of(work, one.id)
+    for named, *versions in _wanted(work, keep, pb.VIEW, "namespace"):
+        state, properties = view_state(work, named.id), properties_of(work, named.id)
         yield (
-            one.name,
-            one.id,
-            one.namespace,
+            named.name,
+            named.id,
+            named.namespace,
             properties.get(COMMENT),
             state.sql.get(SPARK),
             list(state.sql),
@@ -82,16 +82,16 @@ def _view_rows(work: Work, keep: Keep) -> Iterator[Row]:
 
 VIEWS = SystemTable(
     "__views",
-    "Views, one row for each.",
+    "One row for each view.",
     columns(
-        ("name", "string", "the whole name, with dots"),
+        ("name", "string", "the full name, with dots"),
         _ID,
-        ("namespace", "string", "what the view is in; empty at the top"),
+        ("namespace", "string", "the namespace of the view; empty at the top"),
         _COMMENT,
-        ("sql", "string", "its text in Spark's dialect, if it has one"),
-        ("dialects", "list<string>", "those that it has texts in"),
+        ("sql", "string", "its text in Spark's dialect, if any"),
+        ("dialects", "list<string>", "the dialects of its texts"),
         ("texts", "binary", "JSON: its texts by dialect"),
-        ("schema", "binary", "JSON: Iceberg's, of the columns that it gives; null if they were not said"),
+        ("schema", "binary", "JSON: Iceberg's schema of its columns; null if they were not declared"),
         _PROPERTIES,
         *_VERSIONS,
     ),
@@ -100,34 +100,34 @@ VIEWS = SystemTable(
 
 
 def _dropped_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    found = [*_dropped_below(work, work.top, ()), *((one, "") for one in _dropped_refs(work))]
-    versions = [version for one, _ in found for version in (one.created, one.dropped)]
+    dropped = [*_dropped_below(work, work.top, ()), *((ref, "") for ref in _dropped_refs(work))]
+    versions = [version for gone, _ in dropped for version in (gone.created, gone.dropped)]
     times = iter(work.context.metastore.times(versions))
-    for one, parent in found:
+    for gone, parent in dropped:
         yield (
-            type_name(one.type),
-            one.name,
-            one.id,
+            type_name(gone.type),
+            gone.name,
+            gone.id,
             parent,
-            int(one.created),
+            int(gone.created),
             next(times),
-            int(one.dropped),
+            int(gone.dropped),
             next(times),
-            pb.ObjectDropType.Name(one.drop_type).lower(),
+            pb.ObjectDropType.Name(gone.drop_type).lower(),
         )
 
 
 def _dropped_below(work: Work, parent: str, parts: tuple[str, ...]) -> Iterator[tuple[Dropped, str]]:
-    """What was dropped out of a namespace, and out of those in it, alive or dropped with something in them."""
-    gone = list(work.dropped(parent))
-    yield from ((one, spelled(parts)) for one in gone)
-    alive = ((one.id, one.name) for one in work.children(parent) if one.type == pb.NAMESPACE)
-    for namespace, name in [*alive, *((one.id, one.name) for one in gone if one.type == pb.NAMESPACE)]:
+    """Objects dropped from a namespace, and from the namespaces in it, whether these are alive or dropped."""
+    dropped = list(work.dropped(parent))
+    yield from ((gone, spelled(parts)) for gone in dropped)
+    alive = ((child.id, child.name) for child in work.children(parent) if child.type == pb.NAMESPACE)
+    for namespace, name in [*alive, *((gone.id, gone.name) for gone in dropped if gone.type == pb.NAMESPACE)]:
         yield from _dropped_below(work, namespace, (*parts, name))
 
 
 def _dropped_refs(work: Work) -> Iterator[Dropped]:
-    """The catalog's refs that were dropped, which a share does not show."""
+    """The dropped refs of the catalog, which a share does not show."""
     if isinstance(work.reader, GrantedReader):
         return iter(())
     refs = Work(work.context, Ref(work.ref.catalog, work.ref.refs), work.base)
@@ -136,17 +136,17 @@ def _dropped_refs(work: Work) -> Iterator[Dropped]:
 
 DROPPED = SystemTable(
     "__dropped",
-    "What was dropped, one row for each: namespaces, tables, views, and the catalog's branches, tags and shares.",
+    "One row for each dropped namespace, table and view, and for each dropped branch, tag and share of the catalog.",
     columns(
         ("kind", "string", "namespace, table, view, branch, tag or share"),
-        ("name", "string", "the last part of the name that it had"),
+        ("name", "string", "the last part of its name"),
         _ID,
-        ("parent", "string", "the namespace that it was in; empty at the top"),
-        ("created_version", VERSION, "the commit that made it"),
-        ("created_time", "timestamptz", "when that was"),
+        ("parent", "string", "the namespace that contained it; empty at the top"),
+        ("created_version", VERSION, "the commit that created it"),
+        ("created_time", "timestamptz", "the time of that commit"),
         ("dropped_version", VERSION, "the commit that dropped it"),
-        ("dropped_time", "timestamptz", "when that was"),
-        ("drop_type", "string", "marked: it can be undropped; purged: it can't"),
+        ("dropped_time", "timestamptz", "the time of that commit"),
+        ("drop_type", "string", "marked: it can be undropped; purged: it can't be"),
     ),
     _dropped_rows,
 )
@@ -155,7 +155,7 @@ _COUNTS = ("added_files", "added_rows", "added_bytes", "removed_files", "removed
 
 
 def _commit_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    return (_commit_row(one) for one in log(work) if keep({"author": one.author, "message": one.message}))
+    return (_commit_row(commit) for commit in log(work) if keep({"author": commit.author, "message": commit.message}))
 
 
 def _commit_row(commit: Commit) -> Row:
@@ -167,34 +167,33 @@ def _commit_row(commit: Commit) -> Row:
         commit.message,
         commit.id,
         commit.line,
-        [one.type for one in operations],
-        [one.name for one in operations],
-        [one.object_id for one in operations],
-        *_sums(one.counts for one in operations),
-        [str(one.version) for one in commit.parents],
+        [operation.type for operation in operations],
+        [operation.name for operation in operations],
+        [operation.object_id for operation in operations],
+        *_sums([operation.counts for operation in operations]),
+        [str(parent.version) for parent in commit.parents],
     )
 
 
-def _sums(counts: Iterable[Mapping[str, int]]) -> list[int]:
-    every = list(counts)
-    return [sum(one.get(what, 0) for one in every) for what in _COUNTS]
+def _sums(counts: Sequence[Mapping[str, int]]) -> list[int]:
+    return [sum(count.get(what, 0) for count in counts) for what in _COUNTS]
 
 
 COMMITS = SystemTable(
     "__commits",
-    "The commits of the line and, from before it forked, of its ancestors, newest first.",
+    "The commits of the line and, before its fork, of its ancestors, newest first.",
     columns(
-        ("version", VERSION, "its place in the order of the whole lake"),
+        ("version", VERSION, "its position in the order of all commits of the lake"),
         ("time", "timestamptz", "when it was made"),
-        ("author", "string", "who made it"),
-        ("message", "string", "what was said"),
+        ("author", "string", "the author"),
+        ("message", "string", "the commit message"),
         ("id", "string", "its event id"),
-        ("line", "string", "the id of the line that it was made on"),
+        ("line", "string", "the id of the line on which it was made"),
         ("operations", "list<string>", "what it did, in order"),
-        ("objects", "list<string>", "the name of what each operation was done to"),
-        ("object_ids", "list<string>", "the id of what each operation was done to"),
-        *((name, "long", "over all operations") for name in _COUNTS),
-        ("parents", "list<string>", "the versions that a merge or a reset followed"),
+        ("objects", "list<string>", "the name of the object of each operation"),
+        ("object_ids", "list<string>", "the id of the object of each operation"),
+        *((name, "long", "total of all operations") for name in _COUNTS),
+        ("parents", "list<string>", "the parent versions of a merge or a reset"),
     ),
     _commit_rows,
 )

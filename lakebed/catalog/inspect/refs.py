@@ -22,53 +22,53 @@ from lakebed.store import Version
 _NAME = ("name", "string", "its name")
 _ID = ("id", "string", "its id, which never changes")
 _CREATED = (
-    ("created_version", VERSION, "the commit that made it"),
-    ("created_time", "timestamptz", "when that was"),
+    ("created_version", VERSION, "the commit that created it"),
+    ("created_time", "timestamptz", "the time of that commit"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Refs:
-    """A catalog's refs at the version that was asked for."""
+    """A catalog's refs at the version that is inspected."""
 
     work: Work
 
     def of_kind(self, kind: int) -> list[tuple[Child, pb.CatalogRecord]]:
-        found = list(refs.listed(self.work, kind))
-        self.work.load((one.id, Attribute.LIFE) for one in found)
-        return list(zip(found, refs.records_of(self.work, [one.id for one in found]), strict=True))
+        listed = list(refs.listed(self.work, kind))
+        self.work.load((ref.id, Attribute.LIFE) for ref in listed)
+        return list(zip(listed, refs.records_of(self.work, [ref.id for ref in listed]), strict=True))
 
     def created(self, ids: Sequence[str]) -> list[tuple[int, int]]:
-        """The versions that made some refs, and their times."""
-        versions = [Version(cast(LifeRecord, self.work.life(one)).create_version) for one in ids]
+        """The versions that created these refs, with their times."""
+        versions = [Version(cast(LifeRecord, self.work.life(ref)).create_version) for ref in ids]
         return list(zip(map(int, versions), self.work.context.metastore.times(versions), strict=True))
 
     def line_name(self, line: str) -> str:
-        """What a line is called; a dropped one has the name that it had."""
+        """The name of a line; if it was dropped, the name that it had."""
         return TRUNK if line == self.work.top else cast(LifeRecord, self.work.life(line)).name
 
 
 def refs_of(work: Work) -> Refs:
-    """The refs of the catalog that a work is on; a share may not see them."""
+    """The refs of the work's catalog; a share may not see them."""
     if isinstance(work.reader, GrantedReader):
         raise forbidden("inspecting the catalog's refs")
     return Refs(Work(work.context, Ref(work.ref.catalog, work.ref.refs), work.base))
 
 
 def _branch_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    every, context = refs_of(work), work.context
-    found = every.of_kind(pb.BRANCH)
+    all_refs, context = refs_of(work), work.context
+    found = all_refs.of_kind(pb.BRANCH)
     catalog = work.ref.catalog
     first = first_version(context, catalog)
-    lines = open_lines(context, catalog, [catalog, *(one.id for one, _ in found)])
+    lines = open_lines(context, catalog, [catalog, *(ref.id for ref, _ in found)])
     heads = [_head(work, line) for line in lines]
     yield (TRUNK, catalog, None, None, None, 0, int(first), context.metastore.times([first])[0], heads[0])
-    created = every.created([one.id for one, _ in found])
+    created = all_refs.created([ref.id for ref, _ in found])
     for (child, record), line, made, head in zip(found, lines[1:], created, heads[1:], strict=True):
         yield (
             child.name,
             child.id,
-            every.line_name(record.parent_id),
+            all_refs.line_name(record.parent_id),
             record.parent_id,
             int(Version(record.parent_version)),
             len(line.line.ancestry),
@@ -88,25 +88,25 @@ BRANCHES = SystemTable(
     columns(
         _NAME,
         _ID,
-        ("parent", "string", "the branch that it forked from; null of the trunk"),
-        ("parent_id", "string", "that one's id"),
-        ("fork_version", VERSION, "the version at which it forked"),
-        ("depth", "int", "how many branches are between it and nothing: 0 of the trunk"),
+        ("parent", "string", "the branch that it was forked from; null for the trunk"),
+        ("parent_id", "string", "the id of that branch"),
+        ("fork_version", VERSION, "the version at which it was forked"),
+        ("depth", "int", "the number of its ancestor branches: 0 for the trunk"),
         *_CREATED,
-        ("version", VERSION, "its newest commit, or that of its ancestors if it has none"),
+        ("version", VERSION, "its newest commit, or its ancestors' newest if it has none"),
     ),
     _branch_rows,
 )
 
 
 def _tag_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    every = refs_of(work)
-    found = every.of_kind(pb.TAG)
+    all_refs = refs_of(work)
+    found = all_refs.of_kind(pb.TAG)
     versions = [Version(record.parent_version) for _, record in found]
     times = work.context.metastore.times(versions)
-    created = every.created([one.id for one, _ in found])
+    created = all_refs.created([ref.id for ref, _ in found])
     for (child, record), version, time, made in zip(found, versions, times, created, strict=True):
-        yield child.name, child.id, every.line_name(record.parent_id), record.parent_id, int(version), time, *made
+        yield child.name, child.id, all_refs.line_name(record.parent_id), record.parent_id, int(version), time, *made
 
 
 TAGS = SystemTable(
@@ -116,8 +116,8 @@ TAGS = SystemTable(
         _NAME,
         _ID,
         ("branch", "string", "the branch that it is on"),
-        ("branch_id", "string", "that one's id"),
-        ("version", VERSION, "what it is a name for"),
+        ("branch_id", "string", "the id of that branch"),
+        ("version", VERSION, "the version that it names"),
         ("time", "timestamptz", "when that version was committed"),
         *_CREATED,
     ),
@@ -126,20 +126,21 @@ TAGS = SystemTable(
 
 
 def _share_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    every, context = refs_of(work), work.context
-    found = every.of_kind(pb.SHARE)
-    created = every.created([one.id for one, _ in found])
+    all_refs, context = refs_of(work), work.context
+    found = all_refs.of_kind(pb.SHARE)
+    created = all_refs.created([ref.id for ref, _ in found])
     lines = open_lines(context, work.ref.catalog, [record.parent_id for _, record in found])
     for (child, record), line, made in zip(found, lines, created, strict=True):
         granted = list(record.granted_ids)
         names = _names(Work(context, line, work.base), granted)
-        yield child.name, child.id, every.line_name(record.parent_id), record.parent_id, granted, names, *made
+        yield child.name, child.id, all_refs.line_name(record.parent_id), record.parent_id, granted, names, *made
 
 
 def _names(work: Work, granted: list[str]) -> list[str]:
-    """The names of what is granted; those of what is not there are left out."""
-    paths = ([cast(LifeRecord, one.record) for one in path] for path in work.reader.paths(granted))
-    return [spelled(tuple(one.name for one in path)) for path in paths if path and not any(one.dropped for one in path)]
+    """The names of the granted objects that exist."""
+    paths = ([cast(LifeRecord, state.record) for state in path] for path in work.reader.paths(granted))
+    alive = (path for path in paths if path and not any(life.dropped for life in path))
+    return [spelled(tuple(life.name for life in path)) for path in alive]
 
 
 SHARES = SystemTable(
@@ -149,9 +150,9 @@ SHARES = SystemTable(
         _NAME,
         _ID,
         ("branch", "string", "the branch that it shows"),
-        ("branch_id", "string", "that one's id"),
-        ("granted_ids", "list<string>", "what it shows, by ids"),
-        ("granted", "list<string>", "the names of those that are there"),
+        ("branch_id", "string", "the id of that branch"),
+        ("granted_ids", "list<string>", "the ids of the objects that it shows"),
+        ("granted", "list<string>", "the names of those objects that exist"),
         *_CREATED,
     ),
     _share_rows,

@@ -15,18 +15,18 @@ from lakebed.table.manifest.locations import Location, location_from_proto
 from lakebed.table.manifest.snapshot import LiveFile
 
 _STORE = Location("store", 0, 0, 0)
-"""Where the metadata of files is that no checkpoint has: in their deltas' records."""
+"""Where the metadata of a file is if no checkpoint has it: in the record of its delta."""
 
 
 def _checkpoint_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one in tables_kept(work, keep):
-        found = table_files(work, table_state(work, one.id))
+    for table in tables_kept(work, keep):
+        found = table_files(work, table_state(work, table.id))
         if found.checkpoint is not None:
             record = found.checkpoint.record
             yield (
-                one.name,
-                one.id,
-                one.namespace,
+                table.name,
+                table.id,
+                table.namespace,
                 int(found.checkpoint.version),
                 record.snapshot_id,
                 record.sequence_number,
@@ -40,69 +40,69 @@ def _checkpoint_rows(work: Work, keep: Keep) -> Iterator[Row]:
 
 CHECKPOINTS = SystemTable(
     "__checkpoints",
-    "The checkpoint that a read of each table begins with, and how many deltas follow it.",
+    "The checkpoint that a read of each table starts from, and the number of deltas after it.",
     columns(
         TABLE,
         UUID,
         NAMESPACE,
-        ("version", VERSION, "the commit that it stands for"),
+        ("version", VERSION, "the commit whose files it lists"),
         ("snapshot_id", "long", "the snapshot of that commit"),
         ("sequence_number", "long", "its sequence number"),
-        ("parts", "long", "the objects that list its files"),
-        ("files", "long", "live then"),
-        ("rows", "long", "in them"),
-        ("deltas", "long", "since"),
+        ("parts", "long", "the number of objects that list its files"),
+        ("files", "long", "files that were live at that commit"),
+        ("rows", "long", "rows in those files"),
+        ("deltas", "long", "deltas since then"),
         ("written", "timestamptz", "when it was written, by the writer's clock"),
     ),
     _checkpoint_rows,
 )
 
 
-def _live(work: Work, one: Named) -> Iterator[tuple[LiveFile, Location]]:
-    """The live files, each with where its metadata is."""
-    found = table_files(work, table_state(work, one.id))
+def _live_files(work: Work, table: Named) -> Iterator[tuple[LiveFile, Location]]:
+    """The live files, each with the location of its metadata."""
+    found = table_files(work, table_state(work, table.id))
     live = found.all(work.context)
     for part in () if found.checkpoint is None else found.checkpoint.parts:
         base = location_from_proto(part.entries)
         for path in load_part(work.context, part).column("path").to_pylist():
             if path in live and path not in found.overlay.added:
                 yield live.pop(path), base
-    for left in live.values():
-        yield left, _STORE
+    for file in live.values():
+        yield file, _STORE
 
 
 def _segment_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one in tables_kept(work, keep):
-        for live, base in _live(work, one):
+    for table in tables_kept(work, keep):
+        for live, base in _live_files(work, table):
             info = meta_info(live.file, base)
             yield (
-                one.name,
+                table.name,
                 info.id,
                 location_of(work.context.files, live.file),
                 max(1, len(live.file.blocks)),
                 *_place(info.base),
                 info.base.shared,
                 *_place(info.delta),
-                one.id,
-                one.namespace,
+                table.id,
+                table.namespace,
             )
 
 
 SEGMENTS = SystemTable(
     "__segments",
-    "Live files as segments: where the metadata of each is, and where what was deleted from it.",
+    "Live files as segments: where the metadata and the deletion vector of each are.",
     columns(
         TABLE,
         ("segment_id", "long", "the id of its first row"),
-        ("file_path", "string", "as other engines open it"),
-        ("blocks", "long", "its row groups"),
-        ("base_key", "string", "the object that has its metadata; `store` if no checkpoint has it yet"),
-        ("base_offset", "long", "where the directory of that object begins"),
-        ("base_length", "long", "how long it is"),
-        ("shared", "boolean", "whether other files' metadata is there too"),
-        ("delta_key", "string", "the file that has its deletion vector"),
+        ("file_path", "string", "its location as other engines open it"),
+        ("blocks", "long", "the number of its row groups"),
+        ("base_key", "string", "the object with its metadata; `store` if it is in no checkpoint yet"),
+        ("base_offset", "long", "where that object's directory begins"),
+        ("base_length", "long", "its length"),
+        ("shared", "boolean", "whether that object has the metadata of other files too"),
+        ("delta_key", "string", "the file with its deletion vector"),
         ("delta_offset", "long", "where the vector begins"),
-        ("delta_length", "long", "how long it is"),
+        ("delta_length", "long", "its length"),
         UUID,
         NAMESPACE,
     ),
@@ -111,12 +111,12 @@ SEGMENTS = SystemTable(
 
 
 def _block_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one in tables_kept(work, keep):
-        for live, _ in _live(work, one):
-            for block in block_metas(live.file, one.id):
+    for table in tables_kept(work, keep):
+        for live, _ in _live_files(work, table):
+            for block in block_metas(live.file, table.id):
                 for column in block.columns:
                     yield (
-                        one.name,
+                        table.name,
                         block.segment,
                         block.block,
                         column.idx,
@@ -124,25 +124,25 @@ def _block_rows(work: Work, keep: Keep) -> Iterator[Row]:
                         column.min,
                         column.max,
                         *_place(column.bloom)[1:],
-                        one.id,
-                        one.namespace,
+                        table.id,
+                        table.namespace,
                     )
 
 
 BLOCKS = SystemTable(
     "__blocks",
-    "Columns of the row groups of live files: where each is, and between which values.",
+    "Columns of the row groups of live files: where each is, and its bounds.",
     columns(
         TABLE,
         ("segment_id", "long", "the id of the file's first row"),
-        ("block_id", "long", "the number of the row group in its file"),
+        ("block_id", "long", "the index of the row group in its file"),
         ("column_idx", "int", "the column's field id"),
-        ("data_offset", "long", "where its chunk begins in the file"),
-        ("data_length", "long", "how long that is"),
-        ("min", "binary", "Iceberg's bytes of a value that none is below; null if unknown"),
-        ("max", "binary", "of one that none is above"),
+        ("data_offset", "long", "where its column chunk begins in the file"),
+        ("data_length", "long", "its length"),
+        ("min", "binary", "a lower bound, as Iceberg's bytes; null if unknown"),
+        ("max", "binary", "an upper bound, likewise"),
         ("bloom_offset", "long", "where its bloom filter begins"),
-        ("bloom_length", "long", "how long that is"),
+        ("bloom_length", "long", "its length"),
         UUID,
         NAMESPACE,
     ),

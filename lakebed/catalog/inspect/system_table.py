@@ -1,4 +1,4 @@
-"""A system table: what a lake knows of itself, as rows."""
+"""A system table: metadata of a lake as rows."""
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,15 +17,15 @@ Row = Sequence[Any]
 """A plain value for each column, None for null."""
 
 Keep = Callable[[Mapping[str, Any]], bool]
-"""Whether rows with these values, by column, may be asked for: what is not need not be read."""
+"""Whether rows with these values, by column, may be wanted; rows that are not need not be read."""
 
 VERSION = "decimal(29, 0)"
-"""The type of versions: numbers of 96 bits."""
+"""The type of versions, which are 96-bit numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class SystemTable:
-    """A name, its columns, and the rows that a line has at a version."""
+    """A name, columns, and a function that makes the rows for a line at a version."""
 
     name: str
     about: str
@@ -34,16 +34,16 @@ class SystemTable:
 
 
 def columns(*given: tuple[str, str, str]) -> Schema:
-    """A schema of columns by name and type, each with what it means."""
+    """A schema of columns, each given as name, type and meaning."""
     return with_ids(Schema([Field(name, type, comment=meaning) for name, type, meaning in given]), 0, 1)  # type: ignore[arg-type]  # text is parsed there
 
 
 def keep_by(filter: Filter | None) -> Keep:
-    """What tells whether a filter can be true of rows of which some values are known."""
-    return lambda known: filter is None or _possible(filter, known)
+    """A `Keep` that says whether a filter can be true for rows with the known values."""
+    return lambda known: filter is None or _may_match(filter, known)
 
 
-_COMPARED: dict[Operator, Callable[[Any, Any], bool]] = {
+_COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.EQUAL: operator.eq,
     Operator.NOT_EQUAL: operator.ne,
     Operator.LESS: operator.lt,
@@ -53,12 +53,12 @@ _COMPARED: dict[Operator, Callable[[Any, Any], bool]] = {
 }
 
 
-def _possible(filter: Filter, known: Mapping[str, Any]) -> bool:
+def _may_match(filter: Filter, known: Mapping[str, Any]) -> bool:
     match filter:
         case And(parts):
-            return all(_possible(part, known) for part in parts)
+            return all(_may_match(part, known) for part in parts)
         case Or(parts):
-            return any(_possible(part, known) for part in parts)
+            return any(_may_match(part, known) for part in parts)
     if filter.field.name not in known:
         return True
     value = known[filter.field.name]
@@ -67,8 +67,8 @@ def _possible(filter: Filter, known: Mapping[str, Any]) -> bool:
             return value is None
         case NotNull():
             return value is not None
-        case Comparison(_, compared, other):
-            return value is not None and _COMPARED[compared](value, other)
+        case Comparison(_, operation, other):
+            return value is not None and _COMPARE[operation](value, other)
         case OneOf(_, values):
             return value in values
         case NoneOf(_, values):
@@ -78,10 +78,10 @@ def _possible(filter: Filter, known: Mapping[str, Any]) -> bool:
 
 
 def number(version: Version | None) -> int | None:
-    """A version as its column has it."""
+    """A version as a column's value."""
     return None if version is None else int(version)
 
 
 def instant(time: datetime | None) -> int | None:
-    """A time as its column has it: microseconds since 1970."""
+    """A time as a column's value: microseconds since 1970."""
     return None if time is None else microseconds(time)

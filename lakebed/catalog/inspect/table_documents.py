@@ -1,4 +1,4 @@
-"""A table as the documents of source document 001: its examples, and what KVCatalog keeps as JSON."""
+"""A table as the JSON documents of source document 001: those of its examples, and those that KVCatalog stores."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -28,14 +28,14 @@ def metadata(past: TablePast) -> dict[str, Json]:
         "last-sequence-number": newest.record.sequence_number if newest else 0,
         "last-updated-ms": updated_ms(past),
         "current-snapshot-id": newest.id if newest else None,
-        "snapshots": [_snapshot_entry(past, one) for one in past.steps],
-        "partition-specs": [_example_spec(one) for one in past.specs],
+        "snapshots": [_snapshot_entry(past, step) for step in past.steps],
+        "partition-specs": [_example_spec(spec) for spec in past.specs],
         "schema": _example_schema(past.state.schema),
     }
 
 
 def updated_ms(past: TablePast) -> int:
-    """When the table was last changed, its name, properties and all."""
+    """When anything of the table was last changed, its name and properties included."""
     return 0 if past.changed is None else past.changed.time // 1000
 
 
@@ -50,41 +50,41 @@ def snapshot(past: TablePast, step: Step) -> dict[str, Json]:
 
 
 def manifest_list(past: TablePast, until: Step) -> list[dict[str, Json]]:
-    """The third example: the manifests that a snapshot is the fold of, oldest first, but for those without a file."""
-    found = []
+    """The third example: the manifests that make up a snapshot, oldest first, without those that list no file."""
+    listed = []
     for step in past.steps[: past.steps.index(until) + 1]:
         manifest = step.manifest(past.context)
         if manifest.data_files:
             path, length = _manifest_place(past, step)
-            found.append(
+            listed.append(
                 {
                     "manifest-path": path,
                     "manifest-length": length,
                     "partition-summaries": _partition_summaries(past, manifest),
                 }
             )
-    return found
+    return listed
 
 
 def manifest(past: TablePast, step: Step) -> dict[str, Json]:
-    """The fourth example: what a snapshot did to the table's files; existing ones are those whose entries changed."""
+    """The fourth example: what a snapshot did to the table's files; `existing` are files whose entries changed."""
     found = step.manifest(past.context)
     sides = (("added", ADDED), ("existing", EXISTING), ("deleted", DELETED))
     return {
         f"{what}-data-files": [
-            _example_file(past, one, found.schema_id) for one in found.data_files if one.status == status
+            _example_file(past, file, found.schema_id) for file in found.data_files if file.status == status
         ]
         for what, status in sides
     }
 
 
 def manifest_list_name(past: TablePast, step: Step) -> str:
-    """What stands for the path of a manifest list: Lakebed keeps none, `manifest_list` makes it."""
+    """A name instead of a path for a manifest list: Lakebed stores none, `manifest_list` makes it."""
     return f"lakebed:{past.state.id}/snapshots/{step.id}"
 
 
 def _manifest_place(past: TablePast, step: Step) -> tuple[str, int]:
-    """The file with a delta's entries, or what stands for its path if they are in the store, and its length."""
+    """The path and length of a delta's entries; a name instead of the path if they are in the store."""
     file = step.entries_file(past.context)
     if file is None:
         return f"{manifest_list_name(past, step)}/manifest", step.record.manifest_length
@@ -116,20 +116,26 @@ def _snapshot_entry(past: TablePast, step: Step) -> dict[str, Json]:
 
 
 def _changed_partitions(manifest: Manifest) -> int:
-    return len({(one.spec_id, *(value.SerializeToString() for value in one.partition)) for one in manifest.data_files})
+    files = manifest.data_files
+    return len({(file.spec_id, *(value.SerializeToString() for value in file.partition)) for file in files})
 
 
 def _example_spec(spec: PartitionSpec) -> dict[str, Json]:
     fields = [
-        {"source-id": one.source_id, "field-id": one.field_id, "name": one.name, "transform": str(one.transform)}
-        for one in spec.fields
+        {
+            "source-id": field.source_id,
+            "field-id": field.field_id,
+            "name": field.name,
+            "transform": str(field.transform),
+        }
+        for field in spec.fields
     ]
     return {"spec-id": spec.id, "fields": fields}
 
 
 def _example_schema(schema: Schema) -> dict[str, Json]:
     fields = json.loads(schema_to_json(schema))["fields"]
-    return {"type": "struct", "schema-id": schema.id, "fields": [_example_field(one) for one in fields]}
+    return {"type": "struct", "schema-id": schema.id, "fields": [_example_field(field) for field in fields]}
 
 
 def _example_field(field: Mapping[str, Json]) -> dict[str, Json]:
@@ -147,24 +153,27 @@ def _example_file(past: TablePast, file: DataFileRef, schema_id: int) -> dict[st
 
 
 def _partition_summaries(past: TablePast, manifest: Manifest) -> list[dict[str, Json]]:
-    """The ranges of a manifest's partition values, for each spec that its files have; nothing without partitions."""
+    """The ranges of a manifest's partition values, by the specs of its files; none for unpartitioned files."""
     by_spec: dict[int, list[DataFileRef]] = {}
     for file in manifest.data_files:
         by_spec.setdefault(file.spec_id, []).append(file)
-    schemas, table = past.context.bodies, past.state.id
-    schema = schemas.get(table, manifest.schema_id)
-    return [_partition_summary(schemas.spec(table, one), schema, files) for one, files in by_spec.items() if one]
+    bodies, table = past.context.bodies, past.state.id
+    schema = bodies.get(table, manifest.schema_id)
+    return [
+        _partition_summary(bodies.spec(table, spec_id), schema, files) for spec_id, files in by_spec.items() if spec_id
+    ]
 
 
 def _partition_summary(spec: PartitionSpec, schema: Schema, files: Iterable[DataFileRef]) -> dict[str, Json]:
-    rows = [partition_values(one, spec, schema) for one in files]
+    rows = [partition_values(file, spec, schema) for file in files]
     lower, upper = dict[str, Json](), dict[str, Json]()
-    for one in bound_fields(spec, schema):
-        values = [row[one.field.field_id] for row in rows if row.get(one.field.field_id) is not None]
+    for bound in bound_fields(spec, schema):
+        field = bound.field
+        values = [row[field.field_id] for row in rows if row.get(field.field_id) is not None]
         ordered = [value for value in values if value is not None and not is_nan(value)]
         ends = (min(ordered), max(ordered)) if ordered else (None, None)
-        lower[one.field.name], upper[one.field.name] = (
-            None if end is None else value_text(one.field.transform, one.source.type, end) for end in ends
+        lower[field.name], upper[field.name] = (
+            None if end is None else value_text(field.transform, bound.source.type, end) for end in ends
         )
     return {
         "contains-null": any(value is None for row in rows for value in row.values()),
@@ -178,31 +187,31 @@ def _partition_summary(spec: PartitionSpec, schema: Schema, files: Iterable[Data
 
 def partition_specs(specs: Iterable[PartitionSpec]) -> list[dict[str, Json]]:
     """Partition specs with their fields."""
-    return [{"spec_id": one.id, "fields": [_kept_field(field) for field in one.fields]} for one in specs]
+    return [{"spec_id": spec.id, "fields": [_spec_field(field) for field in spec.fields]} for spec in specs]
 
 
-def _kept_field(field: PartitionField) -> dict[str, Json]:
-    kept: dict[str, Json] = {
+def _spec_field(field: PartitionField) -> dict[str, Json]:
+    body: dict[str, Json] = {
         "source_id": field.source_id,
         "field_id": field.field_id,
         "name": field.name,
         "transform": field.transform.name,
     }
-    return kept if field.transform.parameter is None else {**kept, "transform_param": field.transform.parameter}
+    return body if field.transform.parameter is None else {**body, "transform_param": field.transform.parameter}
 
 
 def snapshots(past: TablePast) -> list[dict[str, Json]]:
     """All snapshots, oldest first."""
     return [
         {
-            "snapshot_id": one.id,
-            "parent_snapshot_id": one.previous_id,
-            "timestamp_ms": one.time_ms,
-            "operation": one.iceberg_operation,
-            "manifest_list": manifest_list_name(past, one),
-            "summary": summary(one),
+            "snapshot_id": step.id,
+            "parent_snapshot_id": step.previous_id,
+            "timestamp_ms": step.time_ms,
+            "operation": step.iceberg_operation,
+            "manifest_list": manifest_list_name(past, step),
+            "summary": summary(step),
         }
-        for one in past.steps
+        for step in past.steps
     ]
 
 
@@ -217,8 +226,8 @@ def summary(step: Step) -> dict[str, str]:
 
 
 def _texts(word: str, numbers: Mapping[str, int], prefix: str) -> dict[str, str]:
-    kept = (("files", "files"), ("records", "rows"), ("bytes", "bytes"))
-    return {f"{word}-{what}": str(numbers.get(f"{prefix}{ours}", 0)) for what, ours in kept}
+    names = (("files", "files"), ("records", "rows"), ("bytes", "bytes"))
+    return {f"{word}-{theirs}": str(numbers.get(f"{prefix}{ours}", 0)) for theirs, ours in names}
 
 
 def data_files(past: TablePast, until: Step) -> list[dict[str, Json]]:
@@ -226,11 +235,11 @@ def data_files(past: TablePast, until: Step) -> list[dict[str, Json]]:
     steps = past.steps[: past.steps.index(until) + 1]
     return [
         {
-            "file_path": location_of(past.context.files, one.file),
-            "format": format_of(one.file),
-            "record_count": one.file.num_rows,
-            "file_size_bytes": one.file.file_size,
-            "partition_values": past.partition_texts(one.file, one.schema_id),
+            "file_path": location_of(past.context.files, live.file),
+            "format": format_of(live.file),
+            "record_count": live.file.num_rows,
+            "file_size_bytes": live.file.file_size,
+            "partition_values": past.partition_texts(live.file, live.schema_id),
         }
-        for one in live_files(past.context, steps)
+        for live in live_files(past.context, steps)
     ]

@@ -1,4 +1,4 @@
-"""System tables of tables: what they are, their snapshots, files and schemas."""
+"""System tables of tables, and of their snapshots, files, changes and schemas."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -27,37 +27,35 @@ from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.json import schema_to_json
 
-TABLE = ("table_name", "string", "the whole name, with dots")
+TABLE = ("table_name", "string", "the full name, with dots")
 UUID = ("table_uuid", "string", "the table's id, which never changes")
-NAMESPACE = ("namespace", "string", "what the table is in; empty at the top")
+NAMESPACE = ("namespace", "string", "the namespace of the table; empty at the top")
 
 
 def _batches(work: Work, keep: Keep) -> Iterator[list[Named]]:
-    return loaded(
-        work,
-        (
-            one
-            for one in every(work, pb.TABLE)
-            if keep({"table_name": one.name, "table_uuid": one.id, "namespace": one.namespace})
-        ),
+    wanted = (
+        table
+        for table in every(work, pb.TABLE)
+        if keep({"table_name": table.name, "table_uuid": table.id, "namespace": table.namespace})
     )
+    return loaded(work, wanted)
 
 
 def tables_kept(work: Work, keep: Keep) -> Iterator[Named]:
-    """The tables that may be asked for."""
+    """The tables that may be wanted."""
     return chain.from_iterable(_batches(work, keep))
 
 
 def _table_rows(work: Work, keep: Keep) -> Iterator[Row]:
     for batch in _batches(work, keep):
-        for one, past in zip(batch, newest_of(work, [named.id for named in batch]), strict=True):
-            yield (*_seed_columns(one, past), *_own_columns(one, past))
+        for table, past in zip(batch, newest_of(work, [named.id for named in batch]), strict=True):
+            yield (*_seed_columns(table, past), *_own_columns(table, past))
 
 
-def _seed_columns(one: Named, past: TablePast) -> Row:
+def _seed_columns(table: Named, past: TablePast) -> Row:
     return (
-        one.name,
-        one.id,
+        table.name,
+        table.id,
         FORMAT_VERSION,
         past.context.files.location(past.state.location),
         past.steps[-1].id if past.steps else None,
@@ -68,11 +66,11 @@ def _seed_columns(one: Named, past: TablePast) -> Row:
     )
 
 
-def _own_columns(one: Named, past: TablePast) -> Row:
+def _own_columns(table: Named, past: TablePast) -> Row:
     state = past.state
     totals = past.steps[-1].record.totals if past.steps else {}
     return (
-        one.namespace,
+        table.namespace,
         past.properties.get(COMMENT),
         state.schema.id,
         state.spec.id,
@@ -87,54 +85,54 @@ def _own_columns(one: Named, past: TablePast) -> Row:
 
 TABLES = SystemTable(
     "__tables",
-    "Tables, one row for each.",
+    "One row for each table.",
     columns(
         TABLE,
         UUID,
-        ("format_version", "int", "of the documents of `describe()`"),
-        ("location", "string", "the folder that its files are in"),
+        ("format_version", "int", "the version of the documents of `describe()`"),
+        ("location", "string", "the folder of its files"),
         ("current_snapshot_id", "long", "its newest snapshot"),
-        ("last_updated_time", "long", "of its last change of any kind, in milliseconds since 1970"),
+        ("last_updated_time", "long", "time of its last change of any kind, in milliseconds since 1970"),
         ("properties", "binary", "JSON: texts by name"),
-        ("schema", "binary", "JSON: Iceberg's, of its columns as they are"),
-        ("partition_specs", "binary", "JSON: the partition specs that it ever had"),
+        ("schema", "binary", "JSON: Iceberg's schema of its current columns"),
+        ("partition_specs", "binary", "JSON: all partition specs that it has had"),
         NAMESPACE,
         ("comment", "string", "the property of this name"),
-        ("schema_id", "int", "its schema's number"),
-        ("spec_id", "int", "its partition spec's number; 0 without partitions"),
-        ("sort_order_id", "int", "its sort order's number; 0 without order"),
+        ("schema_id", "int", "its schema's id"),
+        ("spec_id", "int", "its partition spec's id; 0 if unpartitioned"),
+        ("sort_order_id", "int", "its sort order's id; 0 if unsorted"),
         ("primary_key", "list<string>", "the columns of its key"),
-        ("created_version", VERSION, "the commit that made it"),
+        ("created_version", VERSION, "the commit that created it"),
         ("version", VERSION, "the last commit that changed it"),
-        ("last_sequence_number", "long", "how many snapshots it has had"),
+        ("last_sequence_number", "long", "the number of snapshots that it has had"),
         ("total_files", "long", "its live files"),
-        ("total_rows", "long", "the rows in them"),
-        ("total_bytes", "long", "their sizes"),
+        ("total_rows", "long", "the rows in those files"),
+        ("total_bytes", "long", "their total size"),
     ),
     _table_rows,
 )
 
 
 def _snapshot_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one in tables_kept(work, keep):
-        past = table_past(work, one.id)
+    for table in tables_kept(work, keep):
+        past = table_past(work, table.id)
         for step in sorted(past.steps, key=lambda step: step.id):
-            yield _snapshot_row(one, past, step)
+            yield _snapshot_row(table, past, step)
 
 
-def _snapshot_row(one: Named, past: TablePast, step: Step) -> Row:
+def _snapshot_row(table: Named, past: TablePast, step: Step) -> Row:
     record = step.record
     counts = ("added_files", "added_rows", "removed_files", "removed_rows")
     return (
-        one.name,
+        table.name,
         step.id,
         step.previous_id,
         step.time_ms,
         step.iceberg_operation.upper(),
         manifest_list_name(past, step),
         documents.SUMMARY.to_json(summary(step)),
-        one.id,
-        one.namespace,
+        table.id,
+        table.namespace,
         int(step.state.version),
         step.time,
         step.operation,
@@ -148,30 +146,30 @@ def _snapshot_row(one: Named, past: TablePast, step: Step) -> Row:
 
 SNAPSHOTS = SystemTable(
     "__snapshots",
-    "Snapshots, one row for each that a table had on this line, by their ids.",
+    "One row for each snapshot that a table has had on this line, sorted by id.",
     columns(
         TABLE,
-        ("snapshot_id", "long", "its number in its table; they only grow"),
-        ("parent_snapshot_id", "long", "the one before it; null of the first"),
+        ("snapshot_id", "long", "its id in its table; ids only grow"),
+        ("parent_snapshot_id", "long", "the previous snapshot; null for the first"),
         ("timestamp_ms", "long", "when it was committed, in milliseconds since 1970"),
         ("operation", "string", "CREATE, APPEND, OVERWRITE, DELETE or REPLACE"),
-        ("manifest_list", "string", "what `describe().manifest_list(id)` shows; Lakebed keeps no such file"),
-        ("summary", "binary", "JSON: files, records and bytes that were added and deleted, and the totals, as texts"),
+        ("manifest_list", "string", "a name for what `describe().manifest_list(id)` shows; Lakebed keeps no such file"),
+        ("summary", "binary", "JSON: files, records and bytes added and deleted, and the totals, as texts"),
         UUID,
         NAMESPACE,
-        ("version", VERSION, "the commit that made it"),
-        ("time", "timestamptz", "when that was"),
-        ("type", "string", "the operation as the log has it: insert, compact, merge_branch and so on"),
+        ("version", VERSION, "the commit that created it"),
+        ("time", "timestamptz", "the time of that commit"),
+        ("type", "string", "the operation as the log names it: insert, compact, merge_branch and so on"),
         ("sequence_number", "long", "its place in the table's history"),
-        ("schema_id", "int", "the schema that the table had then"),
-        ("spec_id", "int", "the partition spec that the table had then"),
+        ("schema_id", "int", "the table's schema at that time"),
+        ("spec_id", "int", "the table's partition spec at that time"),
         ("added_files", "long", "by this snapshot"),
-        ("added_rows", "long", "in them"),
+        ("added_rows", "long", "rows in those files"),
         ("removed_files", "long", "by this snapshot"),
-        ("removed_rows", "long", "in them"),
+        ("removed_rows", "long", "rows in those files"),
         ("total_files", "long", "live after it"),
-        ("total_rows", "long", "in them"),
-        ("total_bytes", "long", "their sizes"),
+        ("total_rows", "long", "rows in those files"),
+        ("total_bytes", "long", "their total size"),
     ),
     _snapshot_rows,
 )
@@ -188,26 +186,26 @@ def _file_columns(past: TablePast, file: DataFileRef, schema_id: int) -> list[An
 
 
 _FILE = (
-    ("file_path", "string", "as other engines open it; inline:… where the rows are in the metastore"),
+    ("file_path", "string", "its location as other engines open it; inline:… if the rows are in the metastore"),
     ("file_format", "string", "parquet, or inline"),
     ("record_count", "long", "its rows"),
     ("file_size_bytes", "long", "its size"),
-    ("partition_values", "binary", "JSON: texts by the names of partition fields, null for null"),
+    ("partition_values", "binary", "JSON: texts by partition field, null for null"),
 )
 
 
 def _file_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one in tables_kept(work, keep):
-        [past] = newest_of(work, [one.id])
-        every = table_files(work, past.state).all(work.context).values()
-        for live in sorted(every, key=lambda live: (live.snapshot_id, live.file.path)):
+    for table in tables_kept(work, keep):
+        [past] = newest_of(work, [table.id])
+        files = table_files(work, past.state).all(work.context).values()
+        for live in sorted(files, key=lambda live: (live.snapshot_id, live.file.path)):
             file = live.file
             yield (
-                one.name,
+                table.name,
                 live.snapshot_id,
                 *_file_columns(past, file, live.schema_id),
-                one.id,
-                one.namespace,
+                table.id,
+                table.namespace,
                 file.spec_id,
                 live.schema_id,
                 file.seq_min,
@@ -220,19 +218,19 @@ def _file_rows(work: Work, keep: Keep) -> Iterator[Row]:
 
 FILES = SystemTable(
     "__files",
-    "Live files, one row for each, by the snapshots that added them.",
+    "One row for each live file, sorted by the snapshot that added it.",
     columns(
         TABLE,
         ("snapshot_id", "long", "the snapshot that added it"),
         *_FILE,
         UUID,
         NAMESPACE,
-        ("spec_id", "int", "the partition spec that it was written for"),
+        ("spec_id", "int", "the partition spec that it was written with"),
         ("schema_id", "int", "the schema that the table had when it was added"),
-        ("sequence_number", "long", "that of its rows"),
+        ("sequence_number", "long", "the sequence number of its rows"),
         ("first_row_id", "long", "the id of its first row"),
-        ("level", "int", "0 as it came in, 1 sorted by key with others"),
-        ("deletion_vector", "string", "the file that says which of its rows are deleted"),
+        ("level", "int", "0 as written, 1 sorted by key together with others"),
+        ("deletion_vector", "string", "the file with its deletion vector"),
         ("deleted_rows", "long", "how many of its rows are deleted"),
     ),
     _file_rows,
@@ -242,18 +240,18 @@ _CHANGES = {ADDED: "added", DELETED: "removed", EXISTING: "changed"}
 
 
 def _change_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one in tables_kept(work, keep):
-        past = table_past(work, one.id)
+    for table in tables_kept(work, keep):
+        past = table_past(work, table.id)
         for step in past.steps:
             manifest = step.manifest(work.context)
             for file in manifest.data_files:
                 yield (
-                    one.name,
+                    table.name,
                     step.id,
                     _CHANGES[file.status],
                     *_file_columns(past, file, manifest.schema_id),
-                    one.id,
-                    one.namespace,
+                    table.id,
+                    table.namespace,
                     int(step.state.version),
                     step.time,
                     step.operation,
@@ -262,35 +260,35 @@ def _change_rows(work: Work, keep: Keep) -> Iterator[Row]:
 
 CHANGES = SystemTable(
     "__changes",
-    "What each snapshot did to its table's files, one row for each file.",
+    "One row for each file that a snapshot added, removed or changed.",
     columns(
         TABLE,
         ("snapshot_id", "long", "the snapshot that did it"),
-        ("change", "string", "added, removed, or changed: other rows of it are deleted now"),
+        ("change", "string", "added, removed, or changed (its deleted rows changed)"),
         *_FILE,
         UUID,
         NAMESPACE,
         ("version", VERSION, "the commit of the snapshot"),
-        ("time", "timestamptz", "when that was"),
-        ("type", "string", "what the commit did, as the log has it"),
+        ("time", "timestamptz", "the time of that commit"),
+        ("type", "string", "what the commit did, as the log names it"),
     ),
     _change_rows,
 )
 
 
 def _schema_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for one in tables_kept(work, keep):
-        state = table_state(work, one.id)
+    for table in tables_kept(work, keep):
+        state = table_state(work, table.id)
         seen: dict[int, Version] = {}
-        for past in states(work, one.id, Attribute.SCHEMA):
+        for past in states(work, table.id, Attribute.SCHEMA):
             seen.setdefault(cast(pb.TableSchema, past.record).schema_id, past.version)
         times = work.context.metastore.times(list(seen.values()))
         for (schema_id, version), time in zip(seen.items(), times, strict=True):
-            schema = schema_of(work, one.id, schema_id)
+            schema = schema_of(work, table.id, schema_id)
             yield (
-                one.name,
-                one.id,
-                one.namespace,
+                table.name,
+                table.id,
+                table.namespace,
                 schema_id,
                 schema_id == state.schema.id,
                 int(version),
@@ -303,18 +301,18 @@ def _schema_rows(work: Work, keep: Keep) -> Iterator[Row]:
 
 SCHEMAS = SystemTable(
     "__schemas",
-    "The schemas that tables ever had on this line, in the order in which they got them.",
+    "The schemas that tables have had on this line, oldest first.",
     columns(
         TABLE,
         UUID,
         NAMESPACE,
-        ("schema_id", "int", "its number in its table"),
-        ("is_current", "boolean", "whether the table has it now"),
-        ("version", VERSION, "the commit that first gave it to the table"),
-        ("time", "timestamptz", "when that was"),
+        ("schema_id", "int", "its id in its table"),
+        ("is_current", "boolean", "whether it is the table's current schema"),
+        ("version", VERSION, "the commit that first used it"),
+        ("time", "timestamptz", "the time of that commit"),
         ("columns", "list<string>", "their names"),
         ("primary_key", "list<string>", "the columns of the key"),
-        ("schema", "binary", "JSON: Iceberg's"),
+        ("schema", "binary", "JSON: Iceberg's schema"),
     ),
     _schema_rows,
 )

@@ -1,4 +1,4 @@
-"""What would turn one state of a catalog into another: objects created, dropped, renamed, changed."""
+"""The differences between two states of a catalog: objects created, dropped, renamed, changed."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from lakebed.catalog.merge.merge_base import Head, divergence, touched
 from lakebed.catalog.merge.states import ObjectState, kind_name, read_states
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.context import Context
-from lakebed.catalog.transaction.objects import is_alive, shown
+from lakebed.catalog.transaction.objects import last_name
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.records import records_pb2 as pb
@@ -21,7 +21,7 @@ from lakebed.table.partition.spec import spec_texts
 
 @dataclass(frozen=True, slots=True)
 class PartChange:
-    """One thing of an object that differs: what, from what, to what. None is nothing."""
+    """One part of an object that differs, before and after. None means that it was not set."""
 
     what: str
     before: str | None
@@ -30,9 +30,9 @@ class PartChange:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One object that differs. `kind` is created, dropped, renamed or changed; a renamed one may be changed too.
+    """One object that differs. `kind` is created, dropped, renamed or changed; a renamed object may be changed too.
 
-    `name` is that of the second state, of a dropped object that of the first.
+    `name` is the name in the second state; for a dropped object, in the first.
     """
 
     kind: str
@@ -49,96 +49,95 @@ class Difference:
 
     def __str__(self) -> str:
         name = self.name if self.old_name is None else f"{self.old_name} to {self.name}"
-        parts = [f"{one.what}: {one.before} to {one.after}" for one in self.changes]
+        parts = [f"{change.what}: {change.before} to {change.after}" for change in self.changes]
         if self.files_added or self.files_removed or self.files_changed:
             parts.append(
                 f"files +{self.files_added} -{self.files_removed} ~{self.files_changed}, "
                 f"rows +{self.rows_added} -{self.rows_removed}"
             )
-        told = f"{self.kind} {self.type} {name}".rstrip()
-        return told + (f" ({'; '.join(parts)})" if parts else "")
+        subject = f"{self.kind} {self.type} {name}".rstrip()
+        return subject + (f" ({'; '.join(parts)})" if parts else "")
 
 
 def diff(context: Context, first: Head, second: Head) -> list[Difference]:
-    """What would turn the first state into the second, by name. Its cost follows what changed, not what there is."""
+    """The differences between two states, sorted by name. The cost grows with the changes, not with the catalog."""
     if first.ref.catalog != second.ref.catalog:
-        raise Invalid("these are lines of two catalogs", expected="two states of one")
+        raise Invalid("the states belong to different catalogs", expected="two states of one catalog")
     apart = divergence(context, first, second)
     ids = dict.fromkeys([*touched(apart.ours), *touched(apart.theirs)])
-    one, other = Work(context, first.ref, first.version), Work(context, second.ref, second.version)
-    before, after = read_states(one, ids), read_states(other, ids)
-    found = {row.object_id: row for id in ids for row in _compared(one, other, before.get(id), after.get(id))}
-    return sorted(found.values(), key=lambda row: (row.name, row.object_id))
+    old, new = Work(context, first.ref, first.version), Work(context, second.ref, second.version)
+    before, after = read_states(old, ids), read_states(new, ids)
+    rows = {row.object_id: row for id in ids for row in _differences(old, new, before.get(id), after.get(id))}
+    return sorted(rows.values(), key=lambda row: (row.name, row.object_id))
 
 
-def _compared(one: Work, other: Work, before: ObjectState | None, after: ObjectState | None) -> Iterator[Difference]:
-    was = before is not None and is_alive(one, before.id)
-    now = after is not None and is_alive(other, after.id)
-    if was and now:
+def _differences(old: Work, new: Work, before: ObjectState | None, after: ObjectState | None) -> Iterator[Difference]:
+    was_alive = before is not None and old.is_alive(before.id)
+    now_alive = after is not None and new.is_alive(after.id)
+    if was_alive and now_alive:
         assert before is not None
         assert after is not None
-        yield from _changed(one, other, before, after)
-    elif was and before is not None:
-        yield from _with_all_inside(one, other, before, "dropped")
-    elif now and after is not None:
-        yield from _with_all_inside(other, one, after, "created")
+        yield from _changes(old, new, before, after)
+    elif was_alive and before is not None:
+        yield from _with_descendants(old, new, before, "dropped")
+    elif now_alive and after is not None:
+        yield from _with_descendants(new, old, after, "created")
 
 
-def _changed(one: Work, other: Work, before: ObjectState, after: ObjectState) -> Iterator[Difference]:
-    old, new = shown(one, before.id), shown(other, after.id)
-    # What is in a renamed namespace has another whole name too, and nothing was done to it.
+def _changes(old: Work, new: Work, before: ObjectState, after: ObjectState) -> Iterator[Difference]:
+    old_name, new_name = last_name(old, before.id), last_name(new, after.id)
+    # Objects in a renamed namespace have another full name too, but nothing was done to them.
     renamed = before.place != after.place
-    changes, counts = tuple(_parts(before, after)), _file_counts(one, other, before, after)
+    changes, counts = tuple(_part_changes(before, after)), _file_counts(old, new, before, after)
     if renamed or changes or counts:
         kind = "renamed" if renamed else "changed"
-        row = Difference(kind, after.id, kind_name(after), new, old if renamed else None, changes)
+        row = Difference(kind, after.id, kind_name(after), new_name, old_name if renamed else None, changes)
         yield replace(row, **counts)
 
 
-def _with_all_inside(there: Work, elsewhere: Work, state: ObjectState, kind: str) -> Iterator[Difference]:
-    """An object that only one state has, with what it holds, unless that has gone elsewhere."""
+def _with_descendants(there: Work, elsewhere: Work, state: ObjectState, kind: str) -> Iterator[Difference]:
+    """An object that only one state has, with its descendants, except those that the other state has elsewhere."""
     counts = _sums("added" if kind == "created" else "removed", _live_files(there, state))
-    yield replace(Difference(kind, state.id, kind_name(state), shown(there, state.id)), **counts)
+    yield replace(Difference(kind, state.id, kind_name(state), last_name(there, state.id)), **counts)
     if state.type == pb.NAMESPACE:
         inside = [child.id for child in there.children(state.id)]
         for child in read_states(there, inside).values():
-            if not is_alive(elsewhere, child.id):
-                yield from _with_all_inside(there, elsewhere, child, kind)
+            if not elsewhere.is_alive(child.id):
+                yield from _with_descendants(there, elsewhere, child, kind)
 
 
-def _parts(before: ObjectState, after: ObjectState) -> Iterator[PartChange]:
+def _part_changes(before: ObjectState, after: ObjectState) -> Iterator[PartChange]:
     for key in sorted({*before.properties, *after.properties}):
         old, new = before.properties.get(key), after.properties.get(key)
         if old != new:
             yield PartChange(f"property {key}", old, new)
     if before.view != after.view:
-        yield PartChange("view", _text(before.view), _text(after.view))
+        yield PartChange("view", _view_text(before.view), _view_text(after.view))
     if before.table is not None and after.table is not None:
-        yield from _table_parts(before.table, after.table)
+        yield from _table_changes(before.table, after.table)
 
 
-def _table_parts(before: TableState, after: TableState) -> Iterator[PartChange]:
+def _table_changes(before: TableState, after: TableState) -> Iterator[PartChange]:
     if before.schema != after.schema:
-        yield from _column_parts(before, after)
+        yield from _column_changes(before, after)
     if before.schema.key != after.schema.key:
         yield PartChange("primary key", ", ".join(before.schema.key) or None, ", ".join(after.schema.key) or None)
-    specs = [", ".join(spec_texts(one.spec, one.schema)) or None for one in (before, after)]
+    specs = [", ".join(spec_texts(table.spec, table.schema)) or None for table in (before, after)]
     if before.spec != after.spec:
         yield PartChange("spec", *specs)
-    orders = [", ".join(order_texts(one.sort_order, one.schema)) or None for one in (before, after)]
+    orders = [", ".join(order_texts(table.sort_order, table.schema)) or None for table in (before, after)]
     if before.sort_order != after.sort_order:
         yield PartChange("sort order", *orders)
 
 
-def _column_parts(before: TableState, after: TableState) -> Iterator[PartChange]:
-    columns = [_columns(one) for one in (before, after)]
-    for field_id in sorted({*columns[0], *columns[1]}):
-        old, new = (one.get(field_id) for one in columns)
+def _column_changes(before: TableState, after: TableState) -> Iterator[PartChange]:
+    old_columns, new_columns = _columns(before), _columns(after)
+    for field_id in sorted({*old_columns, *new_columns}):
+        old, new = old_columns.get(field_id), new_columns.get(field_id)
         if old != new:
-            yield PartChange(
-                f"column {before.schema.path_of(field_id) if old else after.schema.path_of(field_id)}", old, new
-            )
-    if columns[0] == columns[1] and before.schema.names != after.schema.names:
+            schema = before.schema if old else after.schema
+            yield PartChange(f"column {schema.path_of(field_id)}", old, new)
+    if old_columns == new_columns and before.schema.names != after.schema.names:
         yield PartChange("column order", ", ".join(before.schema.names), ", ".join(after.schema.names))
 
 
@@ -149,17 +148,17 @@ def _columns(table: TableState) -> dict[int, str]:
     }
 
 
-def _file_counts(one: Work, other: Work, before: ObjectState, after: ObjectState) -> dict[str, Any]:
+def _file_counts(old: Work, new: Work, before: ObjectState, after: ObjectState) -> dict[str, Any]:
     if before.delta == after.delta:
         return {}
-    old, new = ({file.path: file for file in files} for files in (_live_files(one, before), _live_files(other, after)))
-    changed = [path for path in old.keys() & new.keys() if file_state(old[path]) != file_state(new[path])]
+    then, now = ({file.path: file for file in files} for files in (_live_files(old, before), _live_files(new, after)))
+    changed = [path for path in then.keys() & now.keys() if file_state(then[path]) != file_state(now[path])]
     counts = {
-        **_sums("added", [new[path] for path in new.keys() - old.keys()]),
-        **_sums("removed", [old[path] for path in old.keys() - new.keys()]),
+        **_sums("added", [now[path] for path in now.keys() - then.keys()]),
+        **_sums("removed", [then[path] for path in then.keys() - now.keys()]),
     }
     for path in changed:
-        rows = new[path].deleted_rows - old[path].deleted_rows
+        rows = now[path].deleted_rows - then[path].deleted_rows
         name = "rows_removed" if rows > 0 else "rows_added"
         counts[name] = counts.get(name, 0) + abs(rows)
     return counts | ({"files_changed": len(changed)} if changed else {})
@@ -172,8 +171,8 @@ def _live_files(work: Work, state: ObjectState) -> Sequence[DataFileRef]:
 def _sums(what: str, files: Sequence[DataFileRef]) -> dict[str, Any]:
     if not files:
         return {}
-    return {f"files_{what}": len(files), f"rows_{what}": sum(one.num_rows - one.deleted_rows for one in files)}
+    return {f"files_{what}": len(files), f"rows_{what}": sum(file.num_rows - file.deleted_rows for file in files)}
 
 
-def _text(view: object) -> str | None:
+def _view_text(view: object) -> str | None:
     return None if view is None else str(view)

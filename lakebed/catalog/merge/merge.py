@@ -1,6 +1,14 @@
-"""Merge, cherry-pick and revert: one commit for all that they change, or none."""
+"""Merge, cherry-pick and revert: each is one commit for everything that it changes, or none. A merge in six steps:
 
-from collections.abc import Callable, Collection, Sequence
+1. `merge_base` finds the newest commit that both sides follow from, and the commits of each side since then.
+2. `plan` reads every object that either side touched at the base, on ours and on theirs (`states`, `sides`).
+3. `objects` merges each object three-way; `lakebed/table/merge` merges its schema and its files.
+4. `tree` fits the merged objects together: what contains them, and whether their names are free.
+5. `merge` refuses the plan if it has conflicts and the strategy is `fail`.
+6. `plan.apply` stages the outcomes, and the scope commits them. If ours has changed meanwhile, all of it runs again.
+"""
+
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -8,7 +16,6 @@ from lakebed.catalog.merge.merge_base import Divergence, Head, divergence, touch
 from lakebed.catalog.merge.objects import SharedKeys
 from lakebed.catalog.merge.plan import Plan, Triple, apply, plan
 from lakebed.catalog.merge.states import read_states
-from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id
 from lakebed.catalog.transaction.conflicts import MergeConflict
 from lakebed.catalog.transaction.context import Context, Ref
@@ -21,18 +28,16 @@ from lakebed.metastore import Commit as StoredCommit
 from lakebed.records import records_pb2 as pb
 from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute
-from lakebed.table.keys.ranges import may_share_keys
-from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.merge.sides import got_again
 from lakebed.table.merge.strategy import Settle
 
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """What a merge did. `commit` is None if there was nothing to merge, or it was a dry run.
+    """What a merge did. `commit` is None if there was nothing to merge, or if it was a dry run.
 
-    `conflicts` are those that the strategy settled, or that a dry run found; `reported` are changes that a drop on the
-    other side won over.
+    `conflicts` were settled by the strategy, or found by a dry run. `reported` are changes that lost to a drop on the
+    other side.
     """
 
     commit: Commit | None
@@ -41,29 +46,31 @@ class MergeResult:
 
 
 class _NothingToDo(Exception):
-    """All of theirs is in ours already."""
+    """Ours already has everything that theirs has."""
 
 
 def parse_strategy(strategy: str) -> Settle:
-    """How conflicts are settled; `Invalid` for another word."""
+    """How to settle conflicts; `Invalid` if the word is not a strategy."""
     try:
         return Settle(strategy)
     except ValueError:
-        raise Invalid("there is no such strategy", subject=repr(strategy), expected="fail, ours or theirs") from None
+        raise Invalid("this is not a strategy", subject=repr(strategy), expected="fail, ours or theirs") from None
 
 
-def merge(scope: Scope, source: Head, settle: Settle, request: Request, shared: SharedKeys, name: str) -> MergeResult:
-    """Bring all that `source` has since the two came apart into the scope's line."""
+def merge(
+    scope: Scope, source: Head, settle: Settle, request: Request, share_keys: SharedKeys, name: str
+) -> MergeResult:
+    """Bring everything that `source` has done since the two diverged into the scope's line."""
     _check_related(scope.ref, source.ref)
     plans: list[Plan] = []
 
     def do(work: Work) -> None:
-        found = _merge_plan(work, source, settle, shared)
-        plans.append(found)
-        _refuse(found, settle, f"merging {name}", _SETTLED)
+        merge_plan = _plan_merge(work, source, settle, share_keys)
+        plans.append(merge_plan)
+        _refuse_conflicts(merge_plan, settle, f"merging {name}", _MERGE_ADVICE)
         work.parents = (LineAt(scope.ref.line.id, work.base), LineAt(source.ref.line.id, source.version))
-        work.note(Operation("merge_branch", work.top, name, {"objects": len(found.outcomes)}))
-        apply(work, found, "merge_branch")
+        work.note(Operation("merge_branch", work.top, name, {"objects": len(merge_plan.outcomes)}))
+        apply(work, merge_plan, "merge_branch")
 
     try:
         commit = scope.change(do, request)
@@ -72,37 +79,32 @@ def merge(scope: Scope, source: Head, settle: Settle, request: Request, shared: 
     return MergeResult(commit, plans[-1].conflicts, plans[-1].reported) if plans else MergeResult(commit)
 
 
-def dry_run(work: Work, source: Head, settle: Settle, shared: SharedKeys) -> MergeResult:
-    """What merging `source` would meet; nothing is changed."""
+def dry_run(work: Work, source: Head, settle: Settle, share_keys: SharedKeys) -> MergeResult:
+    """What merging `source` would find; nothing is changed."""
     _check_related(work.ref, source.ref)
     try:
-        found = _merge_plan(work, source, settle, shared)
+        merge_plan = _plan_merge(work, source, settle, share_keys)
     except _NothingToDo:
         return MergeResult(None)
-    return MergeResult(None, found.conflicts, found.reported)
+    return MergeResult(None, merge_plan.conflicts, merge_plan.reported)
 
 
-def by_bounds(table: TableState, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
-    """Whether files may share a primary key, for who opens no file: whatever their bounds can't rule out."""
-    return may_share_keys(table.schema, ours, theirs)
-
-
-def cherry_pick(scope: Scope, picked: StoredCommit, request: Request, shared: SharedKeys) -> Commit | None:
-    """Do on the scope's line what a commit did on its own, all of it or nothing."""
+def cherry_pick(scope: Scope, picked: StoredCommit, request: Request, share_keys: SharedKeys) -> Commit | None:
+    """Do on the scope's line what a commit did on its own line, all of it or nothing."""
     line = _line_of(scope, picked)
     before, after = Head(line, picked.version.previous()), Head(line, picked.version)
 
     def triple(work: Work) -> Triple:
         check_kept(work.context, line)
         apart = divergence(work.context, Head(work.ref, work.base), before)
-        objects = _looked_at(work, picked, apart)
+        objects = _affected_objects(work, picked, apart)
         return Triple(before, after, apart.ours, (picked,), objects, got_again)
 
-    return scope.change(_single(triple, "cherry_pick", picked, shared), request)
+    return scope.change(_change_by(triple, "cherry_pick", picked, share_keys), request)
 
 
-def revert(scope: Scope, undone: StoredCommit, request: Request, shared: SharedKeys) -> Commit | None:
-    """Undo what a commit of the scope's line did, all of it or nothing; what came later stays."""
+def revert(scope: Scope, undone: StoredCommit, request: Request, share_keys: SharedKeys) -> Commit | None:
+    """Undo what a commit of the scope's line did, all of it or nothing; later changes stay."""
     line = _line_of(scope, undone)
     before, after = Head(line, undone.version.previous()), Head(line, undone.version)
 
@@ -111,13 +113,13 @@ def revert(scope: Scope, undone: StoredCommit, request: Request, shared: SharedK
         apart = divergence(work.context, Head(work.ref, work.base), after)
         if apart.theirs:
             raise Invalid(
-                "the commit is not part of this line",
+                "the commit is not part of this branch",
                 subject=undone.id,
-                advice="Revert it where it was made, or merge it first.",
+                advice="Revert it on the branch where it was made, or merge that branch first.",
             )
-        return Triple(after, before, apart.ours, (), _looked_at(work, undone, apart), got_again)
+        return Triple(after, before, apart.ours, (), _affected_objects(work, undone, apart), got_again)
 
-    return scope.change(_single(triple, "revert", undone, shared), request)
+    return scope.change(_change_by(triple, "revert", undone, share_keys), request)
 
 
 def find_commit(context: Context, given: object) -> StoredCommit:
@@ -131,52 +133,55 @@ def find_commit(context: Context, given: object) -> StoredCommit:
     return found
 
 
-def _merge_plan(work: Work, source: Head, settle: Settle, shared: SharedKeys) -> Plan:
+def _plan_merge(work: Work, source: Head, settle: Settle, share_keys: SharedKeys) -> Plan:
     apart = divergence(work.context, Head(work.ref, work.base), source)
     if not apart.theirs:
         raise _NothingToDo
     _rely_on_kept(work, source.ref)
     objects = dict.fromkeys([*touched(apart.theirs), *touched(apart.ours)])
-    return plan(work, Triple(apart.base, source, apart.ours, apart.theirs, objects), settle, shared)
+    return plan(work, Triple(apart.base, source, apart.ours, apart.theirs, objects), settle, share_keys)
 
 
 def _rely_on_kept(work: Work, line: Ref) -> None:
-    """Refuse a state of a purged branch, which looks like that of what it forked from; conflict with who purges it."""
+    """Refuse a purged branch, whose state looks like its parent's; conflict with a concurrent purge of the branch."""
     check_kept(work.context, line)
     if not line.is_trunk:
         work.read(AttributeRead(line.line.id, Attribute.LIFE, line.refs.id))
 
 
-def _single(
-    triple: Callable[[Work], Triple], operation: str, commit: StoredCommit, shared: SharedKeys
+def _change_by(
+    triple: Callable[[Work], Triple], operation: str, commit: StoredCommit, share_keys: SharedKeys
 ) -> Callable[[Work], None]:
+    """The change that picks or reverts one commit."""
+
     def do(work: Work) -> None:
-        found = plan(work, triple(work), Settle.FAIL, shared)
-        words = operation.replace("_", "-")
-        _refuse(found, Settle.FAIL, f"to {words} {commit.id}", "Look at the error's `conflicts`; settle them first.")
-        work.note(Operation(operation, work.top, counts={"objects": len(found.outcomes)}, detail=commit.id))
-        apply(work, found, operation)
+        merge_plan = plan(work, triple(work), Settle.FAIL, share_keys)
+        verb = operation.replace("_", "-")
+        _refuse_conflicts(merge_plan, Settle.FAIL, f"to {verb} {commit.id}", _PICK_ADVICE)
+        work.note(Operation(operation, work.top, counts={"objects": len(merge_plan.outcomes)}, detail=commit.id))
+        apply(work, merge_plan, operation)
 
     return do
 
 
-def _looked_at(work: Work, commit: StoredCommit, apart: Divergence) -> Collection[str]:
-    """What a commit did something to; of namespaces, which may be dropped, what else was done that this would lose."""
+def _affected_objects(work: Work, commit: StoredCommit, apart: Divergence) -> Collection[str]:
+    """The objects that a commit changed; if one is a namespace, also all others that dropping it would lose."""
     ids = touched([commit])
-    if any(one.type == pb.NAMESPACE for one in read_states(work, ids).values()):
+    if any(state.type == pb.NAMESPACE for state in read_states(work, ids).values()):
         return dict.fromkeys([*ids, *touched(apart.ours), *touched(apart.theirs)])
     return ids
 
 
-_SETTLED = 'Look at the error\'s `conflicts`; change one side, or merge with strategy="ours" or "theirs".'
+_MERGE_ADVICE = 'Look at the error\'s `conflicts`; change one side, or merge with strategy="ours" or "theirs".'
+_PICK_ADVICE = "Look at the error's `conflicts`, and settle them first."
 
 
-def _refuse(found: Plan, settle: Settle, subject: str, advice: str) -> None:
-    if found.conflicts and settle is Settle.FAIL:
-        rows = found.conflicts
+def _refuse_conflicts(merge_plan: Plan, settle: Settle, subject: str, advice: str) -> None:
+    if merge_plan.conflicts and settle is Settle.FAIL:
+        rows = merge_plan.conflicts
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         raise Conflict(
-            f"both sides changed the same, each in its own way: {rows[0]}{more}",
+            f"both sides changed the same thing in different ways: {rows[0]}{more}",
             subject=subject,
             advice=advice,
             conflicts=rows,
@@ -186,10 +191,14 @@ def _refuse(found: Plan, settle: Settle, subject: str, advice: str) -> None:
 def _check_related(ours: Ref, theirs: Ref) -> None:
     if ours.catalog != theirs.catalog:
         raise Invalid(
-            "these are lines of two catalogs", expected="two branches of one", advice="Copy the tables instead."
+            "the branches belong to different catalogs",
+            expected="two branches of one catalog",
+            advice="Copy the tables instead.",
         )
     if ours.line.id == theirs.line.id:
-        raise Invalid("a branch can't be merged into itself", advice="reset goes back, cherry_pick picks one commit.")
+        raise Invalid(
+            "a branch can't be merged into itself", advice="Use reset to go back, cherry_pick for one commit."
+        )
 
 
 def _line_of(scope: Scope, commit: StoredCommit) -> Ref:
@@ -197,7 +206,7 @@ def _line_of(scope: Scope, commit: StoredCommit) -> Ref:
         return open_line(scope.context, scope.ref.catalog, commit.line)
     except NotFound:
         raise Invalid(
-            "the commit is of no branch of this catalog",
+            "the commit is not on a branch of this catalog",
             subject=commit.id,
             expected="a commit that changed namespaces, tables or views of this catalog",
         ) from None

@@ -1,7 +1,7 @@
-"""How two states of a catalog came apart: the newest commit that both follow from, and what each did since.
+"""The merge base: the newest commit that two states of a catalog follow from, and the commits of each side since.
 
-A commit's parent is the one before it on its line, at a fork the newest one of the parent line. A merge has two, a
-reset has its target alone. Versions grow along every such edge, so that the walk goes from the newest back.
+A commit's parent is the previous commit on its line, or, at a fork, the newest commit of the parent line. A merge has
+two parents; a reset has only its target. Versions grow along every edge, so the walk goes back from the newest.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,9 +32,9 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """`base` is the newest common ancestor; a side's commits are those that follow to its head and not to the base.
+    """`base` is the newest common ancestor; a side's commits lead to its head and not to the base.
 
-    All of them can be read: of a purged branch that others have merged, the rows stay (`branches.purge_branch`).
+    All of them can be read: a purged branch keeps its rows if others have merged it (`branches.purge_branch`).
     """
 
     base: Head
@@ -43,7 +43,7 @@ class Divergence:
 
 
 def divergence(context: Context, ours: Head, theirs: Head) -> Divergence:
-    """What lies between two states of one catalog. Its cost follows the commits since they came apart."""
+    """How two states of one catalog diverged. The cost grows with the commits since then."""
     walk = _Walk(context, ours.ref.catalog)
     walk.begin(LineAt(ours.ref.line.id, ours.version), _OURS)
     walk.begin(LineAt(theirs.ref.line.id, theirs.version), _THEIRS)
@@ -62,37 +62,37 @@ def divergence(context: Context, ours: Head, theirs: Head) -> Divergence:
 
 
 def touched(commits: Iterable[Commit]) -> list[str]:
-    """The objects that commits did something to, each once, in the order in which they were first touched."""
-    ordered = sorted(commits, key=lambda one: one.version)
-    return list(dict.fromkeys(one.object_id for commit in ordered for one in commit.operations))
+    """The objects that commits changed, each once, in the order in which they were first touched."""
+    ordered = sorted(commits, key=lambda commit: commit.version)
+    return list(dict.fromkeys(operation.object_id for commit in ordered for operation in commit.operations))
 
 
 def _head(context: Context, catalog: str, commit: Commit | None) -> Head:
-    if commit is None:  # they came apart before anything was committed
+    if commit is None:  # they diverged before anything was committed
         return Head(trunk(context, catalog), first_version(context, catalog))
     return Head(open_line(context, catalog, commit.line), commit.version)
 
 
 class _Walk:
-    """Commits from the newest back, each once, with the colours of the heads that it leads to."""
+    """Visits commits from the newest back, each once, with the colours of the heads that it leads to."""
 
     def __init__(self, context: Context, catalog: str) -> None:
-        self._home = context
+        self._context = context
         self._catalog = catalog
         self._waiting: list[_Waiting] = []
         self._begun = count()
 
     def begin(self, place: LineAt, colours: int) -> None:
-        """Go back from the newest commit that a line shows at a version."""
-        ref = open_line(self._home, self._catalog, place.line)
-        self._wait(_log(self._home, ref, place.version), colours)
+        """Start from the newest commit that a line shows at a version."""
+        ref = open_line(self._context, self._catalog, place.line)
+        self._wait(_log(self._context, ref, place.version), colours)
 
     def is_over(self) -> bool:
-        """Whether all that is left follows to the base, or nothing is."""
+        """Whether every waiting commit leads to the base, or none is waiting."""
         return all(colours & _BASE for *_, colours in self._waiting)
 
     def newest(self) -> tuple[Commit, int, Iterator[Commit]]:
-        """The newest commit that is waiting, with the colours of all ways that led to it, and the way on."""
+        """The newest waiting commit, with the colours of all paths that led to it, and the rest of its log."""
         _, _, commit, cursor, colours = heappop(self._waiting)
         while self._waiting and self._waiting[0][2].version == commit.version:
             colours |= heappop(self._waiting)[4]
@@ -101,8 +101,8 @@ class _Walk:
     def follow(self, commit: Commit, colours: int, cursor: Iterator[Commit]) -> None:
         """Go on to the commit's parents.
 
-        A merge's first parent is what came before it on its line, as of any commit. A reset undid what was there at its
-        base: what came between that and its own commit stands.
+        A merge's first parent is the previous commit on its line, as for any commit. A reset undid everything up to its
+        base; commits between its base and itself stand.
         """
         if len(commit.parents) == 1:
             cursor = takewhile(lambda before: before.version > commit.base, cursor)
@@ -117,10 +117,10 @@ class _Walk:
 
 
 def _log(context: Context, ref: Ref, version: Version) -> Iterator[Commit]:
-    """A line's commits, newest first, its ancestors' after its own.
+    """A line's commits, newest first, followed by those of its ancestors.
 
-    Each line is asked for little at first: where the walk comes to another line it most often ends, and a commit there
-    may have made thousands of tables.
+    The first page of each line is small: the walk usually ends soon after it reaches another line, and a commit there
+    may have created thousands of tables.
     """
     for at in ref.line.sight(version):
         reader, token, size = context.metastore.reader(Line(at.line, ref.line.top), at.version), None, 1

@@ -1,7 +1,7 @@
-"""The three-way merge of one object: what each side made of it since the base, brought together.
+"""The three-way merge of one object: what each side did to it since the base, combined.
 
-The matrix of acceptance/002 decides. Where both sides changed one thing, each in its own way, that is a conflict, and
-a row; a strategy settles each row alone. What an object is in, and whether its name is free, is for `merged_tree`.
+The matrix of acceptance/002 decides. Where both sides changed one thing in different ways, that is a conflict, one row;
+a strategy settles each row by itself. Containers, and whether names are free, are up to `tree`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +13,12 @@ from lakebed.catalog.merge.sides import HARD, SOFT, MergeSide, changes
 from lakebed.catalog.merge.states import ObjectState, kind_name
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.conflicts import MergeConflict
-from lakebed.catalog.transaction.objects import is_alive, shown
+from lakebed.catalog.transaction.objects import last_name
+from lakebed.catalog.transaction.pending_delta import any_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.table.filter.bind import parse_filter
+from lakebed.table.keys.ranges import may_share_keys
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.merge.files import FileMerge, Side, SideDelta, merge_files
 from lakebed.table.merge.schemas import merge_schemas
@@ -33,22 +35,26 @@ T = TypeVar("T")
 SharedKeys = Callable[[TableState, Sequence[DataFileRef], Sequence[DataFileRef]], bool]
 """Whether two sets of a table's files have a primary key in common: an engine reads their key columns."""
 
-
 SeenAs = Callable[[Side, Side], Side]
-"""Our files, given ours and theirs, as a merge is to see them."""
+"""How a merge sees our files, given ours and theirs."""
+
+
+def share_keys_by_bounds(table: TableState, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
+    """A `SharedKeys` that opens no file: true unless the bounds of the keys rule it out."""
+    return may_share_keys(table.schema, ours, theirs)
 
 
 def as_it_is(ours: Side, theirs: Side) -> Side:
-    """Our files with all that was done to them."""
+    """Our files with everything that was done to them."""
     return ours
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What an object is to become on our side. `bring` means all of theirs; else what is None stays as it is.
+    """What an object becomes on our side. `bring` copies all of theirs; otherwise an attribute that is None stays.
 
-    `skipped`: it stays as it is, whatever was planned, because what it is in is dropped. `lost`: it is dropped because
-    another object has its name, or comes dropped because what it is in is; what is in it goes with it.
+    `skipped`: it stays as it is, whatever was planned, because its container is dropped. `lost`: it is dropped because
+    another object has its name, or arrives dropped because its container is; its children are dropped with it.
     """
 
     id: str
@@ -62,7 +68,7 @@ class Outcome:
     lost: bool = False
     properties: Mapping[str, str] | None = None
     schema: Schema | None = None
-    take: list[str] = field(default_factory=list)  # attributes that come from theirs as they are
+    take: list[str] = field(default_factory=list)  # attributes to copy from theirs
     files: FileMerge | None = None
     overwritten: str | None = None
     ours_did: frozenset[str] = frozenset()
@@ -70,13 +76,13 @@ class Outcome:
 
     @property
     def state(self) -> ObjectState:
-        found = self.ours or self.theirs or self.base
-        assert found is not None
-        return found
+        state = self.ours or self.theirs or self.base
+        assert state is not None
+        return state
 
 
 class ThreeWay:
-    """Merges objects one by one, and gathers the conflicts and what a drop won over."""
+    """Merges objects one by one, and collects the conflicts and the changes that lost to drops."""
 
     def __init__(
         self,
@@ -84,8 +90,8 @@ class ThreeWay:
         ours: MergeSide,
         theirs: MergeSide,
         settle: Settle,
-        shared: SharedKeys,
-        seen_as: "SeenAs",
+        share_keys: SharedKeys,
+        seen_as: SeenAs,
     ) -> None:
         self.base_work = base
         self.ours = ours
@@ -93,45 +99,44 @@ class ThreeWay:
         self.settle = settle
         self.conflicts: list[MergeConflict] = []
         self.reported: list[MergeConflict] = []
-        self._shared = shared
+        self._share_keys = share_keys
         self._seen_as = seen_as
 
     def merge(self, object_id: str, base: ObjectState | None, base_work: Work) -> Outcome | None:
         """What becomes of the object; None if neither side has it."""
         ours, theirs = self.ours.states.get(object_id), self.theirs.states.get(object_id)
-        if ours is None and theirs is None:
+        state = ours or theirs
+        if state is None:
             return None
-        found = ours or theirs
-        assert found is not None
-        outcome = Outcome(object_id, ours, theirs, base, not found.is_kept, found.place)
+        outcome = Outcome(object_id, ours, theirs, base, not state.is_kept, state.place)
         files = self._files(base, base_work, ours, theirs)
         if ours is not None:
             outcome.ours_did = changes(base, ours, files.ours.files, files.base, files.ours.deltas)
         if theirs is not None:
             outcome.theirs_did = changes(base, theirs, files.theirs.files, files.base, files.theirs.deltas)
-        self._merge_life(outcome, base is not None and is_alive(base_work, object_id))
-        # What is dropped on theirs and was not there at the base has nothing to give.
-        counts = theirs is not None and (theirs.is_kept or (base is not None and base.is_kept))
-        if not outcome.dropped and ours is not None and counts:
+        self._merge_life(outcome, base is not None and base_work.is_alive(object_id))
+        # An object that is dropped on theirs, and was not there at the base, has nothing to contribute.
+        contributes = theirs is not None and (theirs.is_kept or (base is not None and base.is_kept))
+        if not outcome.dropped and ours is not None and contributes:
             self._merge_parts(outcome, files)
         if outcome.bring:
             outcome.files = FileMerge(added=tuple(files.theirs.files.values()))
         return outcome
 
     def conflict(self, outcome: Outcome, what: str, base: object, ours: object, theirs: object) -> bool:
-        """Put down a conflict; whether theirs wins it."""
+        """Record a conflict; whether theirs wins it."""
         self.conflicts.append(self.row(outcome, what, base, ours, theirs))
         return self.settle is Settle.THEIRS
 
     def report(self, outcome: Outcome, ours: object, theirs: object) -> None:
-        """Put down that a drop won over a change."""
+        """Record that a change lost to a drop."""
         self.reported.append(self.row(outcome, "drop", "there", ours, theirs))
 
     def row(self, outcome: Outcome, what: str, base: object, ours: object, theirs: object) -> MergeConflict:
         name = (
-            shown(self.ours.work, outcome.id)
-            or shown(self.theirs.work, outcome.id)
-            or shown(self.base_work, outcome.id)
+            last_name(self.ours.work, outcome.id)
+            or last_name(self.theirs.work, outcome.id)
+            or last_name(self.base_work, outcome.id)
         )
         return MergeConflict(outcome.id, name, kind_name(outcome.state), what, str(base), str(ours), str(theirs))
 
@@ -142,12 +147,12 @@ class ThreeWay:
         if ours is None:
             assert theirs is not None
             outcome.place = theirs.place
-            # A picked commit may change what ours never had: it can't be there and not be there.
+            # A picked commit may change an object that ours never had: a conflict about its existence.
             outcome.bring = theirs.is_kept and (
                 not was_alive
                 or (
                     bool(outcome.theirs_did)
-                    and self.conflict(outcome, "drop", "there", "not there", _did(outcome.theirs_did))
+                    and self.conflict(outcome, "drop", "there", "not there", _changes_text(outcome.theirs_did))
                 )
             )
             outcome.dropped = not outcome.bring
@@ -165,25 +170,25 @@ class ThreeWay:
             outcome.dropped, outcome.place = False, theirs.place
 
     def _is_gone(self, outcome: Outcome, was_alive: bool) -> bool:
-        """Whether theirs dropped it, itself. What theirs never got with a dropped namespace is as that is."""
+        """Whether theirs dropped the object itself. One that theirs never got follows its dropped namespace."""
         if outcome.theirs is not None or outcome.base is None:
             return True
-        return was_alive and is_alive(self.theirs.work, outcome.base.place[0])
+        return was_alive and self.theirs.work.is_alive(outcome.base.place[0])
 
     def _is_dropped(self, outcome: Outcome, did: frozenset[str], theirs: str) -> bool:
-        """Whether theirs' drop is done to an object that ours may have changed."""
+        """Whether the drop by theirs applies to an object that ours may have changed."""
         if did & HARD:
-            return self.conflict(outcome, "drop", "there", _did(did), theirs)
+            return self.conflict(outcome, "drop", "there", _changes_text(did), theirs)
         if did & SOFT:
-            self.report(outcome, _did(did), theirs)
+            self.report(outcome, _changes_text(did), theirs)
         return True
 
     def _stays_dropped(self, outcome: Outcome, did: frozenset[str]) -> bool:
-        """Whether ours' drop stands against what theirs may have changed."""
+        """Whether the drop by ours stands against the changes by theirs."""
         if did & HARD:
-            return not self.conflict(outcome, "drop", "there", "dropped", _did(did))
+            return not self.conflict(outcome, "drop", "there", "dropped", _changes_text(did))
         if did & SOFT:
-            self.report(outcome, "dropped", _did(did))
+            self.report(outcome, "dropped", _changes_text(did))
         return True
 
     def _merge_place(self, outcome: Outcome) -> None:
@@ -196,8 +201,8 @@ class ThreeWay:
         if ours.place == before:
             outcome.place = theirs.place
             return
-        base_name = shown(self.base_work, outcome.id) or "not there"
-        names = shown(self.ours.work, outcome.id), shown(self.theirs.work, outcome.id)
+        base_name = last_name(self.base_work, outcome.id) or "not there"
+        names = last_name(self.ours.work, outcome.id), last_name(self.theirs.work, outcome.id)
         if self.conflict(outcome, "name", base_name, *names):
             outcome.place = theirs.place
 
@@ -211,9 +216,9 @@ class ThreeWay:
             return
         before = ours.table if base is None or base.table is None else base.table
         readable = self._merge_schema(outcome, before, ours.table, theirs.table)
-        self._merge_whole(outcome, "spec", before, ours.table, theirs.table, lambda one: one.spec, _spec_text)
+        self._merge_whole(outcome, "spec", before, ours.table, theirs.table, lambda table: table.spec, _spec_text)
         self._merge_whole(
-            outcome, "sort order", before, ours.table, theirs.table, lambda one: one.sort_order, _order_text
+            outcome, "sort order", before, ours.table, theirs.table, lambda table: table.sort_order, _order_text
         )
         self._check_sources(outcome, before, ours.table, theirs.table)
         self._check_required(outcome, files, ours.table, theirs.table)
@@ -235,16 +240,18 @@ class ThreeWay:
             outcome.properties = merged
 
     def _merge_view(self, outcome: Outcome) -> None:
-        sql = [None if one is None else one.view for one in (outcome.base, outcome.ours, outcome.theirs)]
-        if self._takes_theirs(outcome, "view", *sql):
+        views = [None if state is None else state.view for state in (outcome.base, outcome.ours, outcome.theirs)]
+        if self._takes_theirs(outcome, "view", *views):
             outcome.take.append("view")
 
     def _merge_schema(self, outcome: Outcome, base: TableState, ours: TableState, theirs: TableState) -> Schema:
-        """Merge the schemas; the answer is one by which the files of both sides can be read, whatever is settled."""
+        """Merge the schemas. The returned schema can read the files of both sides, however conflicts are settled."""
         if ours.schema == theirs.schema:
             return ours.schema
         merged = merge_schemas(base.schema, ours.schema, theirs.schema, self.settle)
-        self.conflicts += [self.row(outcome, one.what, one.base, one.ours, one.theirs) for one in merged.conflicts]
+        self.conflicts += [
+            self.row(outcome, found.what, found.base, found.ours, found.theirs) for found in merged.conflicts
+        ]
         if merged.schema.id != ours.schema.id:
             outcome.schema = merged.schema
         if merged.conflicts and self.settle is Settle.FAIL:
@@ -261,47 +268,48 @@ class ThreeWay:
         part: Callable[[TableState], T],
         text: Callable[[TableState], str],
     ) -> None:
+        """Merge a part of a table that can't be combined: it is taken from one side as a whole."""
         if part(theirs) == part(base) or text(ours) == text(theirs):
             return
         if part(ours) == part(base) or self.conflict(outcome, what, text(base), text(ours), text(theirs)):
             outcome.take.append(what)
 
     def _check_sources(self, outcome: Outcome, base: TableState, ours: TableState, theirs: TableState) -> None:
-        """A column that one side dropped may be what the other side's spec or order is made of."""
+        """Find a column that one side dropped and the other side's spec or sort order is made of."""
         schema = outcome.schema or ours.schema
         spec = theirs.spec if "spec" in outcome.take else ours.spec
         order = theirs.sort_order if "sort order" in outcome.take else ours.sort_order
-        if any(one not in schema.ways for one in spec.source_ids | order.source_ids):
-            texts = [f"{one.schema}, {_spec_text(one)}, {_order_text(one)}" for one in (ours, theirs)]
+        if any(id not in schema.ways for id in spec.source_ids | order.source_ids):
+            texts = [f"{table.schema}, {_spec_text(table)}, {_order_text(table)}" for table in (ours, theirs)]
             wins = self.conflict(outcome, "schema", "a column that a spec or order needs", *texts)
             winner = theirs if wins else ours
             needed = winner.spec.source_ids | winner.sort_order.source_ids
-            # All else is merged as ever: files of both sides have to fit.
+            # The rest is merged as usual: the files of both sides have to fit.
             merged = merge_schemas(base.schema, ours.schema, theirs.schema, self.settle, needed).schema
             outcome.schema = None if merged.id == ours.schema.id else merged
-            kept = [one for one in outcome.take if one not in ("spec", "sort order")]
+            kept = [what for what in outcome.take if what not in ("spec", "sort order")]
             outcome.take = [*kept, "spec", "sort order"] if wins else kept
 
     def _check_required(self, outcome: Outcome, files: "_Files", ours: TableState, theirs: TableState) -> None:
-        """A column that one side requires may be null in rows that the other side has added."""
+        """Find a column that one side requires and that may be null in rows added by the other side."""
         merged = outcome.schema or ours.schema
         for side, table in ((files.ours, ours), (files.theirs, theirs)):
-            added = [one for path, one in side.files.items() if path not in files.base]
+            added = [file for path, file in side.files.items() if path not in files.base]
             for id in _newly_required(merged, table.schema):
-                if any(_may_be_null(one, id) for one in added):
+                if any(_may_be_null(file, id) for file in added):
                     what, texts = f"column {merged.path_of(id)}: required", ("required", "null in some rows")
                     ours_text, theirs_text = texts[::-1] if side is files.ours else texts
                     self.conflict(outcome, what, "", ours_text, theirs_text)
                     merged = outcome.schema = _with_optional(merged, id)
 
     def _merge_files(self, outcome: Outcome, files: "_Files", table: TableState) -> None:
-        keyed = bool(table.schema.identifier_ids)
+        has_key = bool(table.schema.identifier_ids)
 
         def falls_in(file: DataFileRef, delta: SideDelta) -> bool:
             return _falls_in(self.ours.work.context.bodies.get(table.id, delta.manifest.schema_id), file, delta)
 
-        def may_share_keys(one: Sequence[DataFileRef], other: Sequence[DataFileRef]) -> bool:
-            return self._shared(table, one, other)
+        def share_keys(ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
+            return self._share_keys(table, ours, theirs)
 
         merged = merge_files(
             files.base,
@@ -309,32 +317,37 @@ class ThreeWay:
             files.theirs,
             self.settle,
             falls_in=falls_in,
-            may_share_keys=may_share_keys if keyed else None,
+            may_share_keys=share_keys if has_key else None,
         )
-        self.conflicts += [self.row(outcome, one.what, one.base, one.ours, one.theirs) for one in merged.conflicts]
+        self.conflicts += [
+            self.row(outcome, found.what, found.base, found.ours, found.theirs) for found in merged.conflicts
+        ]
         if merged.added or merged.removed or merged.changed or merged.rewrites:
             outcome.files = merged
-            outcome.overwritten = _overwritten(files.theirs.deltas)
+            outcome.overwritten = _overwritten_condition(files.theirs.deltas)
 
     def _takes_theirs(self, outcome: Outcome, what: str, base: T | None, ours: T | None, theirs: T | None) -> bool:
-        """Whether one thing is theirs in the end, which it isn't yet."""
+        """Whether our value has to be replaced with theirs."""
         if theirs in (base, ours):
             return False
-        return ours == base or self.conflict(outcome, what, _value(base), _value(ours), _value(theirs))
+        return ours == base or self.conflict(outcome, what, _value_text(base), _value_text(ours), _value_text(theirs))
 
     def _files(
         self, base: ObjectState | None, base_work: Work, ours: ObjectState | None, theirs: ObjectState | None
     ) -> "_Files":
-        """The files of all three, read only if any may differ."""
+        """The files of all three states, read only if they may differ."""
         states = base, ours, theirs
-        if len({None if one is None else one.delta for one in states}) == 1:
+        if len({None if state is None else state.delta for state in states}) == 1:
             return _Files({}, Side({}), Side({}))
         before = {} if base is None or base.table is None else committed_files(base_work, base.table)
-        mine, other = _side(self.ours, ours, base, before), _side(self.theirs, theirs, base, before)
-        return _Files(before, self._seen_as(mine, other), other)
+        our_files, their_files = (
+            _side_files(self.ours, ours, base, before),
+            _side_files(self.theirs, theirs, base, before),
+        )
+        return _Files(before, self._seen_as(our_files, their_files), their_files)
 
 
-def _side(side: MergeSide, state: ObjectState | None, base: ObjectState | None, before: Files) -> Side:
+def _side_files(side: MergeSide, state: ObjectState | None, base: ObjectState | None, before: Files) -> Side:
     if state is None or state.table is None:
         return Side({})
     return Side(before) if base is not None and state.delta == base.delta else side.files(state.table)
@@ -349,39 +362,38 @@ class _Files:
     theirs: Side
 
 
-def _overwritten(deltas: Sequence[SideDelta]) -> str | None:
-    """The conditions that overwrites among deltas replaced the rows of, so that later merges know of them."""
-    manifests = [one.manifest for one in deltas if one.overwrites]
-    conditions = [one.overwritten if one.HasField("overwritten") else "true" for one in manifests]
-    return " or ".join(f"({one})" for one in dict.fromkeys(conditions)) or None
+def _overwritten_condition(deltas: Sequence[SideDelta]) -> str | None:
+    """The condition whose rows the overwrites among the deltas replaced, kept for later merges."""
+    manifests = [delta.manifest for delta in deltas if delta.overwrites]
+    return any_of(manifest.overwritten if manifest.HasField("overwritten") else "true" for manifest in manifests)
 
 
 def _falls_in(schema: Schema, file: DataFileRef, delta: SideDelta) -> bool:
-    """Whether a file may have rows that a delta overwrote, by the schema that the delta's condition was said for."""
+    """Whether a file may have rows that a delta overwrote; `schema` is the one that the delta was written for."""
     if not delta.manifest.HasField("overwritten"):
         return True
     try:
         return may_match(parse_filter(delta.manifest.overwritten, schema), file)
-    except Invalid:  # conditions of several deltas, which a merge brought together: it may have been anything
+    except Invalid:  # a merge joined the conditions of several deltas and schemas: any row may match
         return True
 
 
 def _newly_required(merged: Schema, side: Schema) -> list[int]:
-    """The columns, at any depth, that are required in the one schema and not in the other."""
+    """The columns, at any depth, that are required in the merged schema and optional on the side."""
     return [
         id for id, way in merged.ways.items() if way[-1].required and id in side.ways and not side.ways[id][-1].required
     ]
 
 
 def _may_be_null(file: DataFileRef, id: int) -> bool:
-    known = [one for one in file.statistics if one.field_id == id]
-    return not known or not known[0].HasField("null_count") or known[0].null_count > 0
+    statistics = [column for column in file.statistics if column.field_id == id]
+    return not statistics or not statistics[0].HasField("null_count") or statistics[0].null_count > 0
 
 
 def _with_optional(schema: Schema, id: int) -> Schema:
-    """The schema with a column that may be null, whatever it was: rows are never lost for a rule."""
-    key = [one for one in schema.identifier_ids if one != id]
-    path = tuple(one.name for one in schema.way_by_id(id))
+    """The schema with one column made optional, even a key column: rows are never lost for a constraint."""
+    key = [key_id for key_id in schema.identifier_ids if key_id != id]
+    path = tuple(field.name for field in schema.way_by_id(id))
     return make_optional(Schema(schema.fields, 0, key), path)
 
 
@@ -393,9 +405,9 @@ def _order_text(table: TableState) -> str:
     return ", ".join(order_texts(table.sort_order, table.schema)) or "none"
 
 
-def _did(did: frozenset[str]) -> str:
+def _changes_text(did: frozenset[str]) -> str:
     return ", ".join(sorted(did)) or "unchanged"
 
 
-def _value(value: object) -> str:
+def _value_text(value: object) -> str:
     return "unset" if value is None else str(value)

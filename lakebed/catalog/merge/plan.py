@@ -1,8 +1,8 @@
-"""Bringing what one state of a catalog has over another into a line: merge, cherry-pick and revert are all this.
+"""The plan of a three-way merge, and its application: merge, cherry-pick and revert differ only in their states.
 
-The states are three: the base, ours (the line as it is) and theirs. A merge's base is the newest commit that both
-follow from. To pick a commit is to merge it over the state before it; to revert one is to merge the state before it
-over the one that it made.
+There are three states: the base, ours (the line as it is) and theirs. A merge's base is the newest commit that both
+sides follow from. A cherry-pick takes the state before the commit as base and the commit as theirs; a revert takes the
+commit as base and the state before it as theirs.
 """
 
 import copy
@@ -14,17 +14,17 @@ from lakebed.catalog.data.levels import entering
 from lakebed.catalog.merge.merge_base import Head
 from lakebed.catalog.merge.objects import Outcome, SeenAs, SharedKeys, ThreeWay, as_it_is
 from lakebed.catalog.merge.sides import MergeSide
-from lakebed.catalog.merge.states import ObjectState, read_states
+from lakebed.catalog.merge.states import ObjectState, read_states, rely_on_states
 from lakebed.catalog.merge.tree import MergedTree
 from lakebed.catalog.objects.properties import put_properties
 from lakebed.catalog.tables.tables import put_schema, table_state
 from lakebed.catalog.transaction.bodies import SCHEMA
 from lakebed.catalog.transaction.conflicts import MergeConflict
 from lakebed.catalog.transaction.lines import open_line
-from lakebed.catalog.transaction.objects import is_alive, shown
-from lakebed.catalog.transaction.tombstones import check_not_purged, purged
+from lakebed.catalog.transaction.objects import last_name
+from lakebed.catalog.transaction.tombstones import check_not_purged, purged_ids
 from lakebed.catalog.transaction.work import Work
-from lakebed.metastore import AttributeRead, DataRead, Operation
+from lakebed.metastore import AttributeRead, Operation
 from lakebed.metastore import Commit as StoredCommit
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
@@ -34,9 +34,9 @@ from lakebed.table.schema.schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """What is merged: the base, theirs, the commits of both sides since the base, the objects that are looked at.
+    """What to merge: the base, theirs, the commits of both sides since the base, and the objects to compare.
 
-    `seen_as` says how the merge is to see the files of ours.
+    `seen_as` changes how the merge sees the files of ours.
     """
 
     base: Head
@@ -49,78 +49,79 @@ class Triple:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a merge would do: outcomes by object, conflicts, and what drops won over."""
+    """What a merge would do: an outcome for each object, the conflicts, and the changes that lost to drops."""
 
     outcomes: Sequence[Outcome]
     conflicts: tuple[MergeConflict, ...]
     reported: tuple[MergeConflict, ...]
 
 
-def plan(work: Work, triple: Triple, settle: Settle, shared: SharedKeys) -> Plan:
-    """Compare the three states of every object, and settle what can be settled."""
+def plan(work: Work, triple: Triple, settle: Settle, share_keys: SharedKeys) -> Plan:
+    """Compare the three states of every object, and settle conflicts by the strategy."""
     context = work.context
     base = Work(context, triple.base.ref, triple.base.version)
     their_work = Work(context, triple.theirs.ref, triple.theirs.version)
-    wanted = _not_purged(their_work, list(triple.objects))
-    objects = [*wanted, *_inside_of_what_comes(base, work, their_work, wanted)]
+    wanted = _without_purged(their_work, list(triple.objects))
+    objects = [*wanted, *_inside_new_namespaces(base, work, their_work, wanted)]
     ours = MergeSide.of(work, triple.ours_commits, objects)
     theirs = MergeSide.of(their_work, triple.theirs_commits, objects)
-    _remember(work, ours)
-    merging = ThreeWay(base, ours, theirs, settle, shared, triple.seen_as)
-    # What neither side has any more need not be known as it was: it may have been purged.
-    before = read_states(base, [one for one in objects if one in ours.states or one in theirs.states])
-    merged = _picked if triple.seen_as is not as_it_is else _merged
-    found = {one: merged(merging, one, before.get(one)) for one in objects}
-    tree = MergedTree(merging, {one: outcome for one, outcome in found.items() if outcome is not None})
+    rely_on_states(work, ours.states)
+    merging = ThreeWay(base, ours, theirs, settle, share_keys, triple.seen_as)
+    # An object that neither side has any more is not read at the base: it may have been purged.
+    before = read_states(base, [id for id in objects if id in ours.states or id in theirs.states])
+    merge_one = _merge_picked_object if triple.seen_as is not as_it_is else _merge_object
+    outcomes = {id: merge_one(merging, id, before.get(id)) for id in objects}
+    tree = MergedTree(merging, {id: outcome for id, outcome in outcomes.items() if outcome is not None})
     tree.settle()
-    _rely_on_no_purge(work, their_work, tree.outcomes.values())
+    _conflict_with_purges(work, their_work, tree.outcomes.values())
     return Plan(tuple(tree.outcomes.values()), tuple(merging.conflicts), tuple(merging.reported))
 
 
 def apply(work: Work, plan: Plan, operation: str) -> None:
-    """Do what was planned to our side: first all lives, since what comes then asks whether objects are alive."""
-    done = [one for one in plan.outcomes if not one.skipped and (one.ours is not None or one.bring)]
-    settled = {one.object_id for one in plan.conflicts}
-    details = [_bring_life(work, one) if one.ours is None else _change_life(work, one, one.ours) for one in done]
-    for outcome, detail in zip(done, details, strict=True):
+    """Stage the plan on our side: first all lives, because the later steps ask whether objects are alive."""
+    outcomes = [one for one in plan.outcomes if not one.skipped and (one.ours is not None or one.bring)]
+    settled = {conflict.object_id for conflict in plan.conflicts}
+    changes = [_bring_life(work, one) if one.ours is None else _change_life(work, one, one.ours) for one in outcomes]
+    for outcome, life_changes in zip(outcomes, changes, strict=True):
         if outcome.ours is None:
             _bring_parts(work, outcome, operation)
         else:
-            told = _change_parts(work, outcome, operation, detail)
-            if not told and outcome.id in settled:  # so that merging the other way round knows that it was decided
-                work.note(Operation(operation, outcome.id, shown(work, outcome.id), detail="kept"))
+            is_logged = _change_parts(work, outcome, operation, life_changes)
+            if not is_logged and outcome.id in settled:  # so that a merge the other way round sees the decision
+                work.note(Operation(operation, outcome.id, last_name(work, outcome.id), detail="kept"))
 
 
-def _not_purged(theirs: Work, objects: Sequence[str]) -> list[str]:
-    """What can still be merged. What was purged is dead on every line; `Expired` if theirs is from before."""
-    gone = purged(theirs.context, objects)
-    for one in gone:
-        if is_alive(theirs, one):
-            check_not_purged(theirs.context, theirs.ref, one)
-    return [one for one in objects if one not in gone]
+def _without_purged(theirs: Work, objects: Sequence[str]) -> list[str]:
+    """The objects that can still be merged; `Expired` if theirs, an older state, shows a purged object alive."""
+    gone = purged_ids(theirs.context, objects)
+    for object_id in gone:
+        if theirs.is_alive(object_id):
+            check_not_purged(theirs.context, theirs.ref, object_id)
+    return [object_id for object_id in objects if object_id not in gone]
 
 
-def _rely_on_no_purge(work: Work, theirs: Work, outcomes: Iterable[Outcome]) -> None:
-    """Conflict with whoever purges, where it comes from, what this merge brings or brings back."""
+def _conflict_with_purges(work: Work, theirs: Work, outcomes: Iterable[Outcome]) -> None:
+    """Conflict with a concurrent purge, on the source's lines, of an object that this merge brings or undrops."""
     lines = {theirs.ref.line.id, *(at.line for at in theirs.ref.line.ancestry)} - {work.ref.line.id}
-    for one in outcomes:
-        if not one.skipped and (one.bring or (one.ours is not None and not one.ours.is_kept and not one.dropped)):
+    for outcome in outcomes:
+        ours = outcome.ours
+        if not outcome.skipped and (outcome.bring or (ours is not None and not ours.is_kept and not outcome.dropped)):
             for line in lines:
-                work.read(AttributeRead(one.id, Attribute.LIFE, line))
+                work.read(AttributeRead(outcome.id, Attribute.LIFE, line))
 
 
-def _inside_of_what_comes(base: Work, ours: Work, theirs: Work, objects: Collection[str]) -> list[str]:
-    """What is in a namespace that comes, or came back, and ours never had, whenever theirs put it there."""
-    coming = [
-        one.id
-        for one in read_states(theirs, objects).values()
-        if one.type == pb.NAMESPACE
-        and is_alive(theirs, one.id)
-        and not (is_alive(ours, one.id) and is_alive(base, one.id))
+def _inside_new_namespaces(base: Work, ours: Work, theirs: Work, objects: Collection[str]) -> list[str]:
+    """Objects unknown to ours in namespaces that are created or undropped here, whenever theirs put them there."""
+    arriving = [
+        state.id
+        for state in read_states(theirs, objects).values()
+        if state.type == pb.NAMESPACE
+        and theirs.is_alive(state.id)
+        and not (ours.is_alive(state.id) and base.is_alive(state.id))
     ]
-    inside = dict.fromkeys(child for namespace in coming for child in _descendants(theirs, namespace))
-    ours.load((one, Attribute.LIFE) for one in inside)
-    return [one for one in inside if one not in objects and ours.life(one) is None]
+    inside = dict.fromkeys(child for namespace in arriving for child in _descendants(theirs, namespace))
+    ours.load((object_id, Attribute.LIFE) for object_id in inside)
+    return [object_id for object_id in inside if object_id not in objects and ours.life(object_id) is None]
 
 
 def _descendants(work: Work, namespace: str) -> Iterator[str]:
@@ -130,40 +131,32 @@ def _descendants(work: Work, namespace: str) -> Iterator[str]:
             yield from _descendants(work, child.id)
 
 
-def _picked(merging: ThreeWay, object_id: str, base: ObjectState | None) -> Outcome | None:
-    """The same of a picked commit: what it made, and ours had and dropped since, is made again."""
-    mine = merging.ours.states.get(object_id)
-    if base is None and mine is not None and not mine.is_kept and object_id in merging.theirs.states:
-        return merging.merge(object_id, mine, merging.ours.work)
-    return _merged(merging, object_id, base)
+def _merge_picked_object(merging: ThreeWay, object_id: str, base: ObjectState | None) -> Outcome | None:
+    """The same for a picked or reverted commit: an object that it creates, and ours has dropped, is undropped."""
+    ours = merging.ours.states.get(object_id)
+    if base is None and ours is not None and not ours.is_kept and object_id in merging.theirs.states:
+        return merging.merge(object_id, ours, merging.ours.work)
+    return _merge_object(merging, object_id, base)
 
 
-def _merged(merging: ThreeWay, object_id: str, base: ObjectState | None) -> Outcome | None:
-    """The outcome of one object. What both sides got since the base was there, as the later of them got it."""
-    mine = merging.ours.states.get(object_id)
-    if base is not None or mine is None or object_id not in merging.theirs.states:
+def _merge_object(merging: ThreeWay, object_id: str, base: ObjectState | None) -> Outcome | None:
+    """Merge one object. If both sides got it only after the base, its state at the later arrival is its base."""
+    ours = merging.ours.states.get(object_id)
+    if base is not None or ours is None or object_id not in merging.theirs.states:
         return merging.merge(object_id, base, merging.base_work)
-    ours, theirs = merging.ours.birth(object_id), merging.theirs.birth(object_id)
-    if ours is None and not mine.is_kept:  # a reset to before its birth left it dropped: it comes as theirs has it
-        return merging.merge(object_id, mine, merging.ours.work)
-    if ours is None or theirs is None:
+    ours_birth, theirs_birth = merging.ours.birth(object_id), merging.theirs.birth(object_id)
+    if ours_birth is None and not ours.is_kept:  # dropped by a reset to before its birth: it becomes as theirs has it
+        return merging.merge(object_id, ours, merging.ours.work)
+    if ours_birth is None or theirs_birth is None:
         return merging.merge(object_id, None, merging.base_work)
-    later = max(ours, theirs, key=lambda one: one.version)
+    later = max(ours_birth, theirs_birth, key=lambda commit: commit.version)
     context, catalog = merging.base_work.context, merging.base_work.ref.catalog
     then = Work(context, open_line(context, catalog, later.line), later.version)
     return merging.merge(object_id, read_states(then, [object_id]).get(object_id), then)
 
 
-def _remember(work: Work, ours: MergeSide) -> None:
-    """What a merge decides rests on all of this: if any of it changes before the commit, it is decided anew."""
-    for object_id, state in ours.states.items():
-        work.read(AttributeRead(object_id, Attribute.LIFE))
-        if state.table is not None:
-            work.read(DataRead(state.table.partition))
-
-
 def _bring_life(work: Work, outcome: Outcome) -> list[str]:
-    """Give our side an object of theirs, with its id."""
+    """Create an object of theirs on our side, with the same id."""
     assert outcome.theirs is not None
     life = copy.deepcopy(outcome.theirs.life)
     assert life is not None
@@ -187,7 +180,7 @@ def _bring_parts(work: Work, outcome: Outcome, operation: str) -> None:
         added = () if outcome.files is None else outcome.files.added
         work.deltas[outcome.id] = replace(delta_of(theirs.table, operation), added=added)
         counts = work.deltas[outcome.id].counts
-    work.note(Operation(operation, outcome.id, shown(work, outcome.id), counts, "created"))
+    work.note(Operation(operation, outcome.id, last_name(work, outcome.id), counts, "created"))
 
 
 def _change_life(work: Work, outcome: Outcome, ours: ObjectState) -> list[str]:
@@ -196,10 +189,9 @@ def _change_life(work: Work, outcome: Outcome, ours: ObjectState) -> list[str]:
     return []
 
 
-def _change_parts(work: Work, outcome: Outcome, operation: str, done: list[str]) -> bool:
-    """Change what the object is, and say so in the log; whether there was anything to say."""
-    if not outcome.dropped:
-        done = done + _put_parts(work, outcome)
+def _change_parts(work: Work, outcome: Outcome, operation: str, life_changes: list[str]) -> bool:
+    """Change the object's attributes and files, and log it; whether there was anything to log."""
+    changes = life_changes if outcome.dropped else life_changes + _put_attributes(work, outcome)
     if not outcome.dropped and outcome.files is not None:
         state, files = table_state(work, outcome.id), outcome.files
         delta = replace(
@@ -210,11 +202,11 @@ def _change_parts(work: Work, outcome: Outcome, operation: str, done: list[str])
             rewrites=files.rewrites,
             overwritten=outcome.overwritten,
         )
-        change_files(work, state, entering(work, state, delta), ", ".join([*done, "data"]))
+        change_files(work, state, entering(work, state, delta), ", ".join([*changes, "data"]))
         return True
-    if done:
-        work.note(Operation(operation, outcome.id, shown(work, outcome.id), detail=", ".join(done)))
-    return bool(done)
+    if changes:
+        work.note(Operation(operation, outcome.id, last_name(work, outcome.id), detail=", ".join(changes)))
+    return bool(changes)
 
 
 def _put_life(work: Work, outcome: Outcome, ours: ObjectState) -> str:
@@ -223,7 +215,7 @@ def _put_life(work: Work, outcome: Outcome, ours: ObjectState) -> str:
     life.dropped = outcome.dropped
     if outcome.dropped:
         life.drop_type = pb.MARKED
-        _read_inside(work, outcome.id, ours.type)
+        _rely_on_children(work, outcome.id, ours.type)
     else:
         life.ClearField("drop_type")
         life.container_id, life.name = outcome.place
@@ -231,14 +223,14 @@ def _put_life(work: Work, outcome: Outcome, ours: ObjectState) -> str:
     return "dropped" if outcome.dropped else "renamed" if ours.is_kept else "undropped"
 
 
-def _read_inside(work: Work, namespace: str, kind: int) -> None:
-    """What is put into a namespace before it is dropped would be lost without a word."""
+def _rely_on_children(work: Work, object_id: str, kind: int) -> None:
+    """Read all listings below a namespace that is dropped: an object created there meanwhile would be lost silently."""
     if kind == pb.NAMESPACE:
-        for child in list(work.children(namespace)):
-            _read_inside(work, child.id, child.type)
+        for child in list(work.children(object_id)):
+            _rely_on_children(work, child.id, child.type)
 
 
-def _put_parts(work: Work, outcome: Outcome) -> list[str]:
+def _put_attributes(work: Work, outcome: Outcome) -> list[str]:
     done: list[str] = []
     if outcome.properties is not None:
         put_properties(work, outcome.id, outcome.properties)
@@ -247,20 +239,20 @@ def _put_parts(work: Work, outcome: Outcome) -> list[str]:
         _put_schema(work, outcome.id, outcome.schema)
         done.append("schema")
     for what in dict.fromkeys(outcome.take):
-        _take(work, outcome, what)
+        _take_theirs(work, outcome, what)
         done.append(what)
     return done
 
 
 def _put_schema(work: Work, table: str, schema: Schema) -> None:
-    if schema.id:  # theirs: its body is there for every line
+    if schema.id:  # it is theirs: every line can read its body
         work.put_attribute(table, Attribute.SCHEMA, pb.TableSchema(schema_id=schema.id))
         return
     number = work.context.metastore.allocate(table, SCHEMA)
     put_schema(work, table, Schema(schema.fields, number, schema.identifier_ids))
 
 
-def _take(work: Work, outcome: Outcome, what: str) -> None:
+def _take_theirs(work: Work, outcome: Outcome, what: str) -> None:
     theirs = outcome.theirs
     assert theirs is not None
     if what == "view":

@@ -1,4 +1,4 @@
-"""The three states that a merge looks at: the base, ours and theirs, each a line at a version."""
+"""One side of a merge, ours or theirs: its objects, its commits since the base, and what they did to an object."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from lakebed.records import records_pb2 as pb
 from lakebed.table.merge.files import Side, SideDelta
 from lakebed.table.merge.sides import COMPACT, Files, state
 
-# What a side can have done to an object, in the words of the matrix.
+# What a side can have done to an object, in the words of the matrix of acceptance/002.
 CREATED = "created"
 UNDROPPED = "undropped"
 RENAMED = "renamed"
@@ -29,12 +29,12 @@ COMPACTED = "compacted"
 HARD = frozenset({CREATED, UNDROPPED, RENAMED, SCHEMA, VIEW, DATA})
 """Changes that a drop on the other side would lose."""
 SOFT = frozenset({PROPERTIES, SPEC, SORT})
-"""Changes that a drop on the other side wins over, and says so."""
+"""Changes that lose to a drop on the other side; the result reports them."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeSide:
-    """One side: its state, and the commits that led to it from the base."""
+    """The objects of a side, and the commits that led to them from the base."""
 
     work: Work
     commits: tuple[Commit, ...]
@@ -46,52 +46,52 @@ class MergeSide:
 
     def files(self, table: TableState) -> Side:
         """The table's live files on this side, and what it did to them since the base."""
-        own = {(one.line, one.version) for one in self.commits}
+        own = {(commit.line, commit.version) for commit in self.commits}
         first = min((version for _, version in own), default=None)
         since = [] if first is None else history(self.work, table.partition, first.previous())
         deltas = [
-            SideDelta(_operation(one.record), whole_manifest(self.work.context, one), one.version)
-            for one in reversed(since)
-            if (one.line, one.version) in own
+            SideDelta(_operation(delta.record), whole_manifest(self.work.context, delta), delta.version)
+            for delta in reversed(since)
+            if (delta.line, delta.version) in own
         ]
         return Side(committed_files(self.work, table), deltas)
 
     def birth(self, object_id: str) -> Commit | None:
-        """The first commit of this side that had to do with an object."""
-        found = [one for one in self.commits if any(done.object_id == object_id for done in one.operations)]
-        return min(found, key=lambda one: one.version, default=None)
+        """The first commit of this side that touched an object."""
+        commits = [one for one in self.commits if any(done.object_id == object_id for done in one.operations)]
+        return min(commits, key=lambda commit: commit.version, default=None)
 
 
 def changes(
     base: ObjectState | None, side: ObjectState, files: Files, before: Files, deltas: Collection[SideDelta]
 ) -> frozenset[str]:
-    """What a side did to an object that is there on it. Files are compared by what they are, however they came."""
+    """What a side did to an object that it has. Files are compared by their state, however they got there."""
     if base is None:
         return frozenset({CREATED})
-    found = {what for what, differs in _differences(base, side) if differs}
-    if {path: state(one) for path, one in files.items()} != {path: state(one) for path, one in before.items()}:
-        found.add(COMPACTED if deltas and all(one.operation == COMPACT for one in deltas) else DATA)
-    return frozenset(found)
+    done = {what for what, differs in _differences(base, side) if differs}
+    if {path: state(file) for path, file in files.items()} != {path: state(file) for path, file in before.items()}:
+        done.add(COMPACTED if deltas and all(delta.operation == COMPACT for delta in deltas) else DATA)
+    return frozenset(done)
 
 
 def _differences(base: ObjectState, side: ObjectState) -> list[tuple[str, bool]]:
-    found = [
+    differences = [
         (UNDROPPED, side.is_kept and not base.is_kept),
         (RENAMED, base.place != side.place),
         (PROPERTIES, base.properties != side.properties),
         (VIEW, base.view != side.view),
     ]
     if base.table is not None and side.table is not None:
-        found += [
+        differences += [
             (SCHEMA, _columns(base.table) != _columns(side.table)),
             (SPEC, base.table.spec != side.table.spec),
             (SORT, base.table.sort_order != side.table.sort_order),
         ]
-    return found
+    return differences
 
 
 def _columns(table: TableState) -> tuple[object, ...]:
-    """What is compared of a schema: not its number, since a change that was taken back is none."""
+    """What is compared of a schema: not its id, because a change that was undone is not a change."""
     return table.schema.fields, table.schema.identifier_ids
 
 

@@ -1,37 +1,26 @@
-"""What objects are at one state of a line, so that states can be compared and brought from one to another."""
+"""Objects at one version of a line, as values that can be compared and copied to another line."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from google.protobuf.message import Message
 
 from lakebed.catalog.tables.tables import TableState, schema_of, stored_state
-from lakebed.catalog.transaction.objects import is_alive
+from lakebed.catalog.transaction.objects import ATTRIBUTES, DEFINITION
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Expired
+from lakebed.metastore import AttributeRead, DataRead
 from lakebed.metastore.change import LifeRecord
 from lakebed.metastore.kinds import type_name
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.table.types.types import Field
 
-COPIED = (
-    Attribute.PROPERTIES,
-    Attribute.SCHEMA,
-    Attribute.STORAGE,
-    Attribute.SPEC,
-    Attribute.SORT,
-    Attribute.VIEW,
-)
-"""All that an object is, beside its life and its data."""
-
-_LOADED = (Attribute.LIFE, *COPIED)
-
 
 @dataclass(frozen=True, slots=True)
 class ViewParts:
-    """What is compared of a view: its texts by dialect and its columns, whatever number their schema has."""
+    """What is compared of a view: its texts by dialect, and its columns regardless of their schema's id."""
 
     sql: Mapping[str, str]
     columns: tuple[Field, ...] | None
@@ -39,14 +28,14 @@ class ViewParts:
     def __str__(self) -> str:
         if self.columns is None:
             return str(self.sql)
-        return f"{self.sql} ({', '.join(f'{one.name} {one.type}' for one in self.columns)})"
+        return f"{self.sql} ({', '.join(f'{column.name} {column.type}' for column in self.columns)})"
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectState:
-    """An object: its place, whether it was dropped itself, what it is. Of the catalog itself, `life` is None.
+    """An object with its life, attributes, and newest delta. `life` is None for the catalog itself.
 
-    `delta` says which one is the newest of a table's: the same there, the same files.
+    `delta` is the line and version of a table's newest delta: states with the same `delta` have the same files.
     """
 
     id: str
@@ -60,26 +49,34 @@ class ObjectState:
 
     @property
     def is_kept(self) -> bool:
-        """Whether it was not dropped itself; what it is in may have been."""
+        """Whether the object itself was not dropped; a namespace around it may have been."""
         return self.life is None or not self.life.dropped
 
     @property
     def place(self) -> tuple[str, str]:
-        """What it is in, and its own name."""
+        """The id of its container, and its own name."""
         return ("", "") if self.life is None else (self.life.container_id, self.life.name)
 
 
 def read_states(work: Work, ids: Iterable[str]) -> dict[str, ObjectState]:
-    """The objects that the line knows, dropped ones too; those that it never had, or that were purged, are left out."""
+    """The objects that the line knows, dropped ones included; unknown and purged objects are left out."""
     wanted = list(dict.fromkeys(ids))
-    work.load((one, attribute) for one in wanted for attribute in _LOADED)
-    found = {one: state for one in wanted if (state := _state(work, one)) is not None}
-    partitions = {one.table.partition: one.id for one in found.values() if one.table is not None}
+    work.load((object_id, attribute) for object_id in wanted for attribute in ATTRIBUTES)
+    states = {object_id: state for object_id in wanted if (state := _state(work, object_id)) is not None}
+    partitions = {state.table.partition: state.id for state in states.values() if state.table is not None}
     deltas = work.reader.attributes([(partition, Attribute.DATA) for partition in partitions])
     for newest, object_id in zip(deltas, partitions.values(), strict=True):
         if newest is not None:
-            found[object_id] = _with_delta(found[object_id], (newest.line, bytes(newest.version)))
-    return found
+            states[object_id] = replace(states[object_id], delta=(newest.line, bytes(newest.version)))
+    return states
+
+
+def rely_on_states(work: Work, states: Mapping[str, ObjectState]) -> None:
+    """Conflict with a concurrent change of any of these objects: what the work does was decided by their states."""
+    for object_id, state in states.items():
+        work.read(AttributeRead(object_id, Attribute.LIFE))
+        if state.table is not None:
+            work.read(DataRead(state.table.partition))
 
 
 def kind_name(state: ObjectState) -> str:
@@ -92,13 +89,13 @@ def _state(work: Work, object_id: str) -> ObjectState | None:
     life = work.life(object_id)
     if life is None or life.drop_type == pb.PURGED:
         return None
-    found = {attribute: work.attribute(object_id, attribute) for attribute in COPIED}
+    found = {attribute: work.attribute(object_id, attribute) for attribute in DEFINITION}
     records = {attribute: record for attribute, record in found.items() if record is not None}
     try:
         table = stored_state(work, object_id) if life.type == pb.TABLE else None
         view = _view(work, object_id, cast("pb.ViewText | None", records.get(Attribute.VIEW)))
-    except Expired:  # purged since, perhaps on another line: one that was dropped already is nobody's loss
-        if is_alive(work, object_id):
+    except Expired:  # purged since, perhaps on another line; if it was already dropped here, nothing is lost
+        if work.is_alive(object_id):
             raise
         return None
     return ObjectState(object_id, life.type, life, records, _properties(work, object_id), table, view, None)
@@ -114,9 +111,3 @@ def _view(work: Work, view: str, text: pb.ViewText | None) -> ViewParts | None:
 def _properties(work: Work, object_id: str) -> dict[str, str]:
     record = work.attribute(object_id, Attribute.PROPERTIES)
     return {} if record is None else dict(cast(pb.TableProperties, record).properties)
-
-
-def _with_delta(state: ObjectState, delta: tuple[str, bytes]) -> ObjectState:
-    return ObjectState(
-        state.id, state.type, state.life, state.records, state.properties, state.table, state.view, delta
-    )

@@ -1,7 +1,7 @@
-"""Pages of a listing: some objects of a kind in a namespace, each once, as of the first page's version.
+"""Pages of a listing: the objects of a kind in a namespace, each once, at the version of the first page.
 
-A token holds the version, the namespace's id, and where to go on: the token of the metastore's page, how many rows
-that page has, and how many objects of it were shown.
+A token holds the version, the namespace's id, and where to continue: the token of the metastore's page, how many rows
+that page has, and how many of its objects were shown.
 """
 
 import json
@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.objects import container
-from lakebed.catalog.transaction.scopes import Open, Pinned, Scope
+from lakebed.catalog.transaction.scopes import Pinned, Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.metastore import Child, Page
 from lakebed.metastore.pages import Question, check_limit
 from lakebed.records.names import folded
 
-MOST_ROWS = 1000  # read at once where few of them are of the kind
+MOST_ROWS = 1000  # read at once if few of them are of the kind
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The objects that are asked for, and how many a page has."""
+    """The objects that are asked for, and how many a page has at most."""
 
     kind: int
     namespace: Name | None
@@ -40,9 +40,9 @@ class _Place:
 
 
 def check_page(limit: int | None, token: str | None, recursive: bool) -> int:
-    """The size of a page, or `Invalid` for what can't be one."""
+    """The size of a page; `Invalid` if the arguments don't ask for one."""
     if limit is None:
-        raise Invalid("a page token goes with a limit", advice="Say how long the page may be: limit=….")
+        raise Invalid("a page token goes with a limit", advice="Pass the size of the page: limit=….")
     if not isinstance(limit, int) or isinstance(limit, bool):
         raise Invalid("a limit is a whole number", expected="1 or more", found=repr(limit))
     if token is not None and not isinstance(token, str):
@@ -55,8 +55,8 @@ def check_page(limit: int | None, token: str | None, recursive: bool) -> int:
 
 
 def page(scope: Scope, wanted: Wanted, token: str | None) -> Page[Child]:
-    """The page that a token stands for, or the first one."""
-    if isinstance(scope, Open):
+    """The page of a token, or the first page."""
+    if scope.is_transaction:
         return _page_of_names(scope.read(), wanted, token)
     work = scope.read()
     question = _question(work, wanted, "rows")
@@ -64,7 +64,7 @@ def page(scope: Scope, wanted: Wanted, token: str | None) -> Page[Child]:
         return _page(work, wanted, _Place(_parent(work, wanted), None, wanted.limit, 0), question)
     version, position = question.open(token)
     if version > work.base or (isinstance(scope, Pinned) and version < work.base):
-        raise Invalid("a page token is of another version than this handle", expected=work.base, found=version)
+        raise Invalid("a page token belongs to another version than this handle", expected=work.base, found=version)
     return _page(scope.at(version).read(), wanted, _Place(*json.loads(position)), question)
 
 
@@ -89,7 +89,7 @@ def _position(place: _Place) -> bytes:
 
 
 def _page_of_names(work: Work, wanted: Wanted, token: str | None) -> Page[Child]:
-    """The same in a transaction, whose changes are in no page of rows: it goes on after a name."""
+    """The same in a transaction, whose changes no page of rows has: a page continues after a name."""
     question = _question(work, wanted, "names")
     after = "" if token is None else question.open(token)[1].decode()
     casing = work.ref.line.casing
@@ -105,6 +105,6 @@ def _parent(work: Work, wanted: Wanted) -> str:
 
 def _question(work: Work, wanted: Wanted, how: str) -> Question:
     casing = work.ref.line.casing
-    namespace = None if wanted.namespace is None else [folded(one, casing) for one in parse_name(wanted.namespace)]
+    namespace = None if wanted.namespace is None else [folded(part, casing) for part in parse_name(wanted.namespace)]
     line, lake = work.ref.line.id, work.context.metastore.lake_id
     return Question((lake, line, how, wanted.kind, namespace, folded(wanted.prefix, casing)))

@@ -1,26 +1,17 @@
-"""The log of a line: its commits, and those of its ancestors before it forked away."""
+"""The log of a line: its commits, and those of its ancestors from before it forked."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from lakebed.catalog.transaction.commits import Commit, commit_of
+from lakebed.catalog.transaction.objects import ATTRIBUTES
 from lakebed.catalog.transaction.versions import microseconds
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.metastore import AttributeRead, DataRead
-from lakebed.records.layout import Attribute
 from lakebed.store import Version
 
 PAGE = 200
-_ATTRIBUTES = (
-    Attribute.LIFE,
-    Attribute.PROPERTIES,
-    Attribute.SCHEMA,
-    Attribute.STORAGE,
-    Attribute.SPEC,
-    Attribute.SORT,
-    Attribute.VIEW,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +28,7 @@ ALL = Asked()
 
 
 def log(work: Work, asked: Asked = ALL) -> list[Commit]:
-    """All commits that are asked for, newest first."""
+    """All commits that match, newest first."""
     found, token = log_page(work, PAGE, asked)
     while token is not None:
         page, token = log_page(work, PAGE, asked, token)
@@ -46,7 +37,7 @@ def log(work: Work, asked: Asked = ALL) -> list[Commit]:
 
 
 def log_page(work: Work, limit: int, asked: Asked = ALL, token: str | None = None) -> tuple[list[Commit], str | None]:
-    """Some commits, newest first, and the token of the rest; None if there is none."""
+    """Some commits, newest first, and the token of the next page; None after the last."""
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
         raise Invalid("a limit is a whole number", expected="0 or more", found=repr(limit))
     if asked.author is not None and not isinstance(asked.author, str):
@@ -63,18 +54,18 @@ def log_page(work: Work, limit: int, asked: Asked = ALL, token: str | None = Non
         limit=limit,
         token=token,
     )
-    return [commit_of(one) for one in page.items], page.token
+    return [commit_of(stored) for stored in page.items], page.token
 
 
 def read_all(work: Work, object_id: str, partition: str | None = None) -> None:
-    """Count everything about an object as read: who asks for its last commit relies on that there is no later one."""
-    for attribute in _ATTRIBUTES:
+    """Count all attributes of an object as read: its last commit stays its last only if nobody changes any of them."""
+    for attribute in ATTRIBUTES:
         work.read(AttributeRead(object_id, attribute))
     if partition is not None:
         work.read(DataRead(partition))
 
 
 def newest_commit(work: Work, object_id: str | None = None) -> Version | None:
-    """The version of the last commit to the line, or to one of its objects; None without any."""
+    """The version of the last commit to the line or to an object; None if there is none."""
     commits, _ = log_page(work, 1, Asked(object_id))
     return commits[0].version if commits else None

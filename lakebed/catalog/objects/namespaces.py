@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from lakebed.catalog.objects.properties import with_comment
-from lakebed.catalog.transaction.names import Name, parse_name, spelled
+from lakebed.catalog.transaction.names import Name, first_names, parse_name, spelled
 from lakebed.catalog.transaction.objects import drop, find, free_place, name_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
@@ -15,7 +15,7 @@ from lakebed.records.layout import Attribute
 def create_namespace(
     work: Work, name: Name, properties: Mapping[str, str] | None = None, comment: str | None = None
 ) -> str:
-    """Make a namespace in one that is there, and answer its id."""
+    """Create a namespace in an existing one, and return its id."""
     given = with_comment(properties, comment)
     parent, own = free_place(work, parse_name(name))
     namespace = work.new_id(spelled(parse_name(name)))
@@ -31,13 +31,13 @@ def find_namespace(work: Work, name: Name) -> str:
 
 
 def drop_empty(work: Work, namespace: str) -> None:
-    """Drop a namespace that holds nothing; `Invalid` if it holds something."""
+    """Drop an empty namespace; `Invalid` if it holds something."""
     inside = [child.name for child in work.children(namespace)]
     if inside:
         raise Invalid(
             "the namespace is not empty",
             subject=spelled(name_of(work, namespace)),
-            found=", ".join(inside[:5]) + (f" and {len(inside) - 5} more" if len(inside) > 5 else ""),
+            found=first_names(inside),
             advice="Drop what it holds, or pass cascade=True.",
         )
     drop(work, namespace)

@@ -1,4 +1,4 @@
-"""Properties of catalogs, namespaces, tables and views: texts by names, changed one by one."""
+"""Properties of catalogs, namespaces, tables and views: texts by name, each changed on its own."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeGuard, cast
@@ -35,19 +35,19 @@ def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 def is_text(given: object) -> TypeGuard[str]:
     """Whether it is text that can be stored."""
-    # Half of a surrogate pair is a str to Python, and nothing that can be written down.
+    # Half of a surrogate pair is a str to Python, but can't be encoded.
     return isinstance(given, str) and not any("\ud800" <= character <= "\udfff" for character in given)
 
 
 def with_comment(properties: Mapping[str, str] | None, comment: str | None) -> dict[str, str]:
-    """The properties of a new object, its comment among them; `Invalid` if one is not text."""
+    """The properties of a new object, including its comment; `Invalid` if one is not text."""
     return check_properties({**check_properties(properties or {}), **({} if comment is None else {COMMENT: comment})})
 
 
 def check_keys(keys: Iterable[str]) -> list[str]:
-    """The names of properties, in order, each once; one name alone may be given as text."""
+    """The names of properties, sorted, each once; a single name may be given as text."""
     if not isinstance(keys, Iterable):
-        raise Invalid("these are no names of properties", expected="texts", found=type(keys).__name__)
+        raise Invalid("these are not names of properties", expected="texts", found=type(keys).__name__)
     names = [keys] if isinstance(keys, str) else list(keys)
     for name in names:
         if not isinstance(name, str):
@@ -56,27 +56,27 @@ def check_keys(keys: Iterable[str]) -> list[str]:
 
 
 def properties_of(work: Work, object_id: str) -> dict[str, str]:
-    """An object's properties; those of the catalog itself belong to the line, as all else does."""
+    """An object's properties. Those of the catalog itself belong to the line too."""
     record = _stored(work, object_id)
     return {} if record is None else dict(sorted(record.properties.items()))
 
 
 def set_properties(work: Work, object_id: str, properties: Mapping[str, str]) -> None:
-    """Set some properties; the others stay."""
+    """Set some properties; all other properties stay."""
     given = check_properties(properties)
     put_properties(work, object_id, {**properties_of(work, object_id), **given})
     work.note(Operation("set_properties", object_id, _name(work, object_id), detail=", ".join(sorted(given))))
 
 
 def unset_properties(work: Work, object_id: str, gone: Sequence[str]) -> None:
-    """Take some properties away; those that are not there are fine."""
+    """Remove some properties; names that are not set are ignored."""
     left = {key: value for key, value in properties_of(work, object_id).items() if key not in gone}
     put_properties(work, object_id, left)
     work.note(Operation("unset_properties", object_id, _name(work, object_id), detail=", ".join(sorted(gone))))
 
 
 def put_properties(work: Work, object_id: str, properties: Mapping[str, str]) -> None:
-    """Write an object's whole properties."""
+    """Replace all properties of an object."""
     known = _stored(work, object_id)
     record = _kind(work, object_id)() if known is None else type(known).FromString(known.SerializeToString())
     record.ClearField("properties")
@@ -99,4 +99,4 @@ def _kind(work: Work, object_id: str) -> type[_Record]:
 
 
 def _name(work: Work, object_id: str) -> str:
-    return "" if object_id == work.top else spelled(tuple(one.name for one in work.path(object_id)))
+    return "" if object_id == work.top else spelled(tuple(life.name for life in work.path(object_id)))

@@ -1,104 +1,102 @@
-"""Bringing back what was dropped, by its name, or by its id where several had the name.
+"""Bringing back what was dropped, by its name, or by its id if several had the name.
 
-An object is dead if it was dropped itself or with what it is in. Each dead one can be brought back until it is purged:
-one that was dropped itself to where it was, any of them under another name. What was dropped on its own before its
-namespace was stays dropped when that comes back.
+An object is dead if it was dropped, itself or with its container. A dead object can be brought back until it is purged:
+under its old name if it was dropped itself, under another name in any case. An object that was dropped before its
+namespace stays dropped when the namespace comes back.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
 from uuid import UUID
 
-from lakebed.catalog.transaction.commits import EPOCH
+from lakebed.catalog.transaction.commits import datetime_of
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
-from lakebed.catalog.transaction.objects import check_free, container, copied, free_place, name_of
+from lakebed.catalog.transaction.objects import (
+    Slot,
+    bring_back,
+    check_free,
+    container_of,
+    free_place,
+    name_of,
+    plural,
+    slot_of,
+    type_of,
+)
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Ambiguous, Candidate, Expired, Invalid, NotFound
 from lakebed.metastore import Dropped, Operation
-from lakebed.metastore.change import LifeRecord
 from lakebed.metastore.kinds import type_name
 from lakebed.records import records_pb2 as pb
 from lakebed.records.names import folded
 
 
 def undrop(work: Work, kind: int, name: Name, object_id: str | None = None, as_name: Name | None = None) -> None:
-    """Bring an object back under the name that it had, or another that is free; its id and all its past stay.
+    """Bring an object back under its old name, or another that is free; its id and all its past stay.
 
-    It relies on the object's life, on the name being free, and on the name that it had: any drop of another object of
-    that name changes that one. What a merge brings already dropped is no drop, and does not make it ambiguous.
+    It relies on the object's life, on the free name, and on the old name, which a drop of another object of that name
+    changes. An object that a merge brings already dropped was not dropped here, and does not make the name ambiguous.
     """
     found = find_dead(work, kind, name, object_id)
     work.rely_on_no_purge(found)
-    was = shown_path(work, found)
-    record = copied(work, found)
+    was = work.last_parts(found)
     if as_name is None:
-        parent = _alive_container(work, kind, record, was)
-        check_free(work, parent, was)
+        parent, own = _alive_container(work, kind, found, was), was[-1]
+        check_free(work, Slot(parent, own, spelled(was)))
     else:
-        record.container_id, record.name = free_place(work, parse_name(as_name))
-    record.dropped = False
-    record.ClearField("drop_type")
-    work.put_life(found, record)
+        parent, own = free_place(work, parse_name(as_name))
+    bring_back(work, found, parent, own)
     now = name_of(work, found)
     work.note(Operation("undrop", found, spelled(was), detail="" if now == was else spelled(now)))
 
 
 def find_dead(work: Work, kind: int, name: Name, object_id: str | None) -> str:
-    """The id of the dead object that a name, with an id or without, stands for: one that is not purged."""
+    """The id of the dead object with a name, and with an id if one is given, that is not purged."""
     parts = parse_name(name)
     if object_id is not None:
         return _find_by_id(work, kind, parts, check_id(object_id))
-    parent = container(work, parts[:-1])
-    rows = dropped_rows(work, kind, parent, parts[-1])
-    kept = [one for one in rows if one.drop_type != pb.PURGED]
+    return find_dropped(work, slot_of(work, parts), kind).id
+
+
+def find_dropped(work: Work, slot: Slot, kind: int, object_id: str | None = None) -> Dropped:
+    """What was dropped from a slot and is not purged; `Ambiguous` for several, unless an id says which."""
+    rows = dropped_rows(work, slot, kind, object_id)
+    kept = not_purged(rows)
     if len(kept) == 1:
-        return kept[0].id
+        return kept[0]
     if kept:
         raise Ambiguous(
-            f"several dropped {type_name(kind)}s had this name",
-            subject=spelled(parts),
-            candidates=candidates(work, kept),
-            advice="Say which one by its id: id=….",
+            f"several dropped {plural(kind)} had this name",
+            subject=slot.text,
+            candidates=_candidates(work, kept),
+            advice="Name one by its id: id=….",
         )
     if rows:
-        raise Expired(f"the {type_name(kind)} was purged", subject=spelled(parts))
-    raise _not_dropped(work, kind, parts, parent)
+        raise Expired(f"the {type_name(kind)} was purged", subject=slot.text)
+    alive = work.resolve(slot.parent, slot.name)
+    raise NotFound(
+        f"no {type_name(kind)} of this name was dropped",
+        subject=slot.text,
+        expected=object_id,
+        found=None if alive is None else f"a {type_name(type_of(work, alive))} that is alive",
+    )
 
 
-def dropped_rows(work: Work, kind: int, parent: str, name: str) -> list[Dropped]:
-    """The objects of a kind that were dropped under a name, the purged ones too."""
-    work.resolve(parent, name)  # whoever drops another one of this name changes it
-    return [one for one in work.dropped(parent, name) if one.type == kind]
+def dropped_rows(work: Work, slot: Slot, kind: int, object_id: str | None = None) -> list[Dropped]:
+    """What was dropped from a slot, purged or not; all, or the object with an id."""
+    work.resolve(slot.parent, slot.name)  # read the name: a drop of another object of this name changes it
+    rows = work.dropped(slot.parent, slot.name)
+    return [row for row in rows if row.type == kind and object_id in (None, row.id)]
+
+
+def not_purged(rows: Sequence[Dropped]) -> list[Dropped]:
+    return [row for row in rows if row.drop_type != pb.PURGED]
 
 
 def check_id(given: str | UUID) -> str:
-    """An object's id as keys have it, however the UUID was written."""
+    """An object's id as it is stored, however the UUID is written."""
     try:
         return str(given if isinstance(given, UUID) else UUID(given))
     except (ValueError, AttributeError, TypeError):
         raise Invalid("this is not an id", expected="the text of a UUID", found=repr(given)) from None
-
-
-def shown_path(work: Work, object_id: str) -> tuple[str, ...]:
-    """The name that an object has or had, whether it and what it is in are alive or not."""
-    names: list[str] = []
-    while object_id != work.top:
-        life = work.life(object_id)
-        if life is None:
-            raise NotFound("there is no such object", subject=object_id)
-        names.insert(0, life.name)
-        object_id = life.container_id
-    return tuple(names)
-
-
-def is_dead(work: Work, object_id: str) -> bool:
-    """Whether an object was dropped, itself or with something that it is in."""
-    while object_id != work.top:
-        life = work.life(object_id)
-        if life is None or life.dropped:
-            return True
-        object_id = life.container_id
-    return False
 
 
 def _find_by_id(work: Work, kind: int, parts: tuple[str, ...], object_id: str) -> str:
@@ -106,45 +104,36 @@ def _find_by_id(work: Work, kind: int, parts: tuple[str, ...], object_id: str) -
     if life is None or life.type != kind:
         found = None if life is None else f"a {type_name(life.type)}"
         raise NotFound(f"there is no {type_name(kind)} of this id", subject=object_id, found=found)
-    was, casing = shown_path(work, object_id), work.ref.line.casing
-    if [folded(one, casing) for one in was] != [folded(one, casing) for one in parts]:
+    was, casing = work.last_parts(object_id), work.ref.line.casing
+    if [folded(part, casing) for part in was] != [folded(part, casing) for part in parts]:
         raise NotFound(
             f"the {type_name(kind)} of this id has another name",
             subject=object_id,
             expected=spelled(parts),
             found=spelled(was),
         )
-    if not is_dead(work, object_id):
+    if work.is_alive(object_id):
         raise AlreadyExists(f"the {type_name(kind)} was not dropped", subject=spelled(was), advice="Open it.")
     return object_id
 
 
-def _alive_container(work: Work, kind: int, record: LifeRecord, was: tuple[str, ...]) -> str:
-    """What an object was in, which has to be alive if it is to go back there."""
-    if record.container_id != work.top and is_dead(work, record.container_id):
+def _alive_container(work: Work, kind: int, object_id: str, was: tuple[str, ...]) -> str:
+    """The container that an object was in, which has to be alive to take it back."""
+    parent = container_of(work, object_id)
+    if not work.is_alive(parent):
         raise NotFound(
             f"the namespace that the {type_name(kind)} was in was dropped",
             subject=spelled(was),
-            advice="Undrop the namespace first, or say where it shall go: as_name=….",
+            advice="Undrop the namespace first, or choose another place: as_name=….",
         )
-    return record.container_id
+    return parent
 
 
-def _not_dropped(work: Work, kind: int, parts: tuple[str, ...], parent: str) -> NotFound:
-    alive = work.resolve(parent, parts[-1])
-    life = None if alive is None else work.life(alive)
-    return NotFound(
-        f"no {type_name(kind)} of this name was dropped",
-        subject=spelled(parts),
-        found=None if life is None else f"a {type_name(life.type)} that is alive",
-    )
-
-
-def candidates(work: Work, rows: Sequence[Dropped]) -> list[Candidate]:
-    """Dropped objects as an error lists them, to be told apart by their ids and times."""
-    times = work.context.metastore.times([version for one in rows for version in (one.created, one.dropped)])
-    moments = [EPOCH + timedelta(microseconds=time) for time in times]
+def _candidates(work: Work, rows: Sequence[Dropped]) -> list[Candidate]:
+    """Dropped objects as an error lists them: their ids and times tell them apart."""
+    times = work.context.metastore.times([version for row in rows for version in (row.created, row.dropped)])
+    moments = [datetime_of(time) for time in times]
     return [
-        Candidate(one.id, one.name, made, gone)
-        for one, made, gone in zip(rows, moments[::2], moments[1::2], strict=True)
+        Candidate(row.id, row.name, created, dropped)
+        for row, created, dropped in zip(rows, moments[::2], moments[1::2], strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Branches: lines that forked from another one at a version. They are kept in the catalog's ref line."""
+"""Branches: lines that forked from another line at a version. The catalog's ref line lists them."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,9 +20,9 @@ from lakebed.store import Version
 
 
 def create_branch(context: Context, parent: Ref, name: str, at: Version | None, request: Request) -> Ref:
-    """Fork a line: one commit of a few rows, whatever the catalog holds.
+    """Fork a line: one commit of a few rows, however much the catalog holds.
 
-    At a version of the past, a branch that was dropped can be forked too, until it is purged.
+    At an earlier version even a dropped branch can be forked, until it is purged.
     """
     made: dict[str, Ref] = {}
 
@@ -36,7 +36,7 @@ def create_branch(context: Context, parent: Ref, name: str, at: Version | None, 
 
 
 def fixed_version(work: Work, parent: Ref, at: Version | None) -> Version:
-    """The version that a ref to a line will stand for, the newest unless one is named; the line has to be kept."""
+    """The version that a ref to a line will stand for, by default the newest; the line must not be purged."""
     if at is None:
         rely_on(work, parent)
         return work.base
@@ -47,8 +47,8 @@ def fixed_version(work: Work, parent: Ref, at: Version | None) -> Version:
 
 
 def rely_on(work: Work, parent: Ref) -> None:
-    """Refuse a line that was dropped, and conflict with whoever drops it."""
-    if not parent.is_trunk:  # which goes with its catalog: all commits see to that
+    """Refuse a line that was dropped, and conflict with a concurrent drop."""
+    if not parent.is_trunk:  # the trunk is dropped with its catalog, which every commit checks
         work.read(AttributeRead(parent.line.id, Attribute.LIFE))
         work.path(parent.line.id)
 
@@ -68,10 +68,10 @@ def branches(context: Context, ref: Ref, prefix: str = "") -> list[Ref]:
 
 
 def purge_branch(context: Context, ref: Ref, name: str, branch: str | None, request: Request) -> Commit:
-    """Purge a dropped branch, from which nothing may hang any more. Called again, it goes on where it ended.
+    """Purge a dropped branch on which no ref depends. A second call continues where it stopped.
 
-    Nobody can read it then. Its rows are erased, unless another line has merged it: what it was when that happened is
-    the base of later merges.
+    After that nobody can read the branch. Its rows are erased, unless another line has merged it: its state at that
+    merge is the base of later merges.
     """
     commit = refs.purge(refs.ref_scope(context, ref), pb.BRANCH, name, branch, request)
     line = commit.operations[0].object_id
@@ -81,9 +81,9 @@ def purge_branch(context: Context, ref: Ref, name: str, branch: str | None, requ
 
 
 def _bases(context: Context, ref: Ref) -> set[str]:
-    """The lines that any line of the catalog has merged, purged ones too, and those that they read through to."""
+    """The lines that any line of the catalog, purged or not, has merged, and the ancestors that those read."""
     lines = [ref.catalog, *_every_branch(context, ref)]
-    merged = {parent.line for line in lines for parent in _merged(context, ref, line)}
+    merged = {parent.line for line in lines for parent in _merged_heads(context, ref, line)}
     seen_through = {at.line for line in merged for at in open_line(context, ref.catalog, line).line.ancestry}
     return merged | seen_through
 
@@ -91,11 +91,11 @@ def _bases(context: Context, ref: Ref) -> set[str]:
 def _every_branch(context: Context, ref: Ref) -> Iterator[str]:
     reader = context.metastore.reader(ref.refs)
     live, gone = every(partial(reader.children, ref.catalog)), every(partial(reader.dropped, ref.catalog))
-    yield from (one.id for one in live if one.type == pb.BRANCH)
-    yield from (one.id for one in gone if one.type == pb.BRANCH)
+    yield from (child.id for child in live if child.type == pb.BRANCH)
+    yield from (row.id for row in gone if row.type == pb.BRANCH)
 
 
-def _merged(context: Context, ref: Ref, line: str) -> Iterator[LineAt]:
+def _merged_heads(context: Context, ref: Ref, line: str) -> Iterator[LineAt]:
     """The other sides of a line's merges, which are logged as changes of the catalog itself."""
     reader = context.metastore.reader(Line(line, ref.catalog))
     for commit in every(partial(reader.log, object_id=ref.catalog)):
@@ -103,17 +103,17 @@ def _merged(context: Context, ref: Ref, line: str) -> Iterator[LineAt]:
 
 
 def branch_name(context: Context, ref: Ref) -> str:
-    """What a line is called now."""
+    """The name that a line has now."""
     return TRUNK if ref.is_trunk else refs.ref_name(context, ref, ref.line.id)
 
 
 def check_readable(context: Context, ref: Ref, version: Version, newest: Version) -> None:
-    """Refuse a version that is not there yet, or that the catalog was not there at."""
+    """Refuse a version that does not exist yet, or that is older than the catalog."""
     if version > newest:
-        raise Invalid("that version is not there yet", expected=f"at most {newest}", found=version)
-    first = first_version(context, ref.catalog)
+        raise Invalid("that version does not exist yet", expected=f"at most {newest}", found=version)
+    first = first_version(context, ref.catalog, newest)
     if version < first:
-        raise NotFound("the catalog was not there yet", expected=f"at least version {first}", found=version)
+        raise NotFound("the catalog did not exist yet", expected=f"at least version {first}", found=version)
 
 
 def _fork_record(work: Work, parent: Ref, version: Version) -> pb.CatalogRecord:

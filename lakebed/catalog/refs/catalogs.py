@@ -1,4 +1,4 @@
-"""Projects and catalogs: the roots that namespaces hang from."""
+"""Projects and catalogs, in which all namespaces are."""
 
 from typing import cast
 
@@ -6,6 +6,7 @@ from lakebed.catalog.refs import refs
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.lines import trunk
+from lakebed.catalog.transaction.names import first_names
 from lakebed.catalog.transaction.scopes import Live
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Invalid, NotFound
@@ -20,7 +21,7 @@ DEFAULT = "default"
 
 
 def open_project(metastore: Metastore, name: str, author: str) -> str:
-    """The id of a project, which is made with a default catalog if it is not there."""
+    """The id of a project, which is created with a default catalog if it does not exist."""
     name = normal_name(name)
     found = _resolve(metastore, ROOT.top, name)
     if found is not None:
@@ -38,7 +39,7 @@ def open_project(metastore: Metastore, name: str, author: str) -> str:
     )
     try:
         metastore.commit(change)
-    except AlreadyExists:  # somebody else connected for the first time too
+    except AlreadyExists:  # another process connected for the first time too
         found = _resolve(metastore, ROOT.top, name)
         if found is None:
             raise
@@ -47,7 +48,7 @@ def open_project(metastore: Metastore, name: str, author: str) -> str:
 
 
 def create_catalog(context: Context, name: str, casing: Casing, request: Request) -> Ref:
-    """Make a catalog with nothing in it; how it compares names is fixed then, for all its branches."""
+    """Create an empty catalog; how it compares names is fixed from then on, for all its branches."""
     commit = refs.root_scope(context).change(lambda work: _create(work, name, casing), request)
     return trunk(context, commit.operations[0].object_id)
 
@@ -67,12 +68,12 @@ def catalogs(context: Context) -> list[Ref]:
 
 
 def rename_catalog(context: Context, name: str, new_name: str, request: Request) -> Commit:
-    """Give a catalog another name; its handles stay good."""
+    """Give a catalog another name; its handles stay valid."""
     return refs.root_scope(context).change(lambda work: refs.rename(work, pb.CATALOG, name, new_name), request)
 
 
 def drop_catalog(context: Context, name: str, request: Request) -> Commit:
-    """Drop a catalog that holds nothing and has no branches but its trunk, and no shares; `Invalid` names them."""
+    """Drop a catalog that is empty and has neither branches nor shares; `Invalid` names what it has."""
 
     def do(work: Work) -> None:
         _check_childless(context, refs.find(work, pb.CATALOG, name), name)
@@ -82,7 +83,7 @@ def drop_catalog(context: Context, name: str, request: Request) -> Commit:
 
 
 def drop_catalog_with_all(context: Context, name: str, request: Request) -> Commit:
-    """Drop a catalog with all its branches: one record, whatever it holds."""
+    """Drop a catalog with all its branches, by one record however much it holds."""
     return refs.root_scope(context).change(lambda work: refs.drop(work, pb.CATALOG, name), request)
 
 
@@ -92,46 +93,46 @@ def undrop_catalog(context: Context, name: str, catalog: str | None, as_name: st
 
 
 def purge_catalog(context: Context, name: str, catalog: str | None, request: Request) -> Commit:
-    """Erase a dropped catalog whose branches, tags and shares were purged. Called again, it goes on where it ended."""
+    """Erase a dropped catalog whose branches, tags and shares were purged. A second call continues where it stopped."""
     commit = refs.purge(refs.root_scope(context), pb.CATALOG, name, catalog, request)
     context.metastore.erase_line(commit.operations[0].object_id)
     return commit
 
 
 def project_name(context: Context) -> str:
-    """What the project is called."""
+    """The project's name."""
     return refs.name_of(refs.root_scope(context).read(), context.project)
 
 
 def catalog_life(context: Context, catalog: str, version: Version | None = None) -> pb.CatalogRecord:
-    """The catalog's own record, now or at a version: its name, and the version that it began with."""
+    """The catalog's own record, now or at a version: its name, and the version that created it."""
     [state] = context.metastore.reader(ROOT, version).attributes([(catalog, Attribute.LIFE)])
     if state is None:
         raise NotFound("there is no such catalog", subject=catalog)
     return cast(pb.CatalogRecord, state.record)
 
 
-def first_version(context: Context, catalog: str) -> Version:
-    """The version that made the catalog: nothing of it can be seen before."""
-    return Version(catalog_life(context, catalog).create_version)
+def first_version(context: Context, catalog: str, newest: Version | None = None) -> Version:
+    """The version that created the catalog: nothing of it exists before. A known `newest` saves a round trip."""
+    return Version(catalog_life(context, catalog, newest).create_version)
 
 
 def _check_childless(context: Context, catalog: str, name: str) -> None:
-    # What is made just now goes with the catalog, and comes back with it.
+    # What is created concurrently is dropped with the catalog, and comes back with it.
     work = refs.ref_scope(context, trunk(context, catalog)).read()
     held = [*Live(context, trunk(context, catalog)).read().children(catalog), *work.children(catalog)]
-    children = [f"{type_name(one.type)} {one.name}" for one in held if one.type != pb.TAG]
+    children = [f"{type_name(child.type)} {child.name}" for child in held if child.type != pb.TAG]
     if children:
         raise Invalid(
             "the catalog is not empty, or has branches or shares",
             subject=name,
-            found=refs.shown(children),
+            found=first_names(children),
             advice="Drop them first, or pass cascade=True.",
         )
 
 
 def _rules(casing: Casing) -> pb.CatalogRecord:
-    """How the catalog compares names, kept so that a later rule can stand beside it."""
+    """How the catalog compares names, in a record that has room for later rules."""
     return pb.CatalogRecord(casing=casing)
 
 

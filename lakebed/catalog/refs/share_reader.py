@@ -1,4 +1,4 @@
-"""A line as a share shows it: the granted objects, what is in them, and the bare names of what they are in."""
+"""A line as a share shows it: the granted objects, what is in them, and the bare names of their containers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,9 +16,9 @@ LOG_BATCH = 200
 
 
 class GrantedReader(Reader):
-    """Another reader that answers as if nothing else were there. A granted namespace covers what is in it there.
+    """A reader that answers as if only granted objects existed. A granted namespace covers all that is in it.
 
-    A namespace that only leads to a granted object has a life, and neither properties nor a history.
+    A namespace that only leads to a granted object has a life, but no properties and no history.
     """
 
     def __init__(self, reader: Reader, granted: frozenset[str]) -> None:
@@ -29,22 +29,22 @@ class GrantedReader(Reader):
         self._known: dict[str, bool] = {}
 
     def attributes(self, wanted: Sequence[tuple[str, Attribute]]) -> list[State | None]:
-        self._look_at([one for one, attribute in wanted if attribute is not Attribute.DATA])
-        shown = [one for one in wanted if self._shows(*one)]
+        self._look_at([object_id for object_id, attribute in wanted if attribute is not Attribute.DATA])
+        shown = [key for key in wanted if self._shows(*key)]
         found = dict(zip(shown, self._reader.attributes(shown), strict=True)) if shown else {}
-        return [found.get(one) for one in wanted]
+        return [found.get(key) for key in wanted]
 
     def paths(self, ids: Sequence[str]) -> list[tuple[State, ...]]:
         self._look_at(ids)
         return [
-            path if self._shows(one, Attribute.LIFE) else ()
-            for one, path in zip(ids, self._reader.paths(ids), strict=True)
+            path if self._shows(object_id, Attribute.LIFE) else ()
+            for object_id, path in zip(ids, self._reader.paths(ids), strict=True)
         ]
 
     def resolve(self, wanted: Sequence[tuple[str, str]]) -> list[str | None]:
         found = self._reader.resolve(wanted)
-        self._look_at([one for one in found if one is not None])
-        return [one if one is not None and self._shows(one, Attribute.LIFE) else None for one in found]
+        self._look_at([found_id for found_id in found if found_id is not None])
+        return [found_id if found_id and self._shows(found_id, Attribute.LIFE) else None for found_id in found]
 
     def children(self, parent: str, *, prefix: str = "", limit: int = 1000, token: str | None = None) -> Page[Child]:
         if self._is_covered(parent):
@@ -53,12 +53,12 @@ class GrantedReader(Reader):
         beginning = names.folded(prefix, self.line.casing)
         question = Question(("granted", self.line.id, parent, beginning, sorted(self._granted)))
         after = "" if token is None else question.open(token)[1].decode()
-        found = sorted(  # no two have one name, so that children are never compared
-            (names.folded(life.name, self.line.casing), Child(life.name, one, life.type))
-            for one, life in self._led_to.items()
+        found = sorted(  # no two have the same name, so children are never compared
+            (names.folded(life.name, self.line.casing), Child(life.name, object_id, life.type))
+            for object_id, life in self._led_to.items()
             if life.container_id == parent
         )
-        rest = [one for one in found if one[0].startswith(beginning) and one[0] > after]
+        rest = [(name, child) for name, child in found if name.startswith(beginning) and name > after]
         more = question.token(self.version, rest[limit - 1][0].encode()) if len(rest) > limit else None
         return Page([child for _, child in rest[:limit]], more)
 
@@ -95,7 +95,7 @@ class GrantedReader(Reader):
         limit: int = 1000,
         token: str | None = None,
     ) -> Page[Commit]:
-        """The commits that touched something granted, and of these only what they did to it."""
+        """The commits that changed granted objects, with only their operations on those."""
         if object_id is not None and not self._is_covered(object_id):
             return Page([], None)
 
@@ -106,41 +106,41 @@ class GrantedReader(Reader):
 
         check_limit(limit)
         shown: list[Commit] = []
-        while True:  # until the page is full: one that is not would tell how much is hidden
+        while True:  # until the page is full: a shorter page would show how much is hidden
             wanted, page = limit - len(shown), read(max(limit, LOG_BATCH), token)
-            found = [self._commit(one) for one in page.items]
-            places = [place for place, one in enumerate(found) if one is not None]
+            found = [self._shown_commit(commit) for commit in page.items]
+            places = [place for place, commit in enumerate(found) if commit is not None]
             if len(places) > wanted:
-                # The page ends at the last commit that is wanted: read it again up to there, for the token.
+                # The page has to end at the last commit that is wanted: read up to there again, for the token.
                 page, places = read(places[wanted - 1] + 1, token), places[:wanted]
-            shown += [one for one in (found[place] for place in places) if one is not None]
+            shown += [commit for commit in (found[place] for place in places) if commit is not None]
             token = page.token
             if token is None or len(shown) == limit:
                 return Page(shown, token)
 
-    def _commit(self, commit: Commit) -> Commit | None:
-        self._look_at([one.object_id for one in commit.operations])
-        shown = tuple(one for one in commit.operations if self._is_covered(one.object_id))
-        # The parents of a merge would tell of branches, which a share does not show.
+    def _shown_commit(self, commit: Commit) -> Commit | None:
+        self._look_at([operation.object_id for operation in commit.operations])
+        shown = tuple(done for done in commit.operations if self._is_covered(done.object_id))
+        # The parents of a merge would reveal branches, which a share does not show.
         return replace(commit, operations=shown, parents=()) if shown else None
 
     def _shows(self, object_id: str, attribute: Attribute) -> bool:
-        # A partition's id is known to nobody who can't see its table.
+        # Only a caller that can see the table knows its partition's id.
         return attribute is Attribute.DATA or (
             self._is_covered(object_id) or (attribute is Attribute.LIFE and object_id in self._led_to)
         )
 
     def _is_covered(self, object_id: str) -> bool:
-        """Whether an object was granted, itself or with what it is in."""
+        """Whether an object was granted, itself or with its container."""
         self._look_at([object_id])
         return self._known[object_id]
 
     def _look_at(self, ids: Sequence[str]) -> None:
         self._known.setdefault(self.line.top, False)
-        new = [one for one in dict.fromkeys(ids) if one not in self._known]
-        for one, path in zip(new, self._reader.paths(new) if new else [], strict=True):
+        new = [object_id for object_id in dict.fromkeys(ids) if object_id not in self._known]
+        for object_id, path in zip(new, self._reader.paths(new) if new else [], strict=True):
             containers = {cast(LifeRecord, state.record).container_id for state in path}
-            self._known[one] = bool(path) and not self._granted.isdisjoint({one, *containers})
+            self._known[object_id] = bool(path) and not self._granted.isdisjoint({object_id, *containers})
 
     @cached_property
     def _led_to(self) -> dict[str, LifeRecord]:

@@ -1,7 +1,8 @@
-"""Shares: read-only refs that show a line as it goes on, and of it only what was granted."""
+"""Shares: read-only refs to a line at its newest version, of which they show only what was granted."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from lakebed.catalog.refs import refs
 from lakebed.catalog.refs.branches import rely_on
@@ -22,7 +23,7 @@ from lakebed.store import Version
 
 @dataclass(frozen=True, slots=True)
 class ObjectId:
-    """An object that is granted or revoked by its id, as handles have it, and not by its name."""
+    """An object to grant or revoke, by its id instead of its name: handles have ids."""
 
     id: str
 
@@ -32,12 +33,13 @@ Shareable = Name | ObjectId
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What a share shows, as it goes on or at a version. Today's grants hold for the past too."""
+    """What a share shows, at the newest version or at a fixed one. Today's grants apply to the past too."""
 
     context: Context
     ref: Ref
     share: str
     version: Version | None = None
+    is_transaction: ClassVar[bool] = False
 
     def read(self) -> Work:
         return _SharedWork(self)
@@ -57,21 +59,21 @@ class Shared:
 
 class _SharedWork(Work):
     def __init__(self, scope: Shared) -> None:
-        granted = _granted(scope)
+        granted = _granted_ids(scope)
         super().__init__(scope.context, scope.ref, scope.version)
         self._reader = GrantedReader(self._reader, granted)
 
 
 def forbidden(operation: str) -> Forbidden:
-    """What a share can't be asked for."""
+    """The error for a call that a share does not allow."""
     return Forbidden(
-        f"{operation.replace('_', ' ')} is not for a share, which can only be read",
-        advice="Open the branch that it shows, if you may.",
+        f"{operation.replace('_', ' ')} is not possible on a share, which is read-only",
+        advice="Open the branch that it shows, if you have access.",
     )
 
 
 def create_share(context: Context, line: Ref, name: str, objects: Iterable[Shareable], request: Request) -> str:
-    """Make a share of a line that shows some objects, and answer its id."""
+    """Create a share that shows some objects of a line, and return its id."""
     wanted = list(objects)
 
     def do(work: Work) -> None:
@@ -102,12 +104,12 @@ def shares(context: Context, ref: Ref, prefix: str = "") -> list[Shared]:
     """A catalog's shares, by name, in a few round trips."""
     work = refs.ref_scope(context, ref).read()
     found = [child.id for child in refs.listed(work, pb.SHARE, prefix)]
-    lines = open_lines(context, ref.catalog, [one.parent_id for one in refs.records_of(work, found)])
+    lines = open_lines(context, ref.catalog, [record.parent_id for record in refs.records_of(work, found)])
     return [Shared(context, line, share) for share, line in zip(found, lines, strict=True)]
 
 
 def grant(context: Context, ref: Ref, name: str, objects: Iterable[Shareable], request: Request) -> Commit:
-    """Show more objects; those that are shown already are fine."""
+    """Show more objects; an object that is shown already may be granted again."""
     wanted = list(objects)
 
     def do(work: Work) -> None:
@@ -121,22 +123,22 @@ def grant(context: Context, ref: Ref, name: str, objects: Iterable[Shareable], r
 
 
 def revoke(context: Context, ref: Ref, name: str, objects: Iterable[Shareable], request: Request) -> Commit:
-    """Show some objects no more, at once; `NotFound` for one that was not granted itself."""
+    """Hide some objects at once; `NotFound` for an object that was not granted itself."""
     wanted = list(objects)
 
     def do(work: Work) -> None:
         share = refs.find(work, pb.SHARE, name)
         record = refs.record_of(work, share)
         line = open_line(context, ref.catalog, record.parent_id)
-        gone = _revoked(Live(context, line).read(), wanted, set(record.granted_ids))
+        gone = _revoked_ids(Live(context, line).read(), wanted, set(record.granted_ids))
         _put_grants(work, share, set(record.granted_ids) - gone)
         work.note(Operation("revoke", share, name, detail=_spelled(wanted)))
 
     return refs.ref_scope(context, ref).change(do, request)
 
 
-def _granted(scope: Shared) -> frozenset[str]:
-    """The ids that a share shows now, or `NotFound` if it or what it shows was dropped."""
+def _granted_ids(scope: Shared) -> frozenset[str]:
+    """The ids that a share grants now; `NotFound` if the share or its line was dropped."""
     check_alive(scope.context, scope.ref, scope.context.metastore.newest())
     work = refs.ref_scope(scope.context, scope.ref).read()
     work.load([(scope.share, Attribute.LIFE), (scope.share, Attribute.REF)])
@@ -153,24 +155,28 @@ def _put_grants(work: Work, share: str, granted: set[str]) -> None:
 
 
 def _ids(shown: Work, wanted: list[Shareable]) -> list[str]:
-    """The ids of objects of the line that is shared, which have to be alive."""
-    found = [one.id if isinstance(one, ObjectId) else find_any(shown, parse_name(one)) for one in wanted]
-    for one in found:
-        shown.path(one)
-    return found
+    """The ids of objects on the shared line, which have to be alive."""
+    ids = [_id(shown, given) for given in wanted]
+    for object_id in ids:
+        shown.path(object_id)
+    return ids
 
 
-def _revoked(shown: Work, wanted: list[Shareable], granted: set[str]) -> set[str]:
-    found = {one: one.id if isinstance(one, ObjectId) else find_any(shown, parse_name(one)) for one in wanted}
-    for given, one in found.items():
-        if one not in granted:
+def _id(shown: Work, given: Shareable) -> str:
+    return given.id if isinstance(given, ObjectId) else find_any(shown, parse_name(given))
+
+
+def _revoked_ids(shown: Work, wanted: list[Shareable], granted: set[str]) -> set[str]:
+    ids = {given: _id(shown, given) for given in wanted}
+    for given, object_id in ids.items():
+        if object_id not in granted:
             raise NotFound(
                 "this was not granted",
                 subject=_spelled([given]),
-                advice="What is shown with its namespace is hidden by revoking that.",
+                advice="It may be shown with its namespace: revoke that.",
             )
-    return set(found.values())
+    return set(ids.values())
 
 
 def _spelled(wanted: list[Shareable]) -> str:
-    return ", ".join(one.id if isinstance(one, ObjectId) else spelled(parse_name(one)) for one in wanted)
+    return ", ".join(given.id if isinstance(given, ObjectId) else spelled(parse_name(given)) for given in wanted)

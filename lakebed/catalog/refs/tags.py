@@ -1,4 +1,4 @@
-"""Tags: names for a line at a version, which never move."""
+"""Tags: fixed names for a line at a version."""
 
 from lakebed.catalog.refs import refs
 from lakebed.catalog.refs.branches import fixed_version
@@ -11,7 +11,7 @@ from lakebed.store import Version
 
 
 def create_tag(context: Context, line: Ref, name: str, at: Version | None, request: Request) -> str:
-    """Name a line's state at a version, the newest unless one is given; the tag's id."""
+    """Name a line's state at a version, by default the newest, and return the tag's id."""
 
     def do(work: Work) -> None:
         record = pb.CatalogRecord(
@@ -41,7 +41,7 @@ def tags(context: Context, ref: Ref, prefix: str = "") -> list[tuple[str, Ref, V
     work = refs.ref_scope(context, ref).read()
     found = [child.id for child in refs.listed(work, pb.TAG, prefix)]
     records = refs.records_of(work, found)
-    lines = open_lines(context, ref.catalog, [one.parent_id for one in records])
+    lines = open_lines(context, ref.catalog, [record.parent_id for record in records])
     return [
         (tag, line, Version(record.parent_version)) for tag, line, record in zip(found, lines, records, strict=True)
     ]

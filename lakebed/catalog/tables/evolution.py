@@ -1,7 +1,7 @@
 """Evolution of a table: steps that change its schema, partition spec, sort order or key, committed as one change.
 
-A step is a value, and can be taken on any state of the table: first on the one that the caller saw, which tells at once
-whether it is legal, then on the one that is committed, if somebody else was quicker on a newer one.
+A step is a value that can be applied to any state of the table: first to the state that the caller saw, to check at
+once that it is legal, and then to the newest state, which another writer may have changed.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from lakebed.catalog.tables.ids import DraftIds, TableIds, TakenIds
 from lakebed.catalog.tables.tables import TableState, put_schema, put_sort_order, put_spec, table_state
 from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC
 from lakebed.catalog.transaction.commits import Argument
-from lakebed.catalog.transaction.conflicts import told
+from lakebed.catalog.transaction.conflicts import changed_meanwhile
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
@@ -29,19 +29,20 @@ from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import Field, Type, Way, children_of
 
 Relied = Callable[[TableState], object]
+"""What a step relies on: a value taken from the table that has to be the same in both states."""
 
-Form = TypeVar("Form", PartitionSpec, SortOrder)
+SpecOrOrder = TypeVar("SpecOrOrder", PartitionSpec, SortOrder)
 
 _COLUMNS = {"add_column", "drop_column", "rename_column", "retype_column", "move_column"}
 _OPERATIONS = {*_COLUMNS, "change_spec", "change_sort", "change_key"}
-_DRAFT = 1 << 30  # above the ids of all partition fields
+_DRAFT_ID = 1 << 30  # above the ids of all partition fields
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One change. `arguments` are as given; `relies` says, on the state that was seen, what has to stay as it is there.
+    """One change. `arguments` are as given; `relies` says, for the state that was seen, what must not have changed.
 
-    So two people can add columns at once, and neither undoes unseen what the other did to one and the same thing.
+    So two writers can add columns at once, and neither silently undoes what the other did to the same column.
     """
 
     operation: str
@@ -52,7 +53,7 @@ class Step:
 
 
 class Evolution:
-    """Steps, each checked when it is added, that `make` takes on the newest state as often as it is asked to."""
+    """Steps, each checked when it is added; `make` applies them to the newest state, and may be called again."""
 
     def __init__(self, seen: TableState, version: Version) -> None:
         self._seen = seen
@@ -64,11 +65,11 @@ class Evolution:
 
     @property
     def arguments(self) -> list[Argument]:
-        """All steps, as they were given."""
+        """The steps as arguments of a request."""
         return [[step.operation, *step.arguments] for step, _ in self._steps]
 
     def add(self, step: Step) -> None:
-        """Add a step, or refuse it as it stands after those before it."""
+        """Add a step, or refuse it if it is illegal after the steps before it."""
         relied = step.relies(self._drafted)
         drafted = step.take(self._drafted, self._draft_ids)
         check_field_names(drafted.spec, drafted.schema)
@@ -76,7 +77,7 @@ class Evolution:
         self._steps.append((step, relied))
 
     def make(self, work: Work) -> None:
-        """Take all steps on the table as the work sees it."""
+        """Apply all steps to the table as the work sees it."""
         before = table_state(work, self._seen.id)
         name = spelled(name_of(work, before.id))
         for step, relied in self._steps:
@@ -94,19 +95,19 @@ class Evolution:
     def _conflict(self, work: Work, subject: str) -> Conflict:
         commit = _last_evolution(work, self._seen.id, self._version)
         clashes = () if commit is None else (Clash("schema", self._seen.id, self._version, commit.version, commit),)
-        rows = [told(work, one) for one in clashes]
+        rows = [changed_meanwhile(work, clash) for clash in clashes]
         return Conflict(
-            f"this was changed meanwhile{rows[0].by if rows else ''}",
+            f"the same part of the table was changed{rows[0].by if rows else ' by another commit'}",
             subject=subject,
             expected=f"nothing after version {self._version}",
-            advice="Look at the table as it is now, and decide anew.",
+            advice="Look at the table as it is now, and decide again.",
             conflicts=rows,
         )
 
 
 def _last_evolution(work: Work, table: str, since: Version) -> Commit | None:
-    commits = [one for one in work.reader.log(object_id=table, limit=100).items if one.version > since]
-    return next((one for one in commits if any(each.type in _OPERATIONS for each in one.operations)), None)
+    commits = [commit for commit in work.reader.log(object_id=table, limit=100).items if commit.version > since]
+    return next((commit for commit in commits if any(done.type in _OPERATIONS for done in commit.operations)), None)
 
 
 def _put(work: Work, before: TableState, after: TableState, ids: TableIds) -> None:
@@ -122,7 +123,7 @@ def _put(work: Work, before: TableState, after: TableState, ids: TableIds) -> No
 def add_column(
     path: Path, type: Type | str, *, required: bool, default: Any, comment: str, position: Position | None
 ) -> Step:
-    """Add a column; what it is inside of has to stay."""
+    """Add a column; the struct around it must not have been renamed or dropped."""
 
     def take(state: TableState, ids: TableIds) -> TableState:
         count = evolution.column_id_count(type)
@@ -145,103 +146,105 @@ def add_column(
             used.add(name)
 
     above = path.rpartition(".")[0] if isinstance(path, str) else path[:-1]
-    given = (path, str(type), required, _given(default), comment, _place(position))
-    return Step("add_column", _text(path), given, take, _column(above, _names) if above else _nothing)
+    given = (path, str(type), required, _default_argument(default), comment, _position_argument(position))
+    return Step("add_column", _path_text(path), given, take, _column(above, _names) if above else _nothing)
 
 
 def drop_column(path: Path) -> Step:
-    """Take a column away, with all that was inside it when it was looked at."""
+    """Drop a column; neither it nor the fields inside it may have changed."""
 
     def take(state: TableState, _: TableIds) -> TableState:
         in_use = state.spec.source_ids | state.sort_order.source_ids
         return replace(state, schema=evolution.drop_column(state.schema, path, in_use=in_use))
 
-    return Step("drop_column", _text(path), (path,), take, _column(path, lambda way: (_names(way), way[-1])))
+    return Step("drop_column", _path_text(path), (path,), take, _column(path, lambda way: (_names(way), way[-1])))
 
 
 def rename_column(path: Path, name: str) -> Step:
-    """Give a column another name."""
-    detail = f"{_text(path)} to {name}"
-    return Step("rename_column", detail, (path, name), _on_schema(evolution.rename_column, path, name), _own(path))
+    """Rename a column."""
+    detail, take = f"{_path_text(path)} to {name}", _on_schema(evolution.rename_column, path, name)
+    return Step("rename_column", detail, (path, name), take, _column_alone(path))
 
 
 def move_column(path: Path, position: Position) -> Step:
-    """Put a column in another place of its struct."""
-    given = (path, _place(position))
-    return Step("move_column", _text(path), given, _on_schema(evolution.move_column, path, position), _own(path))
+    """Move a column to another position in its struct."""
+    given, take = (path, _position_argument(position)), _on_schema(evolution.move_column, path, position)
+    return Step("move_column", _path_text(path), given, take, _column_alone(path))
 
 
 def widen_column(path: Path, type: Type | str) -> Step:
     """Give a column a wider type."""
     take = _on_schema(evolution.widen_column, path, type)
-    return Step("retype_column", _text(path), ("type", path, str(type)), take, _own(path))
+    return Step("retype_column", _path_text(path), ("type", path, str(type)), take, _column_alone(path))
 
 
 def make_optional(path: Path) -> Step:
     """Let a column be null."""
-    return Step("retype_column", _text(path), ("optional", path), _on_schema(evolution.make_optional, path), _own(path))
+    take = _on_schema(evolution.make_optional, path)
+    return Step("retype_column", _path_text(path), ("optional", path), take, _column_alone(path))
 
 
 def set_comment(path: Path, comment: str) -> Step:
-    """Say something else of a column."""
+    """Change a column's comment."""
     take = _on_schema(evolution.set_comment, path, comment)
-    return Step("retype_column", _text(path), ("comment", path, comment), take, _own(path))
+    return Step("retype_column", _path_text(path), ("comment", path, comment), take, _column_alone(path))
 
 
 def set_default(path: Path, default: Any) -> Step:
-    """Give a column another default for rows that will come without it."""
+    """Change the default for rows that will be written without the column."""
     take = _on_schema(evolution.set_default, path, default)
-    return Step("retype_column", _text(path), ("default", path, _given(default)), take, _own(path))
+    given = ("default", path, _default_argument(default))
+    return Step("retype_column", _path_text(path), given, take, _column_alone(path))
 
 
 def primary_key(names: Sequence[Path]) -> Step:
-    """Give the table another primary key."""
-    detail = ", ".join(map(_text, names))
+    """Change the table's primary key."""
+    detail = ", ".join(map(_path_text, names))
     take = _on_schema(evolution.set_key, names)
     return Step("change_key", detail, tuple(names), take, _always(lambda state: state.schema.identifier_ids))
 
 
 def partition_by(texts: Sequence[str]) -> Step:
-    """Set files apart by something else from now on."""
+    """Change how new files are partitioned."""
 
     def take(state: TableState, ids: TableIds) -> TableState:
-        return replace(state, spec=_spec(state.schema, texts, ids))
+        return replace(state, spec=_spec_by(state.schema, texts, ids))
 
-    return Step("change_spec", _listed(texts), tuple(texts), take, _always(lambda state: state.spec))
+    return Step("change_spec", ", ".join(texts), tuple(texts), take, _always(lambda state: state.spec))
 
 
 def sort_by(texts: Sequence[str]) -> Step:
-    """Sort the rows of files by something else from now on."""
+    """Change how the rows of new files are sorted."""
 
     def take(state: TableState, ids: TableIds) -> TableState:
-        return replace(state, sort_order=_order(state.schema, texts, ids))
+        return replace(state, sort_order=_sort_order_by(state.schema, texts, ids))
 
-    return Step("change_sort", _listed(texts), tuple(texts), take, _always(lambda state: state.sort_order))
+    return Step("change_sort", ", ".join(texts), tuple(texts), take, _always(lambda state: state.sort_order))
 
 
-def _spec(schema: Schema, texts: Sequence[str], ids: TableIds) -> PartitionSpec:
-    """The spec that the texts mean: one that the table had before, or one with new ids."""
+def _spec_by(schema: Schema, texts: Sequence[str], ids: TableIds) -> PartitionSpec:
+    """The spec that the texts describe: one that the table had before, or one with new ids."""
     if not texts:
         return UNPARTITIONED
     earlier = [spec_from_json(body) for body in ids.of_line(SPEC)]
-    draft = make_spec(schema, texts, spec_id=0, next_field_id=_DRAFT, known=earlier)
+    draft = make_spec(schema, texts, spec_id=0, next_field_id=_DRAFT_ID, known=earlier)
     if (same := _same(draft.fields, earlier)) is not None:
         return same
     number = ids.take(SPEC)
     earlier = [spec_from_json(body) for body in ids.below(SPEC, number)]
-    draft = make_spec(schema, texts, spec_id=number, next_field_id=_DRAFT, known=earlier)
-    new = sum(one.field_id >= _DRAFT for one in draft.fields)
+    draft = make_spec(schema, texts, spec_id=number, next_field_id=_DRAFT_ID, known=earlier)
+    new = sum(field.field_id >= _DRAFT_ID for field in draft.fields)
     if new:
         first = FIRST_FIELD_ID - 1 + ids.take(PARTITION_FIELD, new)
         return make_spec(schema, texts, spec_id=number, next_field_id=first, known=earlier)
     return _same(draft.fields, earlier) or draft
 
 
-def _order(schema: Schema, texts: Sequence[str], ids: TableIds) -> SortOrder:
-    """The order that the texts mean: one that the table had before, or a new one."""
+def _sort_order_by(schema: Schema, texts: Sequence[str], ids: TableIds) -> SortOrder:
+    """The sort order that the texts describe: one that the table had before, or a new one."""
     if not texts:
         return UNSORTED
-    draft = make_sort_order(schema, texts, order_id=_DRAFT)
+    draft = make_sort_order(schema, texts, order_id=_DRAFT_ID)
     if (same := _same(draft.fields, [order_from_json(body) for body in ids.of_line(SORT_ORDER)])) is not None:
         return same
     number = ids.take(SORT_ORDER)
@@ -249,7 +252,7 @@ def _order(schema: Schema, texts: Sequence[str], ids: TableIds) -> SortOrder:
     return _same(draft.fields, earlier) or replace(draft, id=number)
 
 
-def _same(fields: object, earlier: Sequence[Form]) -> Form | None:
+def _same(fields: object, earlier: Sequence[SpecOrOrder]) -> SpecOrOrder | None:
     return next((one for one in earlier if one.fields == fields), None)
 
 
@@ -265,13 +268,13 @@ def _always(what: Relied) -> Callable[[TableState], Relied]:
     return lambda _: what
 
 
-def _own(path: Path) -> Callable[[TableState], Relied]:
-    """A column without what is inside it."""
+def _column_alone(path: Path) -> Callable[[TableState], Relied]:
+    """Relies on a column without the fields inside it."""
     return _column(path, lambda way: (_names(way), _without_parts(way[-1])))
 
 
 def _column(path: Path, of: Callable[[Way], object]) -> Callable[[TableState], Relied]:
-    """What relies on a column, which is found by its path once and then by its id. A new one is nobody else's."""
+    """Relies on a column, found by its path at first and then by its id. Nobody else knows a new column."""
 
     def relies(state: TableState) -> Relied:
         id = state.schema.find(path).id
@@ -281,7 +284,7 @@ def _column(path: Path, of: Callable[[Way], object]) -> Callable[[TableState], R
 
 
 def _names(way: Way) -> object:
-    return tuple((one.id, one.name) for one in way)
+    return tuple((field.id, field.name) for field in way)
 
 
 def _without_parts(column: Field) -> object:
@@ -289,17 +292,13 @@ def _without_parts(column: Field) -> object:
     return type, column.required, column.comment, column.initial_default, column.write_default
 
 
-def _given(value: Any) -> Argument:
+def _default_argument(value: Any) -> Argument:
     return None if value is None else repr(value)
 
 
-def _place(position: Position | None) -> Argument:
+def _position_argument(position: Position | None) -> Argument:
     return None if position is None else (position.side.value, position.other)
 
 
-def _text(path: Path) -> str:
+def _path_text(path: Path) -> str:
     return path if isinstance(path, str) else ".".join(path)
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return ", ".join(texts)

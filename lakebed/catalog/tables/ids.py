@@ -1,52 +1,54 @@
-"""Ids and physical names that a change of a table takes, and that no other one ever gets.
+"""Ids and physical names that a change of a table takes, and that no other change ever gets.
 
-They come from the table's allocators, which all lines share, before the commit; what is not used stays a gap.
+They come from the table's allocators, which all lines share, before the commit; unused ids stay a gap.
 """
 
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from lakebed.catalog.tables.tables import schema_of
 from lakebed.catalog.transaction.bodies import SORT_ORDER, SPEC
 from lakebed.catalog.transaction.work import Work
+from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.table.schema.schema import physical_names
 
 _NAME = "column_name:"
-"""Of each physical name, folded, there is an allocator of its own: whoever gets its first id has the name."""
+"""Each folded physical name has an allocator of its own: the change that gets its first id owns the name."""
 
 _ATTRIBUTES = {SPEC: Attribute.SPEC, SORT_ORDER: Attribute.SORT}
 
 
 class TableIds(ABC):
-    """Where a change gets its numbers from."""
+    """Where a change gets its ids from."""
 
     @abstractmethod
     def take(self, kind: str, count: int = 1) -> int:
-        """The first of so many new ids that follow one another."""
+        """The first of `count` consecutive new ids."""
 
     @abstractmethod
     def claim(self, folded_name: str) -> bool:
-        """Whether no column, on any line, ever had or will have this name in its files but the one that asks."""
+        """Take a physical name; whether no other column, on any line, has or will ever have it."""
 
     @abstractmethod
     def first_names(self) -> frozenset[str]:
-        """The physical names, folded, of the table's first schema: nobody ever claimed those."""
+        """The folded physical names of the table's first schema, which were never claimed."""
 
     @abstractmethod
     def of_line(self, kind: str) -> list[bytes]:
-        """The bodies of the specs or sort orders that the line has, or had."""
+        """The bodies of the specs or sort orders that the line has or had."""
 
     @abstractmethod
     def below(self, kind: str, number: int) -> list[bytes]:
-        """The bodies with lower numbers, of whatever line, as far as they are committed."""
+        """The committed bodies with lower ids, of any line."""
 
 
 class DraftIds(TableIds):
-    """Numbers for a change that is only tried: they clash with none that a table has, and nothing is written."""
+    """Ids for a change that is only tried: they are above all ids of a table, and nothing is written."""
 
     def __init__(self) -> None:
         self._next = 1 << 40
@@ -69,7 +71,7 @@ class DraftIds(TableIds):
 
 
 class TakenIds(TableIds):
-    """Numbers of a table. A change that is made anew, after `begin`, gets those that it got the first time."""
+    """Ids of a table. A change that is made again, after `begin`, gets the same ids as the first time."""
 
     def __init__(self, table: str) -> None:
         self._table = table
@@ -96,7 +98,7 @@ class TakenIds(TableIds):
         return physical_names(schema_of(self._work, self._table, 1))
 
     def of_line(self, kind: str) -> list[bytes]:
-        return self._bodies(kind, sorted(_numbers_on_line(self._work, self._table, kind)))
+        return self._bodies(kind, sorted(_ids_on_line(self._work, self._table, kind)))
 
     def below(self, kind: str, number: int) -> list[bytes]:
         return self._bodies(kind, range(1, number))
@@ -113,25 +115,19 @@ def _allocated(work: Work, table: str, kind: str, count: int) -> int:
     pending = work.deltas.get(table)
     if pending is None or not pending.first_ids:
         return work.context.metastore.allocate(table, kind, count)
-    # Nobody else can know a table that this work makes. Its commit takes what was counted here.
+    # Nobody else can know a table that this work creates. Its commit takes the ids that are counted here.
     first = pending.first_ids.get(kind, 0) + 1
     work.deltas[table] = replace(pending, first_ids={**pending.first_ids, kind: first + count - 1})
     return first
 
 
-def _numbers_on_line(work: Work, table: str, kind: str) -> set[int]:
+def _ids_on_line(work: Work, table: str, kind: str) -> set[int]:
     attribute = _ATTRIBUTES[kind]
-    records = [work.attribute(table, attribute)]
-    token: str | None = None
-    while True:
-        page = work.reader.history(table, attribute, token=token)
-        records += [one.record for one in page.items]
-        token = page.token
-        if token is None:
-            return {_number(one) for one in records if one is not None} - {0}
+    past = (state.record for state in every(partial(work.reader.history, table, attribute)))
+    return {_id_in(record) for record in (work.attribute(table, attribute), *past) if record is not None} - {0}
 
 
-def _number(record: object) -> int:
+def _id_in(record: object) -> int:
     if isinstance(record, pb.TableSpec):
         return record.spec_id
     return cast(pb.TableSortOrder, record).sort_order_id

@@ -1,4 +1,4 @@
-"""A table's properties as typed values: settings, options of writes, checks."""
+"""A table's properties as typed values: numeric settings, write options, checks of rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,10 +16,15 @@ from lakebed.table.statistics.bloom_values import can_have_bloom
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import Field, leaves
 
+Properties = Mapping[str, str]
+"""A table's properties as they are stored."""
+
+# The properties: numbers first, then texts.
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A property that is a whole number from `least` to `most`, and what it is unless the table has it."""
+    """A property that is a whole number from `least` to `most`, with the default for tables that don't set it."""
 
     name: str
     default: int
@@ -28,75 +33,43 @@ class Setting:
 
 
 INLINE_BYTES: Final = Setting("write.inline-bytes", DEFAULT_INLINE_BYTES, most=MOST_INLINE_BYTES)
-"""The most bytes that a write's rows have in the metastore; what is larger becomes files, with 0 everything."""
+"""Rows of a write stay in the metastore up to this many bytes, and become files above it; 0 always writes files."""
 
 TARGET_FILE_BYTES: Final = Setting("write.target-file-bytes", 128 << 20, least=1)
 ROW_GROUP_BYTES: Final = Setting("write.row-group-bytes", 64 << 20, least=1)
-"""In memory, before they are compressed."""
+"""In memory, before compression."""
 ROW_GROUP_ROWS: Final = Setting("write.row-group-rows", 1 << 20, least=1, most=1 << 30)
 KEYED_GROUP_ROWS: Final = replace(ROW_GROUP_ROWS, default=1 << 15)
-"""Of a table with a primary key: a row by its key is found by decoding one row group."""
+"""For a table with a primary key: reading a row by its key decodes one row group."""
 
 CHECKPOINT_DELTAS: Final = Setting("checkpoint.deltas", 128)
 CHECKPOINT_BYTES: Final = Setting("checkpoint.bytes", 4_000_000)
-"""How many deltas, and how many bytes of manifests, make a checkpoint due; 0 is never."""
+"""How many deltas, or bytes of manifests, make a checkpoint due; 0 means never."""
 
 DISTRIBUTION: Final = "write.distribution"
-"""What Spark does with rows before it writes them: `partition` brings those of a partition together, `none` nothing."""
+"""What Spark does with rows before it writes them: `partition` groups them by partition, `none` does nothing."""
 
 BLOOM_COLUMNS: Final = "write.bloom.columns"
-"""The columns whose files get bloom filters, by name, with commas between them."""
-
-PREFIX: Final = "check."
-"""Before the name of a check, whose condition is the property's value."""
-
-CHECK_KEYS: Final = "write.check-keys"
-"""Whether an append checks that its primary keys are new."""
-
-_FLAGS: Final = {"true": True, "false": False}
+"""The names of the columns that get bloom filters, separated by commas."""
 
 BLOOM_FPP: Final = "write.bloom.fpp"
-"""How many of the values that are not there a bloom filter may let pass: 0.01 is one of a hundred."""
+"""The false positive rate of a bloom filter: 0.01 lets one absent value of a hundred pass."""
+
+CHECK_KEYS: Final = "write.check-keys"
+"""`true` makes appends refuse keys that the table already has."""
+
+CHECK_PREFIX: Final = "check."
+"""`check.<name>` holds a condition that every row written has to meet."""
+
+_BOOLEANS: Final = {"true": True, "false": False}
+_MOST_GROUP_ROWS: Final = 1 << 30  # the pages of a column chunk are counted in 32 bits
 
 
-Properties = Mapping[str, str]
-"""A table's properties as they are stored."""
-
-
-def table_properties(work: Work, table: str) -> Properties:
-    """The properties of a table. A concurrent change of them is not a conflict."""
-    record = cast("pb.TableProperties | None", work.unread_attribute(table, Attribute.PROPERTIES))
-    return {} if record is None else record.properties
-
-
-def inline_bytes(properties: Properties) -> int:
-    """The limit of a table's inline rows; `Invalid` if the property is not a number in its range."""
-    return number(properties, INLINE_BYTES)
-
-
-def number(properties: Properties, setting: Setting) -> int:
-    """The value of a setting; `Invalid` if the property is not a number in its range."""
-    found = properties.get(setting.name)
-    if found is None:
-        return setting.default
-    if found.isascii() and found.isdigit() and len(found) <= len(str(setting.most)):
-        value = int(found)
-        if setting.least <= value <= setting.most:
-            return value
-    raise Invalid(
-        "a property of the table is no number that it can be",
-        subject=setting.name,
-        expected=f"digits, {setting.least} to {setting.most}",
-        found=repr(found),
-        advice=f'Mend it with set_properties({{"{setting.name}": "{setting.default}"}}), or unset it.',
-    )
-
-
-_MOST_ROWS: Final = 1 << 30  # of a row group: a chunk's pages are counted in 32 bits
+# Values that writers are given.
 
 
 class Distribution(Enum):
-    """Whether a job with many tasks first brings the rows of each partition together."""
+    """Whether a job with many tasks first groups the rows by partition."""
 
     NONE = "none"
     PARTITION = "partition"
@@ -104,9 +77,9 @@ class Distribution(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Sizes at which a file or a row group is full, and the ids of the fields that have bloom filters.
+    """The sizes at which a file or a row group is full, and the ids of the fields that get bloom filters.
 
-    `group_bytes` are counted in memory, `file_bytes` as they are in the file. One process needs no distribution.
+    `group_bytes` are counted in memory, `file_bytes` in the file. `distribution` matters only to Spark.
     """
 
     file_bytes: int = 128 << 20
@@ -120,17 +93,83 @@ class WriteOptions:
         for name in ("file_bytes", "group_bytes", "group_rows"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
-                raise Invalid("a size to write is no number above 0", subject=name, found=repr(value))
-        if self.group_rows > _MOST_ROWS:
-            raise Invalid("a row group has too many rows", expected=f"at most {_MOST_ROWS}", found=self.group_rows)
-        unblocked_fpp(self.bloom_fpp)  # refuses what is no rate
+                raise Invalid("a write option is not a positive number", subject=name, found=repr(value))
+        if self.group_rows > _MOST_GROUP_ROWS:
+            expected = f"at most {_MOST_GROUP_ROWS}"
+            raise Invalid("a row group has too many rows", expected=expected, found=self.group_rows)
+        unblocked_fpp(self.bloom_fpp)  # refuses a number that is not a rate
 
 
 DEFAULTS: Final = WriteOptions()
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A named condition. A row violates it if it is false; null does not violate it."""
+
+    name: str
+    condition: str
+
+    @property
+    def key(self) -> str:
+        """The name of the property that defines it."""
+        return f"{CHECK_PREFIX}{self.name}"
+
+    def broken(self, rows: str, example: str) -> Invalid:
+        """The error for rows that violate it; `rows` says how many, `example` is one of them."""
+        return Invalid(
+            "rows violate a check of the table",
+            subject=self.key,
+            expected=self.condition,
+            found=f"{rows}, such as {example}",
+            advice="Nothing was written. Fix or leave out these rows, or unset the property.",
+        )
+
+    def unreadable(self, reason: object) -> Invalid:
+        """The error for a condition that can't be evaluated."""
+        return Invalid(
+            "a check of the table can't be evaluated",
+            subject=self.key,
+            expected="a condition over the table's columns",
+            found=f"{self.condition}: {reason}",
+            advice="Fix the property, or unset it.",
+        )
+
+
+# Readers of a table's properties.
+
+
+def table_properties(work: Work, table: str) -> Properties:
+    """The properties of a table. A concurrent change of them is not a conflict."""
+    record = cast("pb.TableProperties | None", work.unread_attribute(table, Attribute.PROPERTIES))
+    return {} if record is None else record.properties
+
+
+def number(properties: Properties, setting: Setting) -> int:
+    """The value of a setting; `Invalid` if the property is not a number in its range."""
+    found = properties.get(setting.name)
+    if found is None:
+        return setting.default
+    if found.isascii() and found.isdigit() and len(found) <= len(str(setting.most)):
+        value = int(found)
+        if setting.least <= value <= setting.most:
+            return value
+    raise Invalid(
+        "a property of the table is not a number in its range",
+        subject=setting.name,
+        expected=f"digits, {setting.least} to {setting.most}",
+        found=repr(found),
+        advice=f'Fix it with set_properties({{"{setting.name}": "{setting.default}"}}), or unset it.',
+    )
+
+
+def inline_bytes(properties: Properties) -> int:
+    """The limit of a table's inline rows; `Invalid` if the property is not a number in its range."""
+    return number(properties, INLINE_BYTES)
+
+
 def write_options(properties: Properties, schema: Schema) -> WriteOptions:
-    """How a table's files are written; `Invalid` names a property with an impossible value."""
+    """How to write a table's files; `Invalid` names a property with an impossible value."""
     return WriteOptions(
         file_bytes=number(properties, TARGET_FILE_BYTES),
         group_bytes=number(properties, ROW_GROUP_BYTES),
@@ -142,7 +181,7 @@ def write_options(properties: Properties, schema: Schema) -> WriteOptions:
 
 
 def bloom_ways(options: WriteOptions, schema: Schema) -> list[tuple[Field, ...]]:
-    """The ways to the columns that get bloom filters; `Invalid` for one that can't. One that is gone has none."""
+    """The ways to the columns that get bloom filters, without dropped ones; `Invalid` for a column that can't."""
     paths = {way[-1].id: way for way in leaves(schema.fields) if can_have_bloom(way[-1].type)}
     for id in sorted(options.blooms):
         if id in schema.ways and id not in paths:
@@ -151,9 +190,30 @@ def bloom_ways(options: WriteOptions, schema: Schema) -> list[tuple[Field, ...]]
     return [paths[id] for id in sorted(options.blooms) if id in paths]
 
 
+def checks_of(properties: Properties) -> tuple[Check, ...]:
+    """A table's checks, sorted by name."""
+    keys = [key for key in sorted(properties) if key.startswith(CHECK_PREFIX)]
+    return tuple(Check(key.removeprefix(CHECK_PREFIX), properties[key]) for key in keys)
+
+
+def looks_at_keys(properties: Properties) -> bool:
+    """Whether an append checks that its keys are new; `Invalid` if the property is neither true nor false."""
+    found = properties.get(CHECK_KEYS)
+    if found is None:
+        return False
+    if found.lower() not in _BOOLEANS:
+        raise Invalid(
+            "a property of the table is neither true nor false",
+            subject=CHECK_KEYS,
+            expected="true or false",
+            found=repr(found),
+        )
+    return _BOOLEANS[found.lower()]
+
+
 def _bloom_ids(columns: str | None, schema: Schema) -> frozenset[int]:
-    # A column that was dropped or renamed since has none: no append should fail for it.
-    names = {folded_column(one.strip()) for one in (columns or "").split(",") if one.strip()}
+    # A column that was dropped or renamed since is ignored: no append should fail because of it.
+    names = {folded_column(name.strip()) for name in (columns or "").split(",") if name.strip()}
     return frozenset(id for id, way in schema.ways.items() if folded_column(schema.path_of(id)) in names and way)
 
 
@@ -162,7 +222,7 @@ def _bloom_fpp(found: str | None) -> float:
         return FPP if found is None else float(found)
     except ValueError as error:
         raise Invalid(
-            "a property of the table is no rate", subject=BLOOM_FPP, expected="such as 0.01", found=repr(found)
+            "a property of the table is not a rate", subject=BLOOM_FPP, expected="such as 0.01", found=repr(found)
         ) from error
 
 
@@ -170,61 +230,9 @@ def _distribution(found: str | None) -> Distribution:
     try:
         return Distribution.PARTITION if found is None else Distribution(found.strip().lower())
     except ValueError as error:
-        expected = " or ".join(one.value for one in Distribution)
         raise Invalid(
-            "a property of the table names no distribution", subject=DISTRIBUTION, expected=expected, found=repr(found)
-        ) from error
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A condition by its name. A row for which it is false breaks it; one for which it is null does not."""
-
-    name: str
-    condition: str
-
-    @property
-    def key(self) -> str:
-        """The property that it is."""
-        return f"{PREFIX}{self.name}"
-
-    def broken(self, rows: str, example: str) -> Invalid:
-        """The error for rows that break it; `rows` says how many, `example` is one of them."""
-        return Invalid(
-            "rows break a check of the table",
-            subject=self.key,
-            expected=self.condition,
-            found=f"{rows}, such as {example}",
-            advice="Mend or leave out these rows, or unset the property. Nothing was written.",
-        )
-
-    def unreadable(self, reason: object) -> Invalid:
-        """The error for a condition that no row could be looked at by."""
-        return Invalid(
-            "a check of the table can't be looked at",
-            subject=self.key,
-            expected="a condition over the table's columns",
-            found=f"{self.condition}: {reason}",
-            advice="Mend the property, or unset it.",
-        )
-
-
-def checks_of(properties: Properties) -> tuple[Check, ...]:
-    """A table's checks, sorted by name."""
-    keys = [key for key in sorted(properties) if key.startswith(PREFIX)]
-    return tuple(Check(key.removeprefix(PREFIX), properties[key]) for key in keys)
-
-
-def looks_at_keys(properties: Properties) -> bool:
-    """Whether an append checks that its keys are new; `Invalid` if the property is neither true nor false."""
-    found = properties.get(CHECK_KEYS)
-    if found is None:
-        return False
-    if found.lower() not in _FLAGS:
-        raise Invalid(
-            "a property of the table is neither true nor false",
-            subject=CHECK_KEYS,
-            expected="true or false",
+            "a property of the table is not a distribution",
+            subject=DISTRIBUTION,
+            expected=" or ".join(distribution.value for distribution in Distribution),
             found=repr(found),
-        )
-    return _FLAGS[found.lower()]
+        ) from error

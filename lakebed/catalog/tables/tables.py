@@ -1,4 +1,4 @@
-"""Tables: create, open, rename, drop, and what a table is at a version."""
+"""Tables: what a table is at a version, how it is created, and how its schema, spec and sort order are written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,22 +24,13 @@ from lakebed.table.schema.json import schema_from_json, schema_to_json
 from lakebed.table.schema.metadata_columns import check_free_name
 from lakebed.table.schema.schema import Path, Schema, id_count, with_ids, with_key
 
-
-def missing(work: Work, object_id: str) -> LakebedError:
-    """`Expired` if the object was purged since, on whatever line; else `Corrupt`."""
-    purge = find_purge(work.context, work.ref, object_id)
-    if purge is not None:
-        return expired(purge, object_id)
-    return Corrupt("an object has no record of what it is", subject=object_id, advice="Run the records' check.")
-
-
-# Properties are there to be asked for next: who writes goes by them.
+# Properties are loaded with the rest: every writer asks for them next.
 _STATE = (Attribute.SCHEMA, Attribute.STORAGE, Attribute.SPEC, Attribute.SORT, Attribute.PROPERTIES)
 
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """What an engine has to know of a table: its columns, where and how files go, which partition has its deltas."""
+    """What an engine needs of a table: its columns, where and how files are written, the partition of its deltas."""
 
     id: str
     schema: Schema
@@ -55,7 +46,7 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a new table is laid out, as people write it."""
+    """How a new table is laid out, as the caller wrote it."""
 
     partition_by: Sequence[str] = ()
     sort_by: Sequence[str] = ()
@@ -64,8 +55,74 @@ class Layout:
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
-        """All of it, as a request has it."""
+        """The layout as arguments of a request."""
         return self.partition_by, self.sort_by, self.primary_key, self.location
+
+
+# Reading
+
+
+def find_table(work: Work, name: Name) -> str:
+    """The id of the table with this name, or `NotFound`."""
+    return find(work, parse_name(name), pb.TABLE)
+
+
+def table_state(work: Work, table: str) -> TableState:
+    """The table as the work sees it; `NotFound` if it is not alive."""
+    work.load_with_path(table, *_STATE)
+    work.path(table)
+    return stored_state(work, table)
+
+
+def stored_state(work: Work, table: str) -> TableState:
+    """The same for a table that may be dropped."""
+    work.load((table, attribute) for attribute in _STATE)
+    current = cast("pb.TableSchema | None", work.attribute(table, Attribute.SCHEMA))
+    storage = cast("pb.TableStorage | None", work.attribute(table, Attribute.STORAGE))
+    spec = cast("pb.TableSpec | None", work.attribute(table, Attribute.SPEC))
+    order = cast("pb.TableSortOrder | None", work.attribute(table, Attribute.SORT))
+    if current is None or storage is None:
+        raise missing_record(work, table)
+    return TableState(
+        table,
+        schema_of(work, table, current.schema_id),
+        storage.location,
+        storage.partition_id,
+        UNPARTITIONED if spec is None else spec_of(work, table, spec.spec_id),
+        UNSORTED if order is None else _sort_order_of(work, table, order.sort_order_id),
+    )
+
+
+def schema_of(work: Work, table: str, schema_id: int) -> Schema:
+    """One of a table's schemas."""
+    own = work.body(table, SCHEMA, schema_id)
+    return work.context.bodies.get(table, schema_id) if own is None else schema_from_json(own)
+
+
+def spec_of(work: Work, table: str, spec_id: int) -> PartitionSpec:
+    """One of a table's partition specs."""
+    own = work.body(table, SPEC, spec_id)
+    return work.context.bodies.spec(table, spec_id) if own is None else spec_from_json(own)
+
+
+def _sort_order_of(work: Work, table: str, order_id: int) -> SortOrder:
+    own = work.body(table, SORT_ORDER, order_id)
+    return work.context.bodies.sort_order(table, order_id) if own is None else order_from_json(own)
+
+
+def missing_record(work: Work, object_id: str) -> LakebedError:
+    """The error for an object without a record: `Expired` if it was purged on any line, else `Corrupt`."""
+    purge = find_purge(work.context, work.ref, object_id)
+    if purge is not None:
+        return expired(purge, object_id)
+    return Corrupt(
+        "a record of the object is missing",
+        subject=object_id,
+        advice="Run lake.check().",
+    )
+
+
+# Creating and changing
 
 
 def create_table(
@@ -76,21 +133,21 @@ def create_table(
     comment: str | None = None,
     layout: Layout | None = None,
 ) -> str:
-    """Make a table with a first, empty snapshot, and answer its id."""
-    asked = layout or Layout()
+    """Create a table with an empty first snapshot, and return its id."""
+    layout = layout or Layout()
     if not schema.fields:
-        raise Invalid("a table has at least one column", subject=spelled(parse_name(name)))
-    for one in schema.names:
-        check_free_name(one)
+        raise Invalid("a table needs at least one column", subject=spelled(parse_name(name)))
+    for column in schema.names:
+        check_free_name(column)
     given = with_comment(properties, comment)
-    # The numbers are of allocators that nobody can have used yet; the first delta takes them.
-    numbered = with_key(with_ids(schema, 1, 1), asked.primary_key)
-    spec = make_spec(numbered, asked.partition_by, spec_id=1) if asked.partition_by else UNPARTITIONED
-    order = make_sort_order(numbered, asked.sort_by, order_id=1) if asked.sort_by else UNSORTED
+    # The ids start at 1: nobody can have used the table's allocators yet. The first delta takes them from there.
+    numbered = with_key(with_ids(schema, 1, 1), layout.primary_key)
+    spec = make_spec(numbered, layout.partition_by, spec_id=1) if layout.partition_by else UNPARTITIONED
+    order = make_sort_order(numbered, layout.sort_by, order_id=1) if layout.sort_by else UNSORTED
     parent, own = free_place(work, parse_name(name))
     table = work.new_id(spelled(parse_name(name)))
     storage = pb.TableStorage(
-        location=_location(table, asked.location),
+        location=_location(table, layout.location),
         file_format="parquet",
         edition_id=new_id(),
         stream_id=new_id(),
@@ -117,83 +174,35 @@ def create_table(
     return table
 
 
+def _location(table: str, parent: str | None) -> str:
+    """A folder of the table's own below `parent`, so that purging it can't delete files of others."""
+    if parent is None:
+        return f"tables/{table}"
+    check_path(parent)
+    return f"{parent.rstrip('/')}/{table}"
+
+
 def _used_ids(schema: Schema, spec: PartitionSpec, order: SortOrder) -> dict[str, int]:
-    """How many ids of each kind a new table has."""
+    """How many ids of each kind a new table uses."""
     used = {SCHEMA: 1, FIELD: id_count(schema), SPEC: spec.id, PARTITION_FIELD: len(spec.fields), SORT_ORDER: order.id}
     return {kind: count for kind, count in used.items() if count}
 
 
 def put_schema(work: Work, table: str, schema: Schema) -> None:
-    """Make a schema, with its body, the table's current one."""
+    """Write a schema, and make it the table's current one."""
     work.put_attribute(table, Attribute.SCHEMA, pb.TableSchema(schema_id=schema.id))
     work.put_body(table, SCHEMA, schema.id, schema_to_json(schema))
 
 
 def put_spec(work: Work, table: str, spec: PartitionSpec) -> None:
-    """Make a partition spec, with its body, the table's current one."""
+    """Write a partition spec, and make it the table's current one."""
     work.put_attribute(table, Attribute.SPEC, pb.TableSpec(spec_id=spec.id))
     if spec.id:
         work.put_body(table, SPEC, spec.id, spec_to_json(spec))
 
 
 def put_sort_order(work: Work, table: str, order: SortOrder) -> None:
-    """Make a sort order, with its body, the table's current one."""
+    """Write a sort order, and make it the table's current one."""
     work.put_attribute(table, Attribute.SORT, pb.TableSortOrder(sort_order_id=order.id))
     if order.id:
         work.put_body(table, SORT_ORDER, order.id, order_to_json(order))
-
-
-def find_table(work: Work, name: Name) -> str:
-    """The id of the table with this name, or `NotFound`."""
-    return find(work, parse_name(name), pb.TABLE)
-
-
-def table_state(work: Work, table: str) -> TableState:
-    """The table as the work sees it, or `NotFound`."""
-    work.load_with_path(table, *_STATE)
-    work.path(table)
-    return stored_state(work, table)
-
-
-def stored_state(work: Work, table: str) -> TableState:
-    """The same of a table that may be dropped."""
-    work.load((table, attribute) for attribute in _STATE)
-    named = cast("pb.TableSchema | None", work.attribute(table, Attribute.SCHEMA))
-    storage = cast("pb.TableStorage | None", work.attribute(table, Attribute.STORAGE))
-    spec = cast("pb.TableSpec | None", work.attribute(table, Attribute.SPEC))
-    order = cast("pb.TableSortOrder | None", work.attribute(table, Attribute.SORT))
-    if named is None or storage is None:
-        raise missing(work, table)
-    return TableState(
-        table,
-        schema_of(work, table, named.schema_id),
-        storage.location,
-        storage.partition_id,
-        UNPARTITIONED if spec is None else spec_of(work, table, spec.spec_id),
-        UNSORTED if order is None else _order(work, table, order.sort_order_id),
-    )
-
-
-def schema_of(work: Work, table: str, schema_id: int) -> Schema:
-    """One of a table's schemas."""
-    own = work.body(table, SCHEMA, schema_id)
-    return work.context.bodies.get(table, schema_id) if own is None else schema_from_json(own)
-
-
-def spec_of(work: Work, table: str, spec_id: int) -> PartitionSpec:
-    """One of a table's partition specs."""
-    own = work.body(table, SPEC, spec_id)
-    return work.context.bodies.spec(table, spec_id) if own is None else spec_from_json(own)
-
-
-def _order(work: Work, table: str, order_id: int) -> SortOrder:
-    own = work.body(table, SORT_ORDER, order_id)
-    return work.context.bodies.sort_order(table, order_id) if own is None else order_from_json(own)
-
-
-def _location(table: str, asked: str | None) -> str:
-    """A folder of the table's own, whatever it is below, so that purging it can't take anybody else's files."""
-    if asked is None:
-        return f"tables/{table}"
-    check_path(asked)
-    return f"{asked.rstrip('/')}/{table}"

@@ -1,4 +1,4 @@
-"""What is written once of a table and never changed: schemas, partition specs, sort orders. Each is decoded once."""
+"""A table's immutable bodies: schemas, partition specs, sort orders. Each is decoded once."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -19,26 +19,26 @@ FIELD = "field"
 PARTITION_FIELD = "partition_field"
 """Kinds of a table's bodies, and of the ids that its allocators give out."""
 
-REMEMBERED = 1000
+CACHE_SIZE = 1000
 
 Made = TypeVar("Made")
 
 
 class Bodies:
-    """Schemas, specs and orders by table and id, the last ones in memory: a read would cost an append a tenth more."""
+    """Schemas, specs and sort orders by table and id. Recent ones are cached: else an append takes a tenth longer."""
 
     def __init__(self, metastore: Metastore) -> None:
         self._metastore = metastore
-        self.get = lru_cache(maxsize=REMEMBERED)(self._schema)
-        self._spec = lru_cache(maxsize=REMEMBERED)(self._stored_spec)
-        self._order = lru_cache(maxsize=REMEMBERED)(self._stored_order)
+        self.get = lru_cache(maxsize=CACHE_SIZE)(self._schema)
+        self._spec = lru_cache(maxsize=CACHE_SIZE)(self._stored_spec)
+        self._order = lru_cache(maxsize=CACHE_SIZE)(self._stored_order)
 
     def spec(self, table: str, spec_id: int) -> PartitionSpec:
-        """A partition spec; 0 is that of a table without any."""
+        """A partition spec; id 0 is the empty spec."""
         return UNPARTITIONED if spec_id == 0 else self._spec(table, spec_id)
 
     def sort_order(self, table: str, order_id: int) -> SortOrder:
-        """A sort order; 0 is none."""
+        """A sort order; id 0 means unsorted."""
         return UNSORTED if order_id == 0 else self._order(table, order_id)
 
     def _schema(self, table: str, schema_id: int) -> Schema:
@@ -54,6 +54,6 @@ class Bodies:
         [body] = self._metastore.bodies([(table, kind, body_id)])
         if body is None:
             raise Corrupt(
-                f"a table's {kind.replace('_', ' ')} is not there", subject=f"{kind} {body_id} of table {table}"
+                f"a table's {kind.replace('_', ' ')} is missing", subject=f"{kind} {body_id} of table {table}"
             )
         return decode(body)

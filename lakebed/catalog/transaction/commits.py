@@ -1,4 +1,4 @@
-"""Commits as people see them, and how a call is told from another when it comes again."""
+"""Commits as people see them, and requests, by which a repeated call is recognized."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,11 @@ from lakebed.store import Version
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def datetime_of(time: int) -> datetime:
+    """The time of a commit, which the metastore keeps in microseconds since 1970."""
+    return EPOCH + timedelta(microseconds=time)
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """A change that took effect. `id` is its event id; `operations` say what it did to which object."""
@@ -30,8 +35,10 @@ class Commit:
     line: str
 
     def __str__(self) -> str:
-        """One line of a log: version, time, author, and what was said or, without a message, done."""
-        done = "; ".join(f"{one.type.replace('_', ' ')} {one.name}".rstrip() for one in self.operations)
+        """One line of a log: version, time, author, and the message, or the operations if there is none."""
+        done = "; ".join(
+            f"{operation.type.replace('_', ' ')} {operation.name}".rstrip() for operation in self.operations
+        )
         return f"{self.version}  {self.time:%Y-%m-%d %H:%M:%S}  {self.author}  {self.message or done}"
 
 
@@ -40,7 +47,7 @@ def commit_of(stored: metastore.Commit) -> Commit:
     return Commit(
         stored.id,
         stored.version,
-        EPOCH + timedelta(microseconds=stored.time),
+        datetime_of(stored.time),
         stored.message,
         stored.author,
         stored.operations,
@@ -50,14 +57,14 @@ def commit_of(stored: metastore.Commit) -> Commit:
 
 
 def event_id(*parts: object) -> str:
-    """A stable event id made from anything that has a text: the same parts give the same id, everywhere and always."""
+    """A stable event id made from the texts of any values: the same parts always give the same id, everywhere."""
     if not parts:
-        raise Invalid("an event id is made of something", expected="at least one part")
+        raise Invalid("an event id has no parts", expected="at least one part")
     return str(uuid5(NAMESPACE_OID, json.dumps(["lakebed", *(str(part) for part in parts)])))
 
 
 def check_event_id(given: str | UUID) -> str:
-    """An event id as keys have it: the text of a UUID in lower case."""
+    """An event id as it is stored: the text of a UUID in lower case."""
     try:
         return str(given if isinstance(given, UUID) else UUID(given))
     except (ValueError, AttributeError, TypeError):
@@ -76,7 +83,7 @@ Argument = str | int | bool | None | Sequence["Argument"] | Mapping[str, "Argume
 class Request:
     """A call that changes something, as it was made.
 
-    `arguments` are those that say what is asked for, as given: never data, paths or versions.
+    `arguments` say what is asked for, as given: never data, paths or versions.
     """
 
     operation: str
@@ -92,9 +99,10 @@ class Request:
 
     @property
     def fingerprint(self) -> bytes:
-        """The same for the same call, so that an event id can't stand for two."""
+        """Equal for equal calls, so that one event id can't stand for two different calls."""
         text = json.dumps([self.operation, *self.arguments], sort_keys=True, ensure_ascii=True)
         return blake2b(text.encode(), digest_size=16).digest()
 
-    def is_told_who_and_why(self) -> bool:
+    def describes_commit(self) -> bool:
+        """Whether it has a message, an author or an event id."""
         return (self.message, self.author, self.event_id) != (None, None, None)

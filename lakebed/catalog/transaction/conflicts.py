@@ -1,10 +1,10 @@
-"""What can't be settled by itself, as rows: of a merge, and of a transaction that was overtaken."""
+"""Conflicts as rows: of a merge, and of a change that lost a race."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lakebed.catalog.transaction.commits import Commit, commit_of
-from lakebed.catalog.transaction.objects import shown
+from lakebed.catalog.transaction.objects import last_name
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, LakebedError
 from lakebed.metastore import Clash, NameRead
@@ -15,7 +15,7 @@ from lakebed.store import Version
 
 @dataclass(frozen=True, slots=True)
 class MergeConflict:
-    """One thing that both sides changed, each in its own way: which object, what of it, and what each side has."""
+    """Something that both sides changed differently: which object, what of it, and what each side has."""
 
     object_id: str
     name: str
@@ -31,7 +31,7 @@ class MergeConflict:
 
 @dataclass(frozen=True, slots=True)
 class ChangedMeanwhile:
-    """One thing that a change relied on at version `base` and another commit has changed since, at version `found`."""
+    """Something that a change relied on at version `base`, and that another commit changed at version `found`."""
 
     object_id: str
     name: str
@@ -47,22 +47,22 @@ class ChangedMeanwhile:
 
     @property
     def subject(self) -> str:
-        """The object's kind and name, as sentences begin with them."""
+        """The object's kind and name, to begin a sentence."""
         return f"{self.type} {self.name}".strip() or self.object_id
 
     @property
     def by(self) -> str:
-        """Who changed it, when, and what was said, to be put behind a verb."""
+        """Who changed it, when, and with which message, to follow a verb."""
         if self.commit is None:
             return ""
-        said = f": {self.commit.message!r}" if self.commit.message else ""
+        message = f": {self.commit.message!r}" if self.commit.message else ""
         who = self.commit.author or "nobody named"
-        return f" by {who} at {self.commit.time:%Y-%m-%d %H:%M:%S} UTC in commit {self.commit.id}{said}"
+        return f" by {who} at {self.commit.time:%Y-%m-%d %H:%M:%S} UTC in commit {self.commit.id}{message}"
 
 
-def explained(work: Work, error: Conflict) -> Conflict:
-    """The metastore's conflict in the words of the catalog: names for ids, and who, when and why."""
-    rows = [told(work, one) for one in error.conflicts if isinstance(one, Clash)]
+def explained_conflict(work: Work, error: Conflict) -> Conflict:
+    """The metastore's conflict in the catalog's words: names instead of ids, and who, when and why."""
+    rows = [changed_meanwhile(work, clash) for clash in error.conflicts if isinstance(clash, Clash)]
     if not rows:
         return error
     first = rows[0]
@@ -78,27 +78,27 @@ def explained(work: Work, error: Conflict) -> Conflict:
     )
 
 
-def lost(work: Work, error: LakebedError) -> Conflict:
-    """What the metastore refused, a name that is taken or an object that is gone, as somebody else's doing.
+def lost_race(work: Work, error: LakebedError) -> Conflict:
+    """A name that the metastore found taken, or an object that it found gone, as the change of another commit.
 
-    At the base the name was free and the object there, so that the read set has what was changed since.
+    At the base the name was free and the object was there, so the read set names what was changed since.
     """
-    rows = [told(work, one) for one in _changed_since(work)]
+    rows = [changed_meanwhile(work, clash) for clash in _changed_since(work)]
     return Conflict(
         f"what this change relied on was changed by somebody else: {error.problem}{rows[0].by if rows else ''}",
         subject=rows[0].subject if rows else error.subject,
         expected=error.expected,
         found=error.found,
-        advice="Look at what is there now, and decide anew.",
+        advice="Look at what is there now, and decide again.",
         conflicts=rows,
     )
 
 
-def told(work: Work, clash: Clash) -> ChangedMeanwhile:
-    """A clash with the names of the catalog; of a partition, those of its table."""
+def changed_meanwhile(work: Work, clash: Clash) -> ChangedMeanwhile:
+    """A clash with the catalog's names; a partition is called by its table's name."""
     found = work.table_of(clash.object_id) or clash.object_id
     life = None if found == work.top else work.life(found)
-    kind, name = ("", "") if life is None else (type_name(life.type), shown(work, found))
+    kind, name = ("", "") if life is None else (type_name(life.type), last_name(work, found))
     return ChangedMeanwhile(
         found,
         "the catalog" if found == work.top else name,
@@ -112,14 +112,15 @@ def told(work: Work, clash: Clash) -> ChangedMeanwhile:
 
 
 def _changed_since(work: Work) -> Iterator[Clash]:
-    """The names that a work read and that lead elsewhere now."""
+    """The names that a work read and that lead to something else now."""
     now = work.context.metastore.reader(work.ref.line)
-    names = [one for one in work.reads if isinstance(one, NameRead)]
-    asked = [(one.parent, one.name) for one in names]
+    names = [read for read in work.reads if isinstance(read, NameRead)]
+    asked = [(read.parent, read.name) for read in names]
     for read, before, after in zip(names, work.reader.resolve(asked), now.resolve(asked), strict=True):
         changed = after or before
         if before != after and changed is not None:
             [state] = now.attributes([(changed, Attribute.LIFE)])
             assert state is not None, "what has or had a name has a life"
-            commit = next((one for one in now.log(object_id=changed).items if one.version == state.version), None)
+            log = now.log(object_id=changed).items
+            commit = next((commit for commit in log if commit.version == state.version), None)
             yield Clash(f"name {read.name!r}", read.parent, work.base, state.version, commit)

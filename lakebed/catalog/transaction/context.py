@@ -1,4 +1,4 @@
-"""Where catalogs live, and which line of which one a handle works on."""
+"""What `connect` opened, and the line of a catalog that a handle works on."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ from lakebed.metastore import ROOT, Holder, Line, Metastore
 from lakebed.records import records_pb2 as pb
 from lakebed.store import Version
 
-REMEMBERED = 10_000
+CACHE_SIZE = 10_000
 
 
 class ParentCache:
-    """Each object's container as it was last read, on whatever line and version.
+    """Each object's container as last read, on any line and version.
 
-    Whoever guesses right reads an object with all that it is in by one round trip, instead of one for each level; a
-    wrong guess reads a record that is not needed.
+    A right guess reads an object with all its containers in one round trip, instead of one per level. A wrong guess
+    reads a record that is not needed.
     """
 
     def __init__(self) -> None:
@@ -33,18 +33,18 @@ class ParentCache:
         return self._alive.get(line) == version
 
     def learn_alive(self, line: str, version: Version) -> None:
-        if len(self._alive) >= REMEMBERED:
+        if len(self._alive) >= CACHE_SIZE:
             self._alive.clear()
         self._alive[line] = version
 
     def learn(self, object_id: str, container: str) -> None:
-        if len(self._containers) >= REMEMBERED:
+        if len(self._containers) >= CACHE_SIZE:
             self._containers.clear()
         self._containers[object_id] = container
 
     def guess(self, object_id: str, top: str) -> Iterator[str]:
-        """The object and what it may be in, up to the top of its line."""
-        for _ in range(64):  # no lake nests that deep; a guess made of several pasts may go round
+        """The object and what are probably its containers, up to the top of its line."""
+        for _ in range(64):  # no lake nests that deep; guesses from several versions may form a cycle
             yield object_id
             container = self._containers.get(object_id, top)
             if container == top:
@@ -53,25 +53,25 @@ class ParentCache:
 
 
 TABLES = 256
-"""How many tables are remembered as they were read last: line and partition -> `TableFiles`."""
+"""How many tables are cached as last read: line and partition -> `TableFiles`."""
 
 COLUMNS = 16
-"""How many snapshots have the files that are in no checkpoint as columns: table and snapshot -> `FileColumns`."""
+"""For how many snapshots the files since the checkpoint are cached as columns: table and snapshot -> `FileColumns`."""
 
 BLOOM_BYTES = 32 << 20
-"""Of bloom filters that are remembered."""
+"""How many bytes of bloom filters are cached."""
 
 TRUNK = "main"
 """The name of a catalog's first line, which has no record of its own."""
 
 
 Watcher = Callable[["Context", "Ref", Mapping[str, pb.TableHistory]], None]
-"""Is told of a commit that took effect: its line, and the deltas of tables."""
+"""Called after a commit, with its line and the deltas of its tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What `connect` opened: the metastore, the storage beside it, the tenant and who is asking."""
+    """What `connect` opened: the metastore, the files, the project and the author, with the caches of this process."""
 
     metastore: Metastore
     files: Files
@@ -91,7 +91,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """One line of a catalog, by ids: it stays the same when catalog or branch are renamed."""
+    """One line of a catalog, by ids: it stays the same when the catalog or the branch is renamed."""
 
     catalog: str
     line: Line
@@ -107,7 +107,7 @@ class Ref:
 
     @property
     def holders(self) -> tuple[Holder, ...]:
-        """What has to be alive for the line to be read and written: its catalog, and the branch that it is."""
+        """What has to be alive to read and write the line: its catalog and, unless it is the trunk, its branch."""
         if self.line.id == ROOT.id:
             return ()
         return _holders(self.catalog, self.line.id)
@@ -115,7 +115,7 @@ class Ref:
 
 @lru_cache(maxsize=1024)
 def _refs(catalog: str) -> Line:
-    """Remembered, because every call on a handle asks for it: 10 µs."""
+    """Cached, because every call on a handle needs it: 10 µs."""
     return Line(str(uuid5(UUID(catalog), "refs")), catalog)
 
 

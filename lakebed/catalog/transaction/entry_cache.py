@@ -1,4 +1,4 @@
-"""IO entries read through a cache: each is fetched, checked and decoded once, however many ask for it."""
+"""IO entries read through a cache: each is fetched, checked and decoded once, however often it is read."""
 
 from typing import Any, Final
 
@@ -15,47 +15,47 @@ from lakebed.table.manifest.locations import Location
 CACHE_BYTES: Final = 1 << 28
 
 WHOLE_BYTES: Final = 1 << 20
-"""A smaller object of columns is read in one piece: a megabyte takes 0.1 ms, as long as eight columns of it."""
+"""An object of columns up to this size is read whole: a megabyte takes 0.1 ms, as long as eight of its columns."""
 
 Cached = Any  # a buffer, an array or FileColumns
 
 
 class EntryCache:
-    """The entries of a lake's files. What is read is immutable, and shared by all who ask."""
+    """The entries of a lake's files. They are immutable, and shared by all readers."""
 
     def __init__(self, files: Files, cache_bytes: int = CACHE_BYTES) -> None:
         self._files = files
         self._cache: SingleFlight[Cached] = SingleFlight(cache_bytes, _size)
 
     def read(self, location: Location) -> pyarrow.Buffer:
-        """The payload of an entry; `Corrupt` if the object is not there, ends too early or is another."""
+        """The payload of an entry; `Corrupt` if its object is missing, too short or another one."""
         return self._cache.get(("entry", location), lambda: decode_entry(self._fetch(location), location))
 
     def columns(self, directory: Location) -> FileColumns:
-        """The files whose columns have their directory there. Columns are read when they are asked for."""
-        columns: FileColumns = self._cache.get(("directory", directory), lambda: self._opened(directory))
+        """The files whose columns a directory lists. Each column is read when it is asked for."""
+        columns: FileColumns = self._cache.get(("directory", directory), lambda: self._open(directory))
         return columns
 
     def counts(self) -> Counts:
-        """What the cache has done."""
+        """The cache's loads, hits, evictions and size."""
         return self._cache.counts()
 
-    def _opened(self, directory: Location) -> FileColumns:
+    def _open(self, directory: Location) -> FileColumns:
         def load(location: Location) -> pyarrow.Array:
-            def made() -> pyarrow.Array:
+            def decode() -> pyarrow.Array:
                 return column_from(decode_entry(self._part(location, directory), location), location)
 
-            return self._cache.get(("column", location), made)
+            return self._cache.get(("column", location), decode)
 
         payload = decode_entry(self._part(directory, directory), directory)
         return open_columns(payload.to_pybytes(), directory, load)
 
     def _part(self, location: Location, directory: Location) -> pyarrow.Buffer:
-        """The bytes of an entry in an object that its directory ends."""
+        """The bytes of an entry in an object that ends with its directory."""
         if directory.end > WHOLE_BYTES:
             return self._fetch(location)
         if location.end > directory.end:
-            raise Corrupt("an entry goes beyond its object", subject=str(location), expected=f"{directory.end} at most")
+            raise Corrupt("an entry goes beyond its object", subject=str(location), expected=f"at most {directory.end}")
         whole = Location(directory.key, 0, directory.end, directory.end)
         return self._cache.get(("object", whole), lambda: self._fetch(whole)).slice(location.offset, location.length)
 
@@ -67,7 +67,7 @@ class EntryCache:
                 "an entry can't be read",
                 subject=str(location),
                 found=error.problem,
-                advice="Restore it from a copy: it was removed or cut, or is another file than was meant.",
+                advice="Restore it from a copy: it was removed, cut short or replaced.",
             ) from error
 
 

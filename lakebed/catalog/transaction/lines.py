@@ -1,4 +1,4 @@
-"""Lines by their ids: a catalog's trunk and its branches, opened, and whether they are alive."""
+"""Lines by their ids, a catalog's trunk and its branches, and whether they are alive."""
 
 from collections.abc import Iterator, Sequence
 from typing import cast
@@ -22,21 +22,21 @@ def trunk(context: Context, catalog: str) -> Ref:
 
 
 def open_line(context: Context, catalog: str, line: str) -> Ref:
-    """A line of a catalog by its id, dropped or not; `NotFound` if there never was such a one."""
+    """A line of a catalog by its id, dropped or not; `NotFound` if there never was one."""
     return open_lines(context, catalog, [line])[0]
 
 
 def open_lines(context: Context, catalog: str, lines: Sequence[str]) -> list[Ref]:
-    """Lines of a catalog by their ids, in as few round trips as one of them."""
+    """Several lines of a catalog by their ids, in as few round trips as a single one."""
     wanted = [(line, Attribute.REF) for line in lines if line != catalog]
     states = context.metastore.reader(Ref(catalog, ROOT).refs).attributes(wanted) if wanted else []
-    found = {line: _opened(catalog, line, state) for (line, _), state in zip(wanted, states, strict=True)}
+    found = {line: _branch(catalog, line, state) for (line, _), state in zip(wanted, states, strict=True)}
     if len(wanted) < len(lines):
         found[catalog] = trunk(context, catalog)
     return [found[line] for line in lines]
 
 
-def _opened(catalog: str, line: str, state: State | None) -> Ref:
+def _branch(catalog: str, line: str, state: State | None) -> Ref:
     if state is None:
         raise NotFound("there is no such branch", subject=line)
     record = cast(pb.CatalogRecord, state.record)
@@ -45,7 +45,7 @@ def _opened(catalog: str, line: str, state: State | None) -> Ref:
 
 
 def check_alive(context: Context, ref: Ref, newest: Version) -> None:
-    """Refuse a line whose branch or catalog was dropped; those that it forked from need not be alive."""
+    """Refuse a line whose branch or catalog was dropped. The lines that it forked from need not be alive."""
     if context.parents.was_alive(ref.line.id, newest):
         return
     for life in _holders(context, ref, newest):
@@ -59,10 +59,10 @@ def check_alive(context: Context, ref: Ref, newest: Version) -> None:
 
 
 def check_kept(context: Context, ref: Ref) -> None:
-    """Refuse a line whose branch or catalog was purged: its past is gone, while that of a dropped one can be read."""
+    """Refuse a line whose branch or catalog was purged. The past of a dropped line can still be read."""
     for life in _holders(context, ref, context.metastore.newest()):
         if life.drop_type == pb.PURGED:
-            raise Expired(f"the {type_name(life.type)} was purged, its past too", subject=life.name)
+            raise Expired(f"the {type_name(life.type)} was purged, with all its past", subject=life.name)
 
 
 def _holders(context: Context, ref: Ref, newest: Version) -> Iterator[pb.CatalogRecord]:

@@ -1,5 +1,7 @@
 """Names as people write them: dotted text, or a tuple of parts when a part has a dot."""
 
+from collections.abc import Sequence
+
 from lakebed.errors import Invalid
 from lakebed.records.names import normal_name
 
@@ -7,7 +9,7 @@ Name = str | tuple[str, ...]
 
 
 def parse_name(name: Name) -> tuple[str, ...]:
-    """The parts of a name, outermost first, each as it is kept; `Invalid` for what can't be one."""
+    """The parts of a name, outermost first, each as it is stored; `Invalid` for anything that can't be a name."""
     if isinstance(name, str):
         parts: tuple[str, ...] = tuple(name.split("."))
     elif isinstance(name, tuple) and name:
@@ -20,10 +22,15 @@ def parse_name(name: Name) -> tuple[str, ...]:
 
 
 def shown_name(parts: tuple[str, ...]) -> Name:
-    """The name as `parse_name` takes it back: text, unless a part has a dot."""
+    """The name in a form that `parse_name` accepts: text, unless a part has a dot."""
     return parts if any("." in part for part in parts) else ".".join(parts)
 
 
 def spelled(parts: tuple[str, ...]) -> str:
-    """The name inside a sentence."""
+    """The name as messages and the log spell it."""
     return ".".join(f"`{part}`" if "." in part else part for part in parts)
+
+
+def first_names(names: Sequence[str]) -> str:
+    """At most five names inside a sentence, and how many more there are."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,6 +1,6 @@
 """A commit's file changes to one table: from what an engine wrote to the delta that the metastore keeps."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 from uuid import uuid4
@@ -21,20 +21,20 @@ from lakebed.table.merge.sides import COMPACT, OVERWRITE
 from lakebed.table.schema.schema import Schema
 
 INLINE_BYTES = 64_000
-"""A larger manifest becomes a file: a value of the store holds 100,000 bytes, and the record has more than this.
+"""A larger manifest becomes a file: a value of the store holds 100,000 bytes, and the record has other fields too.
 
-Nowhere below does a file pay: with one a commit takes three times as long and a read ten times (`bench border`).
+Below this size a file never pays: with one a commit takes three times as long and a read ten times (`bench border`).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What one commit will do to a table's files. It has no place in the table's history yet: the commit gives it one.
+    """What one commit will do to a table's files. The commit gives it its place in the table's history.
 
-    `operation` is one of `OperationType`. `added` are new to the line: those that were written for this commit have no
-    row ids yet, those that come from another line or from the past keep theirs. `removed` and `changed` were live.
-    `deleted_rows` are those that the vectors of `changed` took away, less those that they gave back.
-    `first_ids` are how many ids of each kind a new table has, which its delta takes: it had no allocators before.
+    `operation` is one of `OperationType`. `added` are new to the line. Files written for this commit have no row ids
+    yet; files from another line or from the past keep theirs. `removed` and `changed` were live. `deleted_rows` counts
+    the rows that the vectors of `changed` delete, less the rows that they restore. `first_ids` says how many ids of
+    each kind a new table has used: its delta takes them, because the table had no allocators before.
     """
 
     table: str
@@ -53,25 +53,25 @@ class Delta:
 
     @property
     def written(self) -> list[DataFileRef]:
-        """The files that were written for this commit: nobody else can have them."""
-        return [one for one in self.added if not one.HasField("first_row_id")]
+        """The files that were written for this commit: no other commit can have them."""
+        return [file for file in self.added if not file.HasField("first_row_id")]
 
     @property
     def own_paths(self) -> list[str]:
-        """Those of them that may be deleted if there is no commit: the others were there before, where others put them.
+        """The paths that may be deleted if there is no commit: not those of files that were added in place.
 
-        All that Lakebed writes for a table is in its folder, and nothing is added in place that is in such a folder.
+        All that Lakebed writes for a table is in the table's folder, and no file in such a folder is added in place.
         """
         return [path for path in file_paths(self.written) if path.startswith(f"{self.location}/")]
 
     @property
     def more_files(self) -> int:
-        """How many more live files there are after it."""
+        """How many more live files there are after it than before."""
         return len(self.added) - len(self.removed)
 
     @property
     def counts(self) -> dict[str, int]:
-        """What it adds and removes, for the log. Rows are those that readers see come and go."""
+        """What it adds and removes, for the log. Rows are counted as readers see them."""
         found = {**_sums("added", self.added), **_sums("removed", self.removed)}
         if self.changed:
             found["changed_files"] = len(self.changed)
@@ -83,34 +83,35 @@ class Delta:
     def entries(self) -> list[DataFileRef]:
         """All of it as a manifest lists it."""
         sides = ((self.removed, DELETED), (self.changed, EXISTING), (self.added, ADDED))
-        return [with_status(one, status) for files, status in sides for one in files]
+        return [with_status(file, status) for files, status in sides for file in files]
 
     def live(self, before: Mapping[str, DataFileRef]) -> dict[str, DataFileRef]:
         """The live files by path after it."""
-        files = {path: one for path, one in before.items() if path not in {gone.path for gone in self.removed}}
-        return {**files, **{one.path: one for one in (*self.changed, *self.added)}}
+        gone = {file.path for file in self.removed}
+        files = {path: file for path, file in before.items() if path not in gone}
+        return {**files, **{file.path: file for file in (*self.changed, *self.added)}}
 
 
-def then(first: Delta, second: Delta) -> Delta:
-    """Both as one, net: what the first added and the second took away again is in neither.
+def net_delta(first: Delta, second: Delta) -> Delta:
+    """Both as one, without files that the first added and the second removed again.
 
-    A compaction whose outputs are changed again is none any more: they have not the rows of the inputs. And what only
-    compacts is no name for a delta that does more.
+    A rewrite whose outputs the second changes is left out: they no longer have the rows of its inputs. A delta that
+    does more than compact is not called a compaction.
     """
-    gone = {one.path for one in second.removed}
-    altered = {one.path: one for one in second.changed}
-    born = {one.path for one in first.added}
+    gone = {file.path for file in second.removed}
+    altered = {file.path: file for file in second.changed}
+    born = {file.path for file in first.added}
     return replace(
         second,
         operation=_operation(first, second),
-        added=(*(altered.get(one.path, one) for one in first.added if one.path not in gone), *second.added),
-        removed=(*first.removed, *(one for one in second.removed if one.path not in born)),
+        added=(*(altered.get(file.path, file) for file in first.added if file.path not in gone), *second.added),
+        removed=(*first.removed, *(file for file in second.removed if file.path not in born)),
         changed=(
-            *(one for one in first.changed if one.path not in gone | altered.keys()),
-            *(one for one in second.changed if one.path not in born),
+            *(file for file in first.changed if file.path not in gone | altered.keys()),
+            *(file for file in second.changed if file.path not in born),
         ),
         rewrites=(
-            *(one for one in first.rewrites if not (gone | altered.keys()).intersection(one.outputs)),
+            *(rewrite for rewrite in first.rewrites if not (gone | altered.keys()).intersection(rewrite.outputs)),
             *second.rewrites,
         ),
         overwritten=_overwritten(first, second),
@@ -129,7 +130,12 @@ def _overwritten(first: Delta, second: Delta) -> str | None:
     """The condition whose rows the two replaced, all if it is `true`; None if neither overwrote any."""
     overwrites = [one for one in (first, second) if one.overwritten is not None or one.operation == OVERWRITE]
     conditions = dict.fromkeys("true" if one.overwritten is None else one.overwritten for one in overwrites)
-    return " or ".join(f"({one})" for one in conditions) if len(conditions) > 1 else next(iter(conditions), None)
+    return any_of(conditions) if len(conditions) > 1 else next(iter(conditions), None)
+
+
+def any_of(conditions: Iterable[str]) -> str | None:
+    """The condition that is true where one of these is, each in parentheses; None without conditions."""
+    return " or ".join(f"({condition})" for condition in dict.fromkeys(conditions)) or None
 
 
 def _sums(what: str, files: Sequence[DataFileRef]) -> dict[str, int]:
@@ -137,13 +143,13 @@ def _sums(what: str, files: Sequence[DataFileRef]) -> dict[str, int]:
         return {}
     return {
         f"{what}_files": len(files),
-        f"{what}_rows": sum(one.num_rows - one.deleted_rows for one in files),
-        f"{what}_bytes": sum(one.file_size for one in files),
+        f"{what}_rows": sum(file.num_rows - file.deleted_rows for file in files),
+        f"{what}_bytes": sum(file.file_size for file in files),
     }
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ManifestPlace:
     """Where a manifest's bytes are: in the record, or in a file that the record points at."""
 
     inline: bytes | None
@@ -153,12 +159,14 @@ class Place:
     written: tuple[str, ...] = ()  # the files that were written for it
 
 
-def data_change(delta: Delta, place: Place, tell: Callable[[pb.TableHistory], None] = lambda _: None) -> DataChange:
+def data_change(
+    delta: Delta, place: ManifestPlace, report: Callable[[pb.TableHistory], None] = lambda _: None
+) -> DataChange:
     """The delta as the metastore takes it, with its manifest where `write_manifest` has put it.
 
-    `tell` gets each record that the commit makes of it: the last one is that which takes effect.
+    `report` is called with each record that the commit makes of it; the last one takes effect.
     """
-    counts, new_rows = delta.counts, sum(one.num_rows for one in delta.written)
+    counts, new_rows = delta.counts, sum(file.num_rows for file in delta.written)
     if counts.get("added_rows", 0) != new_rows:
         counts["new_rows"] = new_rows
     allocate = {"snapshot": 1, **delta.first_ids}
@@ -186,15 +194,14 @@ def data_change(delta: Delta, place: Place, tell: Callable[[pb.TableHistory], No
         )
         if previous is not None:
             record.previous_snapshot_id = before.snapshot_id
-        tell(record)
+        report(record)
         return record
 
     return DataChange(delta.table, delta.partition, fold, allocate)
 
 
-def write_manifest(files: Files, delta: Delta, room_bytes: int = INLINE_BYTES) -> Place:
-    """Make the delta's manifest; one that is large, or has no room, has its entries in a file of their own,
-    column by column, durably."""
+def write_manifest(files: Files, delta: Delta, room_bytes: int = INLINE_BYTES) -> ManifestPlace:
+    """Make the delta's manifest. If it is large or has no room, its entries go to a durable file, column by column."""
     manifest = Manifest(
         schema_id=delta.schema.id,
         table_uuid=delta.table,
@@ -205,31 +212,31 @@ def write_manifest(files: Files, delta: Delta, room_bytes: int = INLINE_BYTES) -
     data = frame.encode(bare(manifest))
     crc = frame.crc32c(data)
     if len(data) <= min(INLINE_BYTES, room_bytes):
-        return Place(data, None, len(data), crc)
-    return _put_apart(files, delta, bare(manifest), room_bytes)
+        return ManifestPlace(data, None, len(data), crc)
+    return _write_entries(files, delta, bare(manifest), room_bytes)
 
 
-def _put_apart(files: Files, delta: Delta, manifest: Manifest, room_bytes: int) -> Place:
-    """Write the entries column by column to an object, and what is left too if it is still large."""
+def _write_entries(files: Files, delta: Delta, manifest: Manifest, room_bytes: int) -> ManifestPlace:
+    """Write the entries column by column to a file, and the rest of the manifest to another if it is still large."""
     folder = f"{delta.location}/metadata"
     path = f"{folder}/{uuid4()}.entries"
-    packed = pack(columns_of([LiveFile(one, 0, 0) for one in manifest.data_files]), path)
+    packed = pack(columns_of([LiveFile(file, 0, 0) for file in manifest.data_files]), path)
     files.put_if_absent(path, packed.data)
     del manifest.data_files[:]
     manifest.entries.CopyFrom(location_to_proto(packed.directory))
     data = frame.encode(manifest)
     crc = frame.crc32c(data)
     if len(data) <= min(INLINE_BYTES, room_bytes):
-        return Place(data, None, len(data), crc, (path,))
+        return ManifestPlace(data, None, len(data), crc, (path,))
     rest = f"{folder}/{uuid4()}.manifest"
     files.put_if_absent(rest, data)
-    return Place(None, rest, len(data), crc, (path, rest))
+    return ManifestPlace(None, rest, len(data), crc, (path, rest))
 
 
 def _check_first_ids(delta: Delta, ids: Mapping[str, int]) -> None:
-    """A new table's ids were counted from 1, before its allocators had a row."""
+    """Check that a new table's ids begin with 1, as they were counted before its allocators had a row."""
     if any(ids[kind] != 1 for kind in delta.first_ids):
-        raise Corrupt("a new table's ids were given out before", subject=delta.table, expected="from 1 on", found=ids)
+        raise Corrupt("a new table's ids were already given out", subject=delta.table, expected="from 1 on", found=ids)
 
 
 def _next_row(before: pb.TableHistory) -> int:
@@ -237,7 +244,7 @@ def _next_row(before: pb.TableHistory) -> int:
 
 
 def new_rows(delta: pb.TableHistory) -> int:
-    """How many rows got their ids in this delta's commit; files that come by merge have theirs."""
+    """How many rows got their ids in this delta's commit; rows that come with a merge have theirs."""
     return delta.counts["new_rows"] if "new_rows" in delta.counts else delta.counts.get("added_rows", 0)
 
 

@@ -1,18 +1,17 @@
-"""What a handle works on: a line as it goes on, a line at a version, or a transaction."""
+"""What a handle works on: a line at its newest version, a line at a fixed version, or a transaction."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from random import random
 from threading import RLock
-from time import sleep
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id, commit_of
-from lakebed.catalog.transaction.conflicts import explained, lost
+from lakebed.catalog.transaction.conflicts import explained_conflict, lost_race
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.lines import check_alive, check_kept
+from lakebed.catalog.transaction.retry import retried
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Conflict, Forbidden, Invalid, LakebedError, NotFound, OutcomeUnknown
 from lakebed.metastore import Commit as StoredCommit
@@ -20,23 +19,23 @@ from lakebed.metastore import new_id
 from lakebed.store import Version
 
 ATTEMPTS = 100
-"""Each is lost only to another commit that took effect, so somebody gets on."""
+"""An attempt is lost only to another commit that took effect, so there is always progress."""
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.02
-"""Seconds that a change which lost a race waits at most before it is made again; twice as long each time."""
+LONGEST_PAUSE = 0.02
+"""Seconds to wait at most before another attempt: a change without rows takes a few milliseconds."""
 
 Do = Callable[[Work], None]
 
 
-class Stale(Exception):
-    """What a change raises that can't be made on another state than the one it has seen."""
+class SeenStateChanged(Exception):
+    """Raised by a change that can be made only on the state that it has seen, if it meets another one."""
 
 
 class Isolation(Enum):
     """What a transaction's commit is checked against.
 
-    Serializable: all that it read. Snapshot: all but rows; names, listings and attributes, on which the lake's own
-    rules rest, and files that it takes away, still are.
+    Serializable: all that it read. Snapshot: all that it read except rows. Names, listings, attributes and the files
+    that it removes are always checked, because the lake's own rules rest on them.
     """
 
     SERIALIZABLE = "serializable"
@@ -60,28 +59,36 @@ class Scope(Protocol):
     @property
     def ref(self) -> Ref: ...
 
+    @property
+    def is_transaction(self) -> bool:
+        """Whether all reads see one state, and changes wait for the transaction's end."""
+
     def read(self) -> Work:
         """The state to read."""
 
     def change(self, do: Do, request: Request, seen: Work | None = None) -> Commit | None:
-        """Make a change, on what the caller has `seen` of the line if that still holds.
+        """Make a change, first on the state that the caller has `seen`, if any.
 
         None if it waits for the end of a transaction.
         """
 
     def replayed(self, request: Request) -> Commit | None:
-        """The commit that this very call made earlier, if its event id is known; `Invalid` if that was another call."""
+        """The commit that the same call made earlier, to be returned as it is; None if there is none.
+
+        `Invalid` if the event id belongs to another call.
+        """
 
     def at(self, version: Version) -> "Scope":
-        """The same at a version, never to be written. Whoever goes back in time goes through here."""
+        """The same at a version, read-only. All time travel goes through here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """A line as it goes on: every call sees the newest state, and a change that lost a race is made again on it."""
+    """A line at its newest version: every call sees the newest state. A change that lost a race is made again on it."""
 
     context: Context
     ref: Ref
+    is_transaction: ClassVar[bool] = False
 
     def read(self) -> Work:
         work = Work(self.context, self.ref)
@@ -96,8 +103,8 @@ class Live:
         try:
             return self._attempts(do, request, event, seen)
         except LakebedError as error:
-            # The same call may have been made by somebody else meanwhile, and its effect be what this one met.
-            with _unknown_still(error):
+            # The same call may have been made concurrently, and its effect may be what this one ran into.
+            with _outcome_stays_unknown(error):
                 known = self.replayed(request)
             if known is None:
                 raise
@@ -105,26 +112,26 @@ class Live:
 
     def _attempts(self, do: Do, request: Request, event: str, seen: Work | None) -> Commit:
         lost: Conflict | None = None
-        for attempt in range(ATTEMPTS):
-            # The commit refuses a line that was dropped, so that only who was refused has to ask for that.
-            work = seen or (Work(self.context, self.ref) if attempt == 0 else self.read())
+
+        def attempt() -> Commit:
+            nonlocal lost, seen
+            # The commit refuses a dropped line, so whether it is alive is asked only after a refusal.
+            work = seen or (Work(self.context, self.ref) if lost is None else self.read())
+            before, seen, lost = lost, None, None
             try:
-                do(work)  # what it refuses on the newest state, a conflict too, it would refuse again
-            except Stale as error:
-                raise lost or Conflict("what was read was changed meanwhile") from error
+                do(work)  # no retry: what it refuses on the newest state, a conflict too, it would refuse again
+            except SeenStateChanged as error:
+                raise before or Conflict("what was read was changed meanwhile") from error
             except LakebedError:
                 check_alive(self.context, self.ref, work.base)
                 raise
             try:
                 return commit_of(_committed(work, request, event))
             except Conflict as error:
-                if attempt + 1 == ATTEMPTS:
-                    raise
                 lost = error
-            seen = None
-            # Those who lost together would meet again and again if they all went on at once.
-            sleep(random() * min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
-        raise AssertionError("the last attempt answers or raises")
+                raise
+
+        return retried(ATTEMPTS, attempt, lambda error: error is lost, longest_pause=LONGEST_PAUSE)
 
     def replayed(self, request: Request) -> Commit | None:
         stored = find_replayed(self.context, self.ref, request)
@@ -136,11 +143,12 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """A line at a version: it can be read until it is purged, though it be dropped, and never written."""
+    """A line at a version: read-only, and readable until it is purged, even if it was dropped."""
 
     context: Context
     ref: Ref
     version: Version
+    is_transaction: ClassVar[bool] = False
 
     def read(self) -> Work:
         check_kept(self.context, self.ref)
@@ -166,8 +174,10 @@ class Pinned:
 class Open:
     """A transaction: reads see what it did, and all of it commits at its end, or nothing.
 
-    It begins once and ends once. What it wrote and did not commit is taken away again.
+    It begins once and ends once. Files that it wrote and did not commit are deleted.
     """
+
+    is_transaction: ClassVar[bool] = True
 
     def __init__(
         self, context: Context, ref: Ref, request: Request, isolation: Isolation = Isolation.SERIALIZABLE
@@ -180,10 +190,10 @@ class Open:
         self._known: StoredCommit | None = None
         self._work: Work | None = None
         self._begun = False
-        self._lock = RLock()  # threads may write files side by side; what they add to the work comes one by one
+        self._lock = RLock()  # threads may write files concurrently, but add to the work one at a time
 
     def begin(self) -> None:
-        """Take the newest version as the base; of a transaction that comes again, the base that it had."""
+        """Take the newest version as the base; if the transaction is repeated, the base that it had."""
         if self._begun:
             raise Invalid("a transaction is used twice", subject=self._subject, advice="Begin another one.")
         self._begun = True
@@ -191,7 +201,7 @@ class Open:
         if self._known is None:
             self._work = Live(self.context, self.ref).read()
         else:
-            made = {one.name: one.object_id for one in self._known.operations if one.type == "create"}
+            made = {done.name: done.object_id for done in self._known.operations if done.type == "create"}
             self._work = Work(self.context, self.ref, self._known.base, made)
 
     def read(self) -> Work:
@@ -203,12 +213,12 @@ class Open:
     def change(self, do: Do, request: Request, seen: Work | None = None) -> None:
         with self._lock:
             work = self.read()
-            self._check_untold(request)
+            self._check_undescribed(request)
             do(work)
 
     @contextmanager
     def all_or_none(self) -> Iterator[None]:
-        """Changes inside are all made, or none if an error ends them. Those of other threads wait."""
+        """Make all changes inside, or none if an error ends them. Changes of other threads wait."""
         with self._lock:
             work = self.read()
             before = work.mark()
@@ -219,9 +229,9 @@ class Open:
                 raise
 
     def replayed(self, request: Request) -> Commit | None:
-        """None: of a transaction that comes again every change is made again, seen inside it, and thrown away."""
+        """None: a repeated transaction makes every change again, shows it inside, and throws it away at the end."""
         self.read()
-        self._check_untold(request)
+        self._check_undescribed(request)
         return None
 
     def at(self, version: Version) -> Pinned:
@@ -256,15 +266,15 @@ class Open:
 
     @property
     def message(self) -> str | None:
-        """What its commit is to say."""
+        """The message of its commit."""
         return self._request.message
 
     @property
     def _subject(self) -> str:
         return repr(self.message) if self.message else ""
 
-    def _check_untold(self, request: Request) -> None:
-        if request.is_told_who_and_why():
+    def _check_undescribed(self, request: Request) -> None:
+        if request.describes_commit():
             raise Invalid(
                 "a change inside a transaction has no message, author or event id of its own",
                 subject=request.operation.replace("_", " "),
@@ -277,15 +287,15 @@ def _committed(work: Work, request: Request, event: str) -> StoredCommit:
         commit = work.context.metastore.commit(work.change(request, event))
     except OutcomeUnknown as error:
         error.subject = f"event id {event}"
-        error.advice = "It was written wholly or not at all: make the same call again with this event id."
+        error.advice = "It took effect wholly or not at all: make the same call again with this event id."
         raise
     except (AlreadyExists, NotFound) as error:
-        # At the base the name was free and the object there: somebody else changed that since.
+        # At the base the name was free and the object was there: another commit changed that since.
         work.discard_manifests()
-        raise lost(work, error) from error
+        raise lost_race(work, error) from error
     except Conflict as error:
         work.discard_manifests()
-        raise explained(work, error) from error
+        raise explained_conflict(work, error) from error
     except LakebedError:
         work.discard_manifests()
         raise
@@ -295,8 +305,8 @@ def _committed(work: Work, request: Request, event: str) -> StoredCommit:
 
 
 @contextmanager
-def _unknown_still(error: LakebedError) -> Iterator[None]:
-    """A look for what became of a commit. If that fails too, its outcome stays unknown: what it wrote must be kept."""
+def _outcome_stays_unknown(error: LakebedError) -> Iterator[None]:
+    """If looking for a commit fails too, its outcome stays unknown: what it wrote must be kept."""
     try:
         yield
     except LakebedError as later:
@@ -305,8 +315,17 @@ def _unknown_still(error: LakebedError) -> Iterator[None]:
         raise
 
 
+def once(scope: Scope, request: Request, make: Callable[[], Commit | None]) -> Commit | None:
+    """The commit of a call; if the same call, by its event id, committed before, that commit.
+
+    It is looked up before anything is read or written. In a transaction a repeated call is always made again.
+    """
+    known = scope.replayed(request)
+    return make() if known is None else known
+
+
 def find_replayed(context: Context, ref: Ref, request: Request) -> StoredCommit | None:
-    """The stored commit of a call that comes again."""
+    """The stored commit of a repeated call."""
     if request.event_id is None:
         return None
     event = check_event_id(request.event_id)

@@ -1,4 +1,4 @@
-"""What tells that an object was purged, to all lines of its catalog and for good: a body of its own.
+"""Tombstones mark an object as purged, for all lines of its catalog and for good. Each is a body.
 
 (object, "purged", 1) -> the id of the line on which it was purged
 """
@@ -16,19 +16,19 @@ def key(object_id: str) -> tuple[str, str, int]:
     return object_id, TOMBSTONE, 1
 
 
-def purged(context: Context, objects: Sequence[str]) -> set[str]:
-    """Those of the objects that were purged, on whatever line, in one round trip."""
-    found = context.metastore.bodies([key(one) for one in objects])
-    return {one for one, line in zip(objects, found, strict=True) if line is not None}
+def purged_ids(context: Context, objects: Sequence[str]) -> set[str]:
+    """The objects among these that were purged, on any line, in one round trip."""
+    lines = context.metastore.bodies([key(object_id) for object_id in objects])
+    return {object_id for object_id, line in zip(objects, lines, strict=True) if line is not None}
 
 
 def find_purge(context: Context, ref: Ref, object_id: str) -> Commit | None:
-    """The commit that purged an object, on whatever line of its catalog; None if none did."""
+    """The commit that purged an object, on any line of its catalog; None if it was not purged."""
     [line] = context.metastore.bodies([key(object_id)])
     if line is None:
         return None
     newest = context.metastore.reader(Line(line.decode(), ref.line.top)).log(object_id=object_id, limit=1)
-    return commit_of(newest.items[0])  # nothing can have been done to it after
+    return commit_of(newest.items[0])  # nothing can have changed it since
 
 
 def check_not_purged(context: Context, ref: Ref, object_id: str) -> None:
@@ -39,11 +39,11 @@ def check_not_purged(context: Context, ref: Ref, object_id: str) -> None:
 
 
 def expired(purge: Commit, object_id: str) -> Expired:
-    """What is said of an object that was purged."""
-    done = next((one for one in purge.operations if one.object_id == object_id), None)
+    """The error for an object that was purged."""
+    done = next((operation for operation in purge.operations if operation.object_id == object_id), None)
     return Expired(
         "it was purged, with all its past",
         subject=object_id if done is None or not done.name else f"{done.name} ({object_id})",
         found=f"purged at version {purge.version}",
-        advice="It can't be brought back: restore it from a copy, or make it anew.",
+        advice="It can't be brought back: restore it from a copy, or create it again.",
     )

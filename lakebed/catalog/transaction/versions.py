@@ -12,12 +12,12 @@ Moment = Version | int | datetime | Commit
 
 
 def parse_version(given: "Version | int | str") -> Version:
-    """The version that a number or its text stands for."""
+    """The version of a number, or of its text."""
     return Version.parse(given)
 
 
 def microseconds(given: "datetime | str") -> int:
-    """A time in microseconds since 1970. One without a zone is UTC; text is ISO 8601."""
+    """A time in microseconds since 1970. A time without a zone is UTC; text is ISO 8601."""
     moment = given
     if isinstance(given, str):
         try:
@@ -34,18 +34,16 @@ def microseconds(given: "datetime | str") -> int:
 
 
 def version_at(metastore: Metastore, given: "datetime | str") -> Version:
-    """The last version up to a time; `NotFound` before the first, `Invalid` for a time that is yet to come."""
+    """The last version up to a time; `NotFound` before the first, `Invalid` for a time in the future."""
     moment = microseconds(given)
-    newest = metastore.newest()
-    if moment > max(time_ns() // 1000, metastore.times([newest])[0]):
-        raise Invalid(
-            "that time is yet to come", subject=str(given), advice="What will be there then can't be read now."
-        )
+    # The newest commit's time is asked for only beyond this machine's clock: others may be ahead of it.
+    if moment > time_ns() // 1000 and moment > metastore.times([metastore.newest()])[0]:
+        raise Invalid("that time is in the future", subject=str(given), advice="Choose a time that has passed.")
     try:
         return metastore.version_at(moment)
     except NotFound:
         raise NotFound(
-            "the lake is younger than that time", subject=str(given), advice="log() has the times of its commits."
+            "the lake is younger than that time", subject=str(given), advice="log() shows the times of its commits."
         ) from None
 
 
@@ -57,7 +55,7 @@ def find_version(
     time: "datetime | str | None" = None,
 ) -> Version:
     """The version that exactly one of the three names."""
-    if sum(one is not None for one in (moment, version, time)) != 1:
+    if sum(given is not None for given in (moment, version, time)) != 1:
         raise Invalid("name one moment", expected="a version, a time or a tag", advice="For example at(version=17).")
     if isinstance(moment, str):
         raise Invalid(
@@ -72,5 +70,5 @@ def find_version(
     elif isinstance(moment, int | bytes):
         version = moment
     elif moment is not None:
-        raise Invalid("this is no moment", expected="a version, a Commit or a datetime", found=type(moment).__name__)
+        raise Invalid("this is not a moment", expected="a version, a Commit or a datetime", found=type(moment).__name__)
     return version_at(metastore, time) if time is not None else parse_version(version)  # type: ignore[arg-type]

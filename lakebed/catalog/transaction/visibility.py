@@ -1,7 +1,8 @@
-"""Who can see a line's objects: every state of a catalog that one of its refs shows for good."""
+"""Which refs can see a line's objects: every state of a catalog that one of its refs shows permanently."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from lakebed.catalog.transaction.context import TRUNK, Context, Ref
@@ -9,6 +10,7 @@ from lakebed.catalog.transaction.lines import open_lines
 from lakebed.metastore import Line, Reader
 from lakebed.metastore.change import LifeRecord
 from lakebed.metastore.kinds import type_name
+from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
@@ -27,49 +29,39 @@ class VisibleState:
         return f"{type_name(self.kind)} {self.name!r}"
 
     def lives(self, context: Context, objects: Sequence[str]) -> Iterator[tuple[LifeRecord, ...]]:
-        """Of each object its life and those of what it is in, in what the ref shows; none if it is not there."""
+        """For each object its life and those of its containers in this state; none if it is not there."""
         for path in context.metastore.reader(self.line, self.version).paths(objects):
             yield tuple(cast(LifeRecord, state.record) for state in path)
 
 
 def visible_states(context: Context, ref: Ref, version: Version) -> list[VisibleState]:
-    """All refs of a catalog but those that were purged, as of a version."""
+    """What all refs of a catalog show at a version, except purged refs."""
     reader = context.metastore.reader(ref.refs, version)
     refs = list(_kept_refs(reader, ref.catalog))
-    branches = {one: name for one, name, kind in refs if kind == pb.BRANCH}
-    lines = open_lines(context, ref.catalog, [ref.catalog, *branches])
-    found = [VisibleState(pb.BRANCH, branches.get(one.line.id, TRUNK), one.line, version) for one in lines]
-    forks = [replace(one, version=one.line.ancestry[0].version) for one in found if one.line.ancestry]
-    tags = {one: name for one, name, kind in refs if kind == pb.TAG}
-    return [*found, *forks, *_tags(context, ref, reader, tags)]
+    names = {ref_id: name for ref_id, name, kind in refs if kind == pb.BRANCH}
+    lines = open_lines(context, ref.catalog, [ref.catalog, *names])
+    heads = [VisibleState(pb.BRANCH, names.get(branch.line.id, TRUNK), branch.line, version) for branch in lines]
+    forks = [replace(head, version=head.line.ancestry[0].version) for head in heads if head.line.ancestry]
+    tags = {ref_id: name for ref_id, name, kind in refs if kind == pb.TAG}
+    return [*heads, *forks, *_tagged_states(context, ref, reader, tags)]
 
 
 def line_ids(context: Context, ref: Ref, version: Version) -> list[str]:
-    """The lines of a catalog but those that were purged, as of a version."""
+    """The lines of a catalog at a version, except purged lines."""
     refs = _kept_refs(context.metastore.reader(ref.refs, version), ref.catalog)
-    return [ref.catalog, *(one for one, _, kind in refs if kind == pb.BRANCH)]
+    return [ref.catalog, *(ref_id for ref_id, _, kind in refs if kind == pb.BRANCH)]
 
 
-def _tags(context: Context, ref: Ref, reader: Reader, tags: Mapping[str, str]) -> Iterator[VisibleState]:
-    states = reader.attributes([(one, Attribute.REF) for one in tags])
+def _tagged_states(context: Context, ref: Ref, reader: Reader, tags: Mapping[str, str]) -> Iterator[VisibleState]:
+    states = reader.attributes([(tag, Attribute.REF) for tag in tags])
     records = [cast(pb.CatalogRecord, state.record) for state in states if state is not None]
-    lines = open_lines(context, ref.catalog, [one.parent_id for one in records])
+    lines = open_lines(context, ref.catalog, [record.parent_id for record in records])
     for name, record, line in zip(tags.values(), records, lines, strict=True):
         yield VisibleState(pb.TAG, name, line.line, Version(record.parent_version))
 
 
 def _kept_refs(reader: Reader, catalog: str) -> Iterator[tuple[str, str, int]]:
-    """The id, name and kind of each ref, the dropped ones too."""
-    token: str | None = None
-    while True:
-        page = reader.children(catalog, token=token)
-        yield from ((one.id, one.name, one.type) for one in page.items)
-        token = page.token
-        if token is None:
-            break
-    while True:
-        gone = reader.dropped(catalog, token=token)
-        yield from ((one.id, one.name, one.type) for one in gone.items if one.drop_type != pb.PURGED)
-        token = gone.token
-        if token is None:
-            return
+    """The id, name and kind of each ref, dropped or not, except purged refs."""
+    live, dropped = every(partial(reader.children, catalog)), every(partial(reader.dropped, catalog))
+    yield from ((ref.id, ref.name, ref.type) for ref in live)
+    yield from ((ref.id, ref.name, ref.type) for ref in dropped if ref.drop_type != pb.PURGED)

@@ -1,256 +1,57 @@
-"""A line at a version with changes on top: what every read and every change of the catalog works in."""
+"""The work of one call or transaction: what it reads, what it stages, what it wrote, and the change it commits."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from copy import copy
-from dataclasses import replace
-from datetime import timedelta
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from google.protobuf.message import Message
 
-from lakebed.catalog.transaction.commits import EPOCH, Request
+from lakebed.catalog.transaction.commits import Request
 from lakebed.catalog.transaction.context import Context, Ref
-from lakebed.catalog.transaction.pending_delta import Delta, data_change, write_manifest
+from lakebed.catalog.transaction.line_view import LineView
+from lakebed.catalog.transaction.pending_delta import Delta, data_change
+from lakebed.catalog.transaction.staged import Staged
 from lakebed.catalog.transaction.tombstones import check_not_purged
 from lakebed.catalog.transaction.visibility import line_ids
-from lakebed.errors import Invalid, NotFound
-from lakebed.metastore import (
-    ROOT,
-    AttributeRead,
-    Change,
-    Child,
-    DataChange,
-    DataRead,
-    Dropped,
-    ListingRead,
-    NameRead,
-    Operation,
-    Reader,
-    new_id,
-)
-from lakebed.metastore.change import LifeRecord, Read
-from lakebed.metastore.kinds import type_name
-from lakebed.records import names
+from lakebed.catalog.transaction.written_files import WrittenFiles
+from lakebed.errors import Invalid
+from lakebed.metastore import ROOT, AttributeRead, Change, DataChange, ListingRead, Operation, new_id
+from lakebed.metastore.change import LifeRecord
 from lakebed.records import records_pb2 as pb
 from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
-from lakebed.table.manifest.inline import BODY_KIND, BUDGET_BYTES, inline_path
-
-_CHANGES = ("_lives", "_names", "_attributes", "_bodies", "_operations", "_inserts", "_brought", "_known_ids", "deltas")
-
-Mark = Mapping[str, Any]
-"""What a work had changed at some moment."""
+from lakebed.table.manifest.inline import BUDGET_BYTES
 
 
-class Work:
-    """Reads see the changes made so far, and are remembered, so that the commit can tell whether they still hold.
+class Work(LineView):
+    """A line at a version that can be changed. Nothing but files is written before the commit.
 
-    Nothing is written before the commit. One thread at a time. `known_ids` are those that objects got by name when
-    this very work was done before. `parents` are for the commits that decisions.md gives any: merges and resets.
+    Only merges and resets have `parents`.
     """
 
     def __init__(
         self, context: Context, ref: Ref, version: Version | None = None, known_ids: Mapping[str, str] | None = None
     ) -> None:
-        self.context = context
-        self.ref = ref
-        self._reader = context.metastore.reader(ref.line, version)
-        self.base = self._reader.version
-        self._loaded: dict[tuple[str, Attribute], Message | None] = {}
-        self._reads: dict[Read, None] = {}
-        self._rows_read: dict[DataRead, None] = {}
-        self._lives: dict[str, LifeRecord] = {}
-        self._names: dict[tuple[str, str], tuple[str, str] | None] = {}
-        self._attributes: dict[tuple[str, Attribute], Message] = {}
-        self._bodies: dict[tuple[str, str, int], bytes] = {}
-        self._operations: list[Operation] = []
-        self._inserts: dict[str, int] = {}  # where each table's is among the operations
-        self._manifests: list[str] = []
-        self._written: set[str] = set()
-        self._brought: set[str] = set()
+        super().__init__(context, ref, version, known_ids)
+        self._written = WrittenFiles(context.files)
         self._lines: list[str] | None = None
-        self._known_ids = dict(known_ids or {})
-        self.deltas: dict[str, Delta] = {}
         self.parents: tuple[LineAt, ...] = ()
-        self.made: dict[str, pb.TableHistory] = {}  # by table, what its commit made of the deltas
-
-    @property
-    def top(self) -> str:
-        """The parent of the outermost names."""
-        return self.ref.line.top
-
-    @property
-    def reader(self) -> Reader:
-        """The line at the base, without the changes."""
-        return self._reader
-
-    def load(self, wanted: Iterable[tuple[str, Attribute]]) -> None:
-        """Read attributes that will be asked for, in one round trip."""
-        new = [one for one in dict.fromkeys(wanted) if one not in self._loaded]
-        if new:
-            for one, found in zip(new, self._reader.attributes(new), strict=True):
-                self._loaded[one] = None if found is None else found.record
-
-    def load_with_path(self, object_id: str, *attributes: Attribute) -> None:
-        """Read an object's attributes and, as far as it can be guessed, the lives of what it is in, together."""
-        lives = ((one, Attribute.LIFE) for one in self.context.parents.guess(object_id, self.top))
-        self.load([*((object_id, attribute) for attribute in attributes), *lives])
-
-    def life(self, object_id: str) -> LifeRecord | None:
-        """Where an object is, whether it was dropped; None if there never was such a one."""
-        if object_id in self._lives:
-            return self._lives[object_id]
-        if (object_id, Attribute.LIFE) not in self._loaded:
-            self.load_with_path(object_id)
-        return cast("LifeRecord | None", self._loaded[object_id, Attribute.LIFE])
-
-    def path(self, object_id: str) -> tuple[LifeRecord, ...]:
-        """The lives from the outermost container to the object's own; `NotFound` unless all are alive."""
-        lives: list[LifeRecord] = []
-        inner = object_id
-        while inner != self.top:
-            life = self.life(inner)
-            if life is None or life.dropped:
-                raise self._dead(object_id, life)
-            lives.append(life)
-            self.context.parents.learn(inner, life.container_id)
-            inner = life.container_id
-        return tuple(reversed(lives))
-
-    def _dead(self, object_id: str, life: LifeRecord | None) -> NotFound:
-        expected = f"an object that is alive at version {self.base}"
-        if life is None:
-            return NotFound("there is no such object", subject=object_id, expected=expected)
-        kind = type_name(life.type)
-        return NotFound(
-            f"the {kind} {life.name!r} was {'purged' if life.drop_type == pb.PURGED else 'dropped'}",
-            subject=object_id,
-            expected=expected,
-            found=f"dropped at {self.moment(Version(life.drop_version))}" if life.drop_version else None,
-            advice="" if life.drop_type == pb.PURGED else f"undrop_{kind} brings it back.",
-        )
-
-    def moment(self, version: Version) -> str:
-        """A version with its time, as errors name it."""
-        [time] = self.context.metastore.times([version])
-        return f"version {version} ({EPOCH + timedelta(microseconds=time):%Y-%m-%d %H:%M:%S} UTC)"
-
-    def attribute(self, object_id: str, attribute: Attribute) -> Message | None:
-        """An attribute's record, which becomes part of what this work has read."""
-        if (object_id, attribute) in self._attributes:
-            return self._attributes[object_id, attribute]
-        self.read(AttributeRead(object_id, attribute))
-        self.load([(object_id, attribute)])
-        return self._loaded[object_id, attribute]
-
-    def unread_attribute(self, object_id: str, attribute: Attribute) -> Message | None:
-        """An attribute's record, of which it does not matter to this work if somebody changes it."""
-        self.load([(object_id, attribute)])
-        return self._attributes.get((object_id, attribute)) or self._loaded[object_id, attribute]
-
-    def table_of(self, partition: str) -> str | None:
-        """The table that has a partition, if this work has looked at it."""
-        known = {**self._loaded, **self._attributes}.items()
-        stored = ((one, record) for (one, attribute), record in known if attribute is Attribute.STORAGE)
-        return next((one for one, record in stored if getattr(record, "partition_id", None) == partition), None)
-
-    def resolve(self, parent: str, name: str) -> str | None:
-        """The id of what has a name in a parent, which becomes part of what this work has read."""
-        folded = names.folded(name, self.ref.line.casing)
-        if (parent, folded) in self._names:
-            taken = self._names[parent, folded]
-            return None if taken is None else taken[1]
-        self.read(NameRead(parent, name))
-        return self._reader.resolve([(parent, name)])[0]
-
-    def children(self, parent: str, prefix: str = "") -> Iterator[Child]:
-        """What is in a parent, in folded order; the listing becomes part of what this work has read."""
-        self.read(ListingRead(parent))
-        found = {self._folded(child.name): child for child in self._stored_children(parent, prefix)}
-        beginning = self._folded(prefix)
-        for (container, folded), taken in self._names.items():
-            if container == parent and folded.startswith(beginning):
-                found.pop(folded, None)
-                if taken is not None:
-                    found[folded] = Child(taken[0], taken[1], self._lives[taken[1]].type)
-        for folded in sorted(found):
-            yield found[folded]
-
-    def _stored_children(self, parent: str, prefix: str) -> Iterator[Child]:
-        token: str | None = None
-        while True:
-            page = self._reader.children(parent, prefix=prefix, token=token)
-            yield from page.items
-            token = page.token
-            if token is None:
-                return
-
-    def dropped(self, parent: str, name: str | None = None) -> Iterator[Dropped]:
-        """What was dropped out of a parent, all or that of one name; what this work itself dropped, at its base.
-
-        It is not remembered as read: whoever relies on there being no other of a name reads the name too, which every
-        drop changes.
-        """
-        token: str | None = None
-        while True:
-            page = self._reader.dropped(parent, name=name, token=token)
-            yield from (one for one in page.items if one.id not in self._lives)
-            token = page.token
-            if token is None:
-                break
-        for object_id, life in self._lives.items():
-            fits = name is None or self._folded(name) == self._folded(life.name)
-            if life.dropped and life.container_id == parent and fits:
-                yield self._dropped_now(object_id, life)
-
-    def _dropped_now(self, object_id: str, life: LifeRecord) -> Dropped:
-        created, dropped = (Version(one) if one else self.base for one in (life.create_version, life.drop_version))
-        return Dropped(life.name, object_id, life.type, created, dropped, life.drop_type)
-
-    @property
-    def reads(self) -> tuple[Read, ...]:
-        """All that was read, which the commit will rely on."""
-        return tuple(self._reads)
-
-    def read(self, what: Read) -> None:
-        """Remember something that was read."""
-        self._reads[what] = None
-
-    def read_rows(self, what: DataRead) -> None:
-        """Remember that rows were looked at."""
-        self._rows_read[what] = None
-        self.read(what)
-
-    def forget_rows(self) -> None:
-        """Let rows that were looked at be changed by others."""
-        for what in self._rows_read:
-            self._reads.pop(what, None)
+        self.made: dict[str, pb.TableHistory] = {}  # by table, the records that the commit made of the deltas
 
     def put_life(self, object_id: str, life: LifeRecord) -> None:
-        """Give an object a new life: create, rename, move, drop or undrop it; `Expired` for one that was purged."""
+        """Stage an object's new life: create, rename, move, drop or undrop it; `Expired` if it was purged."""
         before = self.life(object_id)
         if before is not None and before.dropped and not life.dropped:
             self.rely_on_no_purge(object_id)
-        if before is not None and not before.dropped:
-            place = before.container_id, self._folded(before.name)
-            holder = self._names.get(place)
-            if holder is None or holder[1] == object_id:  # else another object has taken the name in this work
-                self._names[place] = None
         stored = cast("LifeRecord | None", self._loaded[object_id, Attribute.LIFE])
-        if not life.dropped:
-            self._names[life.container_id, self._folded(life.name)] = (life.name, object_id)
-        elif stored is not None:
-            # Where others saw it last: to them it was never where this work has moved it, and that place may go again.
-            life.container_id, life.name = stored.container_id, stored.name
-        self._lives[object_id] = life
+        self._staged.put_life(object_id, life, before, stored)
 
     def rely_on_no_purge(self, object_id: str) -> None:
-        """Refuse an object that was purged, and conflict with whoever purges it meanwhile, on whatever line."""
+        """Refuse an object that was purged, and conflict with a concurrent purge on any line."""
         check_not_purged(self.context, self.ref, object_id)
         refs = self.ref.refs
-        if self.ref.line.id in (ROOT.id, refs.id):  # what is there is purged there
+        if self.ref.line.id in (ROOT.id, refs.id):  # objects of these lines are purged on the line itself
             return
         self.read(ListingRead(self.top, refs.id))
         if self._lines is None:
@@ -259,58 +60,51 @@ class Work:
             self.read(AttributeRead(object_id, Attribute.LIFE, line))
 
     def new_id(self, name: str) -> str:
-        """The id for an object that this work makes: the one that it got when this was done before, or a fresh one."""
-        return self._known_ids.pop(name, None) or new_id()
+        """The id of an object that this work creates: the id that it got in an earlier run, or a new one."""
+        return self._staged.known_ids.pop(name, None) or new_id()
 
     def put_new_life(self, object_id: str, life: LifeRecord) -> None:
-        """The life of an object that this work makes: nobody can have stored one."""
+        """Stage the life of an object that this work creates: no life of it is stored."""
         self._loaded[object_id, Attribute.LIFE] = None
         self.put_life(object_id, life)
 
     def put_brought_life(self, object_id: str, life: LifeRecord) -> None:
-        """The life of an object that comes from another line with all that it is, perhaps dropped from the first."""
-        self._brought.add(object_id)
+        """Stage the life of an object that comes whole from another line, perhaps already dropped."""
+        self._staged.brought.add(object_id)
         self.put_new_life(object_id, life)
 
     def put_attribute(self, object_id: str, attribute: Attribute, record: Message) -> None:
-        self._attributes[object_id, attribute] = record
+        self._staged.attributes[object_id, attribute] = record
 
     def put_body(self, table: str, kind: str, body_id: int, body: bytes) -> None:
-        self._bodies[table, kind, body_id] = body
+        self._staged.bodies[table, kind, body_id] = body
 
     def body(self, table: str, kind: str, body_id: int) -> bytes | None:
-        """A body that this work will write."""
-        return self._bodies.get((table, kind, body_id))
+        """A body that this work will write; None if it will not."""
+        return self._staged.bodies.get((table, kind, body_id))
 
     def bodies(self, table: str, kind: str) -> dict[int, bytes]:
         """The bodies of a kind that this work will write, by id."""
-        return {number: body for (owner, what, number), body in self._bodies.items() if (owner, what) == (table, kind)}
+        return self._staged.bodies_of(table, kind)
 
     def inline_bytes(self) -> int:
         """How many bytes of inline rows this work will write."""
-        return sum(len(body) for (_, kind, _), body in self._bodies.items() if kind == BODY_KIND)
+        return self._staged.inline_bytes()
 
     def note(self, operation: Operation) -> None:
-        """Add what was done to the commit's operations; of many inserts into one table it has one, with their sums."""
-        place = self._inserts.get(operation.object_id) if operation.type == "insert" else None
-        if place is not None:
-            before = self._operations[place]
-            sums = {name: before.counts.get(name, 0) + count for name, count in operation.counts.items()}
-            self._operations[place] = replace(before, counts={**before.counts, **sums})
-            return
-        if operation.type == "insert":
-            self._inserts[operation.object_id] = len(self._operations)
-        self._operations.append(operation)
+        """Add an operation to the commit; several inserts into one table become one, with their counts summed."""
+        self._staged.note(operation)
 
-    def is_untold(self) -> bool:
-        """Whether nothing that was done so far is among the commit's operations."""
-        return not self._operations
+    def has_no_operations(self) -> bool:
+        """Whether nothing was noted so far."""
+        return not self._staged.operations
 
     def change(self, request: Request, event_id: str) -> Change:
-        """All of it as one change. What was created and dropped again is not in it."""
+        """All of it as one change, without objects that were created and dropped again."""
         gone = self._gone()
         self._check_nothing_dead_was_changed(gone)
-        self._forget_unused_rows()
+        self._staged.forget_unused_rows()
+        left = self._staged.without(gone)
         return Change(
             event_id=event_id,
             line=self.ref.line,
@@ -318,90 +112,67 @@ class Work:
             message=request.message or "",
             author=self.context.author if request.author is None else request.author,
             project=self.context.project,
-            operations=tuple(one for one in self._operations if one.object_id not in gone),
+            operations=tuple(left.operations),
             reads=self.reads,
             hangs_on=self.ref.holders,
-            lives={one: life for one, life in self._lives.items() if one not in gone},
-            attributes={key: record for key, record in self._attributes.items() if key[0] not in gone},
-            data=tuple(self._data_changes(gone)),
-            bodies={key: body for key, body in self._bodies.items() if key[0] not in gone},
+            lives=left.lives,
+            attributes=left.attributes,
+            data=tuple(self._data_changes(left.deltas.values())),
+            bodies=left.bodies,
             fingerprint=request.fingerprint,
             parents=self.parents,
         )
 
-    def mark(self) -> Mark:
-        """What it has changed so far, for `back_to`. Each change puts new values: none is changed in its place."""
-        return {name: copy(getattr(self, name)) for name in _CHANGES}
+    def mark(self) -> Staged:
+        """The changes so far, for `back_to`."""
+        return self._staged.copy()
 
-    def back_to(self, mark: Mark) -> None:
-        """Forget what was changed since; what was read stays read, and files that were written go at the end."""
-        for name, before in mark.items():
-            setattr(self, name, before)
+    def back_to(self, mark: Staged) -> None:
+        """Forget all later changes. What was read stays read; files that were written are deleted at the end."""
+        self._staged = mark
 
     def wrote(self, paths: Iterable[str]) -> None:
-        """Remember files that were written for this work alone: it takes away those that no commit has."""
-        self._written.update(paths)
+        """Remember files that were written for this work alone: it deletes them unless a commit refers to them."""
+        self._written.add(paths)
 
     def discard(self) -> None:
-        """Take away the files that were written for this work: nobody can see them, now or later."""
-        self._delete_files(self.deltas, self._written)
+        """Delete the files that were written for this work: no reader can see them, now or later."""
+        self._written.delete(self.deltas.values())
 
     def discard_manifests(self) -> None:
-        """Take away the manifests that were written for a commit that failed. The data may be committed again."""
-        self.context.files.delete_many(self._manifests)
+        """Delete the manifests of a commit that failed, but not its data, which may be committed again."""
+        self._written.delete_manifests()
 
     def discard_gone(self) -> None:
-        """Take away the files that this work wrote and its commit does not have: it dropped or replaced them again."""
-        entries = [one for delta in self.deltas.values() for one in (*delta.added, *delta.changed)]
-        kept = {path for one in entries for path in (one.path, one.dv_path)}
-        self._delete_files(self._gone(), self._written - kept)
+        """Delete the files that this work wrote and its commit does not have: it dropped or replaced them again."""
+        files = [file for delta in self.deltas.values() for file in (*delta.added, *delta.changed)]
+        kept = {path for file in files for path in (file.path, file.dv_path)}
+        gone = [self.deltas[table] for table in self._gone() if table in self.deltas]
+        self._written.delete(gone, but=kept)
 
-    def _delete_files(self, tables: Iterable[str], paths: Iterable[str]) -> None:
-        # What can't be deleted is left for garbage collection, and is no reason to hide why the work failed.
-        deltas = [self.deltas[table] for table in tables if table in self.deltas]
-        self.context.files.delete_many({*paths, *(path for delta in deltas for path in delta.own_paths)})
-
-    def _forget_unused_rows(self) -> None:
-        """Let go of inline rows that this work added and took away again: no delta has them."""
-        kept = {(table, one.path) for table, delta in self.deltas.items() for one in delta.written}
-        for table, kind, number in [*self._bodies]:
-            if kind == BODY_KIND and (table, inline_path(number)) not in kept:
-                del self._bodies[table, kind, number]
-
-    def _data_changes(self, gone: set[str]) -> Iterator[DataChange]:
-        """The deltas; their manifests are in the commit while it has room."""
+    def _data_changes(self, deltas: Iterable[Delta]) -> Iterator[DataChange]:
+        """The deltas, with their manifests in the commit as long as it has room."""
         room = BUDGET_BYTES - self.inline_bytes()
-        for delta in (one for table, one in self.deltas.items() if table not in gone):
-            place = write_manifest(self.context.files, delta, room)
-            self._manifests += place.written
+        for delta in deltas:
+            place = self._written.write_manifest(delta, room)
             room -= 0 if place.inline is None else len(place.inline)
             yield data_change(delta, place, partial(self.made.__setitem__, delta.table))
 
     def _gone(self) -> set[str]:
-        made = self._lives.keys() - self._brought
-        return {one for one in made if self._is_new(one) and self._is_dead(one)}
+        """The objects that this work created and dropped again."""
+        own = self._staged.lives.keys() - self._staged.brought
+        return {object_id for object_id in own if self._is_new(object_id) and not self.is_alive(object_id)}
 
     def _check_nothing_dead_was_changed(self, gone: set[str]) -> None:
-        moved = (one for one, life in self._lives.items() if not life.dropped)
-        changed = {*self.deltas, *(one for one, _ in self._attributes), *moved}
-        for object_id in changed - gone - self._brought - {self.top}:
-            if self._is_dead(object_id):
+        moved = (object_id for object_id, life in self._staged.lives.items() if not life.dropped)
+        changed = {*self.deltas, *(object_id for object_id, _ in self._staged.attributes), *moved}
+        for object_id in changed - gone - self._staged.brought - {self.top}:
+            if not self.is_alive(object_id):
                 raise Invalid(
-                    "one transaction changes an object and drops it",
+                    "a transaction changes an object and drops it",
                     subject=object_id,
                     advice="Drop it without changing it first, or in a transaction of its own.",
                 )
 
     def _is_new(self, object_id: str) -> bool:
         return self._loaded.get((object_id, Attribute.LIFE)) is None
-
-    def _is_dead(self, object_id: str) -> bool:
-        while object_id != self.top:
-            life = self.life(object_id)
-            if life is None or life.dropped:
-                return True
-            object_id = life.container_id
-        return False
-
-    def _folded(self, name: str) -> str:
-        return names.folded(name, self.ref.line.casing)

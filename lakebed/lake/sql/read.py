@@ -37,7 +37,7 @@ class Reader:
     _frames: dict[tuple[Table, str], DataFrame] = field(default_factory=dict)
 
     def frame(self, query: Query) -> DataFrame:
-        """The DataFrame of a query. Where sqlglot did not find all names, Spark tells which it misses, one by one."""
+        """The DataFrame of a query. If sqlglot did not find all names, Spark reports the missing ones in turn."""
         self._check_unambiguous(query)
         while True:
             try:

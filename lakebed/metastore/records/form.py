@@ -16,6 +16,7 @@ from lakebed.metastore.records.erasure import erase_bodies, erase_line, erase_ob
 from lakebed.metastore.records.reader import RecordsReader, commits
 from lakebed.records import bodies, codec, layout
 from lakebed.records import records_pb2 as pb
+from lakebed.records.check.check import check
 from lakebed.store import Store, Transaction, Version
 from lakebed.store.version import ZERO
 
@@ -145,6 +146,9 @@ class RecordsMetastore(Metastore):
     def erase_line(self, line: str) -> None:
         erase_line(self._store, line)
         self._ancestors = Ancestors()
+
+    def check(self) -> list[str]:
+        return check(self._store)
 
     def close(self) -> None:
         self._store.close()

@@ -80,13 +80,17 @@ def commits_at(transaction: Transaction, places: Sequence[LineAt]) -> list[Commi
 
 def _event(value: bytes | None) -> str:
     if value is None:
-        raise Corrupt("a version has no commit in the log", advice="Run the records' check.")
+        raise Corrupt("a version has no commit in the log", advice="Run lake.check().")
     return layout.id_text(b"\x30" + value)
 
 
 def _present(commit: Commit | None, event: str) -> Commit:
     if commit is None:
-        raise Corrupt("a commit of the log is missing", subject=event, advice="Run the records' check.")
+        raise Corrupt(
+            "a commit of the log is missing",
+            subject=event,
+            advice="Run lake.check().",
+        )
     return commit
 
 
@@ -127,7 +131,9 @@ class RecordsReader(Reader):
                 return ()
             if life is None or life in path:
                 raise Corrupt(
-                    "the container of an object is missing", subject=object_id, advice="Run the records' check."
+                    "the container of an object is missing",
+                    subject=object_id,
+                    advice="Run lake.check().",
                 )
             path.append(life)
             object_id = cast(LifeRecord, life.record).container_id

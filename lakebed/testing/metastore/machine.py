@@ -128,6 +128,7 @@ class MetastoreMachine(RuleBasedStateMachine):
         for line in range(len(self.sides[0].lines)):
             for number in {newest, newest * 2 // 3, newest // 3}:
                 self.compare(line, number, 1000)
+        assert self.sides[0].metastore.check() == []
         self.sides[0].metastore.close()
 
     # Doing the same on both sides

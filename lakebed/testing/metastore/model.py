@@ -177,6 +177,9 @@ class ModelMetastore(CheckpointModel):
         refs = {one: record for one, record in newest.items() if isinstance(record, pb.CatalogRecord)}
         return sorted(one for one, ref in refs.items() if (ref.parent_id, ref.parent_project_id) == (parent, project))
 
+    def check(self) -> list[str]:
+        return []
+
     def close(self) -> None:
         pass
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.catalog.inspect import documents
-from lakebed.catalog.inspect.documents import Array, EntryCache, Form, Keys, OrNull
+from lakebed.catalog.inspect.documents import Array, Form, Keys, MapOf, OrNull
 from lakebed.errors import Corrupt, Invalid
 
 # As the source document has them.
@@ -165,7 +165,7 @@ def shape_at(shape, path):
     if not path:
         return shape
     match shape:
-        case Array(of) | EntryCache(of):
+        case Array(of) | MapOf(of):
             return shape_at(of, path[1:])
         case Keys(required, optional):
             return shape_at({**required, **optional}[path[0]], path[1:])
@@ -284,7 +284,7 @@ def values_of(shape):
             return st.none() | values_of(of)
         case Array(of):
             return st.lists(values_of(of), max_size=2)
-        case EntryCache(of):
+        case MapOf(of):
             return st.dictionaries(texts, values_of(of), max_size=3)
         case Keys(required, optional):
             known = st.fixed_dictionaries(

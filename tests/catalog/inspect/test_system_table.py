@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.arrow.read.rows import table_of_rows
+from lakebed.catalog.inspect.registry import SYSTEM_TABLES, find_system_table
 from lakebed.catalog.inspect.system_table import columns, keep_by
-from lakebed.catalog.inspect.system_tables import SYSTEM_TABLES, find_system_table
 from lakebed.errors import NotFound
 from lakebed.table.filter.bind import parse_filter
 

@@ -24,7 +24,7 @@ def test_guesses_that_go_round_end():
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(context, "REMEMBERED", 3)
+    monkeypatch.setattr(context, "CACHE_SIZE", 3)
     seen = ParentCache()
     for number in range(10):
         seen.learn(str(number), "top")

@@ -84,6 +84,6 @@ def test_a_time_has_to_be_between_the_first_commit_and_now(metastore):
     [first] = metastore.times([Version.parse(1)])
     with pytest.raises(NotFound):
         version_at(metastore, EPOCH + timedelta(microseconds=first - 1))
-    with pytest.raises(Invalid, match="yet to come"):
+    with pytest.raises(Invalid, match="in the future"):
         version_at(metastore, datetime.now(UTC) + timedelta(minutes=5))
     assert version_at(metastore, datetime.now(UTC)) == metastore.newest()

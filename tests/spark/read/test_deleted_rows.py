@@ -15,7 +15,7 @@ from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.spark.read.read import read
-from lakebed.spark.read.scan import IGNORED
+from lakebed.spark.read.scan import IGNORE_SINK_LOGS
 from lakebed.table.filter.bind import parse_filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.metadata_columns import SPARK_POSITION
@@ -76,7 +76,7 @@ def test_a_session_that_takes_no_lists_leaves_them_out_too(
     files = LocalFiles(f"{tmp_path}/plain")
     entries = [deleted(files, written(files, start, 100), [start // 100, 99]) for start in (0, 100, 200)]
     left = [one for one in range(300) if one not in (0, 99, 101, 199, 202, 299)]
-    with setting({IGNORED: "true"}):
+    with setting({IGNORE_SINK_LOGS: "true"}):
         assert ids(spark, files, entries) == left
     assert ids(spark, files, entries) == left
 

@@ -1,0 +1,1 @@
+"""What the figures measure on: lakes, tables and rows of ours, and tables of the peers."""

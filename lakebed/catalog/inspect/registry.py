@@ -1,0 +1,40 @@
+"""The registry of the system tables, by name."""
+
+from lakebed.catalog.inspect.conflicts import CONFLICTS
+from lakebed.catalog.inspect.objects import COMMITS, DROPPED, NAMESPACES, VIEWS
+from lakebed.catalog.inspect.refs import BRANCHES, SHARES, TAGS
+from lakebed.catalog.inspect.segments import BLOCKS, CHECKPOINTS, SEGMENTS
+from lakebed.catalog.inspect.system_table import SystemTable
+from lakebed.catalog.inspect.tables import CHANGES, FILES, SCHEMAS, SNAPSHOTS, TABLES
+from lakebed.errors import NotFound
+
+SYSTEM_TABLES = {
+    table.name: table
+    for table in (
+        TABLES,
+        SNAPSHOTS,
+        FILES,
+        CHANGES,
+        CHECKPOINTS,
+        SEGMENTS,
+        BLOCKS,
+        SCHEMAS,
+        NAMESPACES,
+        VIEWS,
+        COMMITS,
+        BRANCHES,
+        TAGS,
+        SHARES,
+        DROPPED,
+        CONFLICTS,
+    )
+}
+
+
+def find_system_table(name: str) -> SystemTable:
+    """The system table with this name, regardless of case; `NotFound` lists all names."""
+    found = SYSTEM_TABLES.get(name.casefold()) if isinstance(name, str) else None
+    if found is None:
+        expected = f"one of {', '.join(SYSTEM_TABLES)}"
+        raise NotFound("there is no system table with this name", subject=repr(name), expected=expected)
+    return found

@@ -1,0 +1,118 @@
+"""Adding rows to a table: appends, and existing files."""
+
+from collections.abc import Iterable
+from os import PathLike, fspath
+
+from lakebed.catalog.data import changes
+from lakebed.catalog.data.add_files import add_files as put_files
+from lakebed.catalog.data.engine import can_be_read_again
+from lakebed.catalog.data.row_changes import RowChange
+from lakebed.catalog.data.target import target_of
+from lakebed.catalog.tables.properties import looks_at_keys, table_properties
+from lakebed.catalog.tables.tables import TableState, table_state
+from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.retry import retried
+from lakebed.catalog.transaction.scopes import Scope, once
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
+from lakebed.lake.engines import arrow_engine, engine_for
+from lakebed.lake.rows.writes import change_rows
+from lakebed.lake.rows.written import WrittenOnce, write_rows
+from lakebed.table.manifest.inline import file_paths
+
+ATTEMPTS = 5
+"""How often rows or files are written or read again before changes of their table's schema are too many."""
+
+Address = str | PathLike[str]
+
+
+def append(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
+    """Add rows: files are written first, then one commit shows them all."""
+    return once(scope, request, lambda: _append(scope, table, data, request))
+
+
+def add_files(scope: Scope, table: str, addresses: tuple[str, ...], request: Request) -> Commit | None:
+    """Add Parquet files where they are."""
+    return once(scope, request, lambda: _add_files(scope, table, addresses, request))
+
+
+def given_addresses(paths: Iterable[Address]) -> tuple[str, ...]:
+    """The paths of files as text; `Invalid` for anything but a list of them."""
+    if isinstance(paths, str | bytes | PathLike) or not isinstance(paths, Iterable):
+        raise Invalid("files are given as a list", subject=repr(paths), expected=f"[{paths!r}]")
+    return tuple(_address(path) for path in paths)
+
+
+def _append(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
+    seen, state = _read(scope, table)
+    if state.schema.identifier_ids and looks_at_keys(table_properties(seen, table)):
+        return _append_new_keys(scope, table, data, request)
+
+    def is_worth(_: Conflict) -> bool:
+        nonlocal seen, state
+        before = state
+        seen, state = _read(scope, table)
+        return can_be_read_again(data) and not changes.fits(state, before)
+
+    return retried(ATTEMPTS, lambda: _write_and_commit(scope, seen, state, data, request), is_worth)
+
+
+def _write_and_commit(scope: Scope, seen: Work, state: TableState, data: object, request: Request) -> Commit | None:
+    rows = write_rows(seen, state, data)
+    try:
+        return scope.change(lambda work: changes.append(work, state, rows.files, rows.bodies), request, seen)
+    except OutcomeUnknown:
+        raise
+    except LakebedError:
+        # Nobody can see them; what can't be deleted now is left for garbage collection.
+        scope.context.files.delete_many(file_paths(rows.files))
+        raise
+
+
+def _append_new_keys(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
+    """Write the rows once, and look for their keys as often as others change the table."""
+    rows, engine = WrittenOnce(data), engine_for(data)
+
+    def make(work: Work, state: TableState) -> RowChange:
+        written = rows.written_for(work, state)
+        with rows.in_use(work.context.files):
+            engine.check_new_keys(target_of(work, state), written)
+        return RowChange(written=written)
+
+    try:
+        return change_rows(scope, table, "insert", make, request, "", discard=RowChange.discard_vectors)
+    except OutcomeUnknown:
+        raise
+    except LakebedError:  # nothing else: after Ctrl-C the commit may have taken effect
+        rows.discard(scope.context.files)
+        raise
+
+
+def _add_files(scope: Scope, table: str, addresses: tuple[str, ...], request: Request) -> Commit | None:
+    seen, state = _read(scope, table)
+
+    def attempt() -> Commit | None:
+        files, written = scope.context.files, state
+        entries = arrow_engine().add_files(files, written.schema, written.spec, addresses)
+        files.sync(entry.path for entry in entries)
+        return scope.change(lambda work: put_files(work, written, entries), request, seen)
+
+    def is_worth(_: Conflict) -> bool:
+        nonlocal seen, state
+        before = state
+        seen, state = _read(scope, table)
+        return not changes.fits(state, before)
+
+    return retried(ATTEMPTS, attempt, is_worth)
+
+
+def _read(scope: Scope, table: str) -> tuple[Work, TableState]:
+    seen = scope.read()
+    return seen, table_state(seen, table)
+
+
+def _address(path: Address) -> str:
+    found = fspath(path) if isinstance(path, PathLike) else path
+    if not isinstance(found, str):
+        raise Invalid("a file is named by text or a path", expected="str or pathlib.Path", found=type(path).__name__)
+    return found

@@ -1,0 +1,268 @@
+"""Changing a table's rows: a call reads what it changes, writes, and commits on what it read, or does it again."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from lakebed.catalog.data.engine import Engine, KeptRows, Where
+from lakebed.catalog.data.planning import plan
+from lakebed.catalog.data.row_changes import (
+    Discard,
+    RowChange,
+    RowChanges,
+    Written,
+    put_change,
+    row_changes,
+    without_vectors,
+)
+from lakebed.catalog.data.row_changes import overwrite_partitions as replace_partitions
+from lakebed.catalog.data.target import target_of
+from lakebed.catalog.objects.naming import about
+from lakebed.catalog.tables.properties import table_properties
+from lakebed.catalog.tables.tables import TableState, table_state
+from lakebed.catalog.transaction.commits import Argument, Commit, Request
+from lakebed.catalog.transaction.retry import retried
+from lakebed.catalog.transaction.scopes import Scope, once
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
+from lakebed.lake.engines import engine_for
+from lakebed.lake.rows.written import WrittenOnce
+from lakebed.table.expression.assignments import Values
+from lakebed.table.expression.merge_clauses import Clause
+from lakebed.table.schema.schema import Schema
+
+ATTEMPTS = 50
+"""How often rows are read and changed before concurrent changes are too many, unless an engine has a lower limit."""
+
+Make = Callable[[Work, TableState], RowChange | None]
+"""Makes a change; None if there is nothing to do, and then nothing is committed."""
+
+
+def delete(scope: Scope, table: str, where: Where, engine: Engine, request: Request) -> Commit | None:
+    """Delete the rows that pass."""
+    make = _by(engine, lambda work, state: engine.delete(target_of(work, state), where))
+    return change_rows(scope, table, "delete", make, request, str(where), attempts=engine.attempts)
+
+
+def truncate(scope: Scope, table: str, request: Request) -> Commit | None:
+    """Delete all rows. No engine has to look at them."""
+
+    def every_file(work: Work, state: TableState) -> RowChange:
+        return RowChange([planned.file for planned in plan(work, state).files])
+
+    return change_rows(scope, table, "delete", every_file, request, "all rows")
+
+
+def update(scope: Scope, table: str, values: Values, where: Where, engine: Engine, request: Request) -> Commit | None:
+    """Set columns of the rows that pass."""
+    make = _by(engine, lambda work, state: engine.update(target_of(work, state), values, where))
+    detail = "" if where is None else str(where)
+    return change_rows(scope, table, "update", make, request, detail, attempts=engine.attempts)
+
+
+def upsert(scope: Scope, table: str, data: object, on: Sequence[str], request: Request) -> Commit | None:
+    """Replace the rows with the same key, and insert the rest."""
+
+    def make_it() -> Commit | None:
+        names = on or _key_names(table_state(scope.read(), table).schema)
+        detail = f"upsert by {', '.join(names)}"
+        return _with_source(
+            scope, table, data, lambda kept, work, state: kept.upsert(target_of(work, state), names), request, detail
+        )
+
+    return once(scope, request, make_it)
+
+
+def merge(
+    scope: Scope, table: str, source: object, on: str | Sequence[str], clauses: Sequence[Clause], request: Request
+) -> Commit | None:
+    """SQL's MERGE."""
+
+    def make_it() -> Commit | None:
+        if not clauses:
+            raise Invalid("a merge has no clause", expected="at least one, such as when_matched_update()")
+        detail = "; ".join(map(str, clauses))
+        return _with_source(
+            scope,
+            table,
+            source,
+            lambda kept, work, state: kept.merge(target_of(work, state), on, clauses),
+            request,
+            detail,
+        )
+
+    return once(scope, request, make_it)
+
+
+def overwriting(where: Where) -> Callable[[Scope, str, object, Request], Commit | None]:
+    """What replaces the rows that pass, or all, by new ones."""
+
+    def overwrite(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
+        engine = engine_for(data)
+
+        def make(work: Work, state: TableState, written: Written) -> RowChange:
+            return engine.overwrite(target_of(work, state), written, where)
+
+        return _overwrite(scope, table, data, engine, make, request, "all rows" if where is None else str(where))
+
+    return overwrite
+
+
+def overwrite_partitions(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
+    """Replace all rows of the partitions that the new rows are in."""
+
+    def make_it() -> Commit | None:
+        if not table_state(scope.read(), table).spec.fields:
+            raise Invalid("the table has no partitions", subject=table, advice="Use overwrite(data, where).")
+        return _overwrite(scope, table, data, engine_for(data), replace_partitions, request, "by partition")
+
+    return once(scope, request, make_it)
+
+
+def change_rows(
+    scope: Scope,
+    table: str,
+    operation: str,
+    make: Make,
+    request: Request,
+    detail: str,
+    *,
+    discard: Discard = RowChange.discard,
+    attempts: int = ATTEMPTS,
+) -> Commit | None:
+    """Make a change on the newest state, and again if what it read was changed meanwhile.
+
+    `discard` deletes what an attempt that lost has written. A transaction reads one state all along: a conflict in it
+    is final.
+    """
+    is_final = scope.is_transaction
+
+    def attempt() -> Commit | None:
+        seen = scope.read()
+        state = table_state(seen, table)
+        change = make(seen, state)
+        if change is None:
+            return None
+        try:
+            return scope.change(lambda work: put_change(work, seen, state, operation, change, detail), request, seen)
+        except OutcomeUnknown:
+            raise
+        except LakebedError:
+            discard(change, scope.context.files)
+            raise
+
+    def make_it() -> Commit | None:
+        try:
+            return retried(attempts, attempt, lambda _: not is_final)
+        except Conflict as error:
+            if not is_final:
+                error.advice = f"{error.advice} {_lost_advice(attempts)}".lstrip()
+            raise
+
+    return once(scope, request, make_it)
+
+
+def given_names(on: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that were named, none for the primary key; `Invalid` if they are not names."""
+    if on is None:
+        return ()
+    names: tuple[object, ...] = (on,) if isinstance(on, str) or not isinstance(on, Sequence) else tuple(on)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise Invalid("name the columns to match by", expected="a name, or several", found=repr(on))
+    return cast("tuple[str, ...]", names)
+
+
+def update_arguments(table: str, values: Values, where: Where) -> tuple[Argument, ...]:
+    """What the request of an update has."""
+    texts = {name: str(value) for name, value in values.items()}
+    return table, cast(Argument, texts), "" if where is None else str(where)
+
+
+def given_values(values: Values) -> Values:
+    """Values by column, as they were given; `Invalid` for anything but a mapping."""
+    if not isinstance(values, Mapping):
+        raise Invalid("values are given by column", expected='such as {"price": "price * 2"}', found=f"{values!r:.80}")
+    return dict(values)
+
+
+def clause_text(clause: Clause) -> str:
+    """A clause of a merge as a request has it."""
+    if not isinstance(clause, Clause):
+        raise Invalid(
+            "this is not a clause of a merge",
+            expected="such as lakebed.when_matched_update()",
+            found=repr(clause)[:80],
+        )
+    values = "" if clause.values is None else ", ".join(f"{name} = {value}" for name, value in clause.values)
+    return f"{clause} {values}".rstrip()
+
+
+def _by(engine: Engine, make: Make, discard: Discard = RowChange.discard) -> Make:
+    """A change as the table wants it: with vectors, or with copies of the files that it deletes rows from.
+
+    `discard` deletes what the change had written if the copies fail.
+    """
+
+    def made(work: Work, state: TableState) -> RowChange | None:
+        wanted = row_changes(table_properties(work, state.id))
+        change = make(work, state)
+        if change is None or wanted is RowChanges.MERGE_ON_READ:
+            return change
+        return without_vectors(work, target_of(work, state), change, engine.rewrite, discard)
+
+    return made
+
+
+def _with_source(
+    scope: Scope,
+    table: str,
+    data: object,
+    make: Callable[[KeptRows, Work, TableState], RowChange],
+    request: Request,
+    detail: str,
+) -> Commit | None:
+    engine = engine_for(data)
+    with about(scope.read(), table):
+        kept = engine.keep(data)
+    change = _by(engine, lambda work, state: make(kept, work, state))
+    return change_rows(scope, table, "merge_rows", change, request, detail, attempts=engine.attempts)
+
+
+def _overwrite(
+    scope: Scope,
+    table: str,
+    data: object,
+    engine: Engine,
+    make: Callable[[Work, TableState, Written], RowChange],
+    request: Request,
+    detail: str,
+) -> Commit | None:
+    """Write the rows once, unless the table's schema or spec is changed, and find what goes as often as needed."""
+    rows = WrittenOnce(data)
+    change = _by(
+        engine, lambda work, state: make(work, state, rows.written_for(work, state)), RowChange.discard_vectors
+    )
+
+    def make_change(work: Work, state: TableState) -> RowChange | None:
+        with rows.in_use(work.context.files):
+            return change(work, state)
+
+    keep_rows = RowChange.discard_vectors
+    try:
+        return change_rows(
+            scope, table, "overwrite", make_change, request, detail, discard=keep_rows, attempts=engine.attempts
+        )
+    except OutcomeUnknown:
+        raise
+    except LakebedError:
+        rows.discard(scope.context.files)
+        raise
+
+
+def _key_names(schema: Schema) -> tuple[str, ...]:
+    if not schema.key:
+        raise Invalid("the table has no primary key", advice="Name the columns to match by: upsert(data, on=…).")
+    return schema.key
+
+
+def _lost_advice(attempts: int) -> str:
+    return f"It was made {attempts} times, each time on newer rows. Run it again when fewer write, or for fewer rows."

@@ -1,6 +1,6 @@
-"""The Spark engine: rows are read and written by jobs of a session.
+"""The Spark engine: reads and writes rows by jobs of a session.
 
-Each call runs in a thread of its own: a bar on the terminal shows how far its jobs are, and Ctrl-C cancels them.
+Each call runs in a thread of its own: a bar on the terminal shows its progress, and Ctrl-C cancels its jobs.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SparkEngine:
-    """A Spark session; `read_inline` reads the rows that only another engine can reach."""
+    """A Spark session; `read_inline` reads inline rows by another engine."""
 
     spark: SparkSession
     read_inline: ReadInline
@@ -78,8 +78,8 @@ class SparkEngine:
 
     def update(self, target: Target, values: Values, where: Where) -> RowChange:
         def update() -> RowChange:
-            asked = () if where is None else (bind_where(where, target.schema),)
-            return update_rows(target, self.source(target), values, *asked)
+            bound = () if where is None else (bind_where(where, target.schema),)
+            return update_rows(target, self.source(target), values, *bound)
 
         return self.change("update", target, update)
 
@@ -88,7 +88,7 @@ class SparkEngine:
             bound = None if where is None else bind_where(where, target.schema)
             return overwrite_rows(target, self.source(target), written, bound)
 
-        # The written rows stay: another attempt may use them.
+        # The written rows stay for another attempt.
         return self._run("overwrite", target, overwrite, lambda change: change.discard_vectors(target.files))
 
     def rewrite(self, target: Target, files: Sequence[DataFileRef]) -> Sequence[DataFileRef]:
@@ -110,31 +110,31 @@ class SparkEngine:
         filter: Filter | None = None,
         columns: Sequence[str] | None = None,
     ) -> DataFrame:
-        """The rows of planned files that pass: inline ones are read at this call, the rest by the DataFrame's jobs."""
+        """The rows of planned files that pass: inline rows are read now, all others by the DataFrame's jobs."""
         inline_rows = Source(self.spark, sources, self.read_inline).inline_rows
         return read(self.spark, sources.files, schema, files, filter=filter, columns=columns, inline_rows=inline_rows)
 
     def source(self, target: Target) -> Source:
-        """What the session reads a table's rows from."""
+        """Where the session reads a table's rows from."""
         return Source(self.spark, target.sources, self.read_inline)
 
     def change(self, what: str, target: Target, do: Callable[[], RowChange]) -> RowChange:
-        """A change by jobs on a table's files, discarded if it was done when Ctrl-C was pressed."""
+        """Make a change by jobs on a table's files; Ctrl-C discards it even if it is already made."""
         return self._run(what, target, do, lambda change: change.discard(target.files))
 
     def compact(self, target: Target, do: Callable[[], None]) -> None:
-        """The writes of a compaction, which discards them itself after an error."""
+        """Run the writes of a compaction, which discards them itself after an error."""
         self._run("compact", target, do)
 
     def _run(self, what: str, target: Target, do: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
-        """Jobs on a table's files: errors name the table, and the file that can't be read."""
+        """Run jobs on a table's files; errors name the table, and a file that can't be read."""
         with about_table(target.name), file_errors(target.files):
             return run(self.spark, f"{what} {target.name}", do, undo=undo)
 
 
 @dataclass(frozen=True, slots=True)
 class KeptFrame:
-    """Rows that the executors hold, numbered."""
+    """Numbered rows that the executors hold."""
 
     engine: SparkEngine
     rows: DataFrame
@@ -150,7 +150,7 @@ class KeptFrame:
 
 @dataclass(frozen=True, slots=True)
 class _JobWriter(Writer):
-    """Writes the groups of a compaction as one piece of work of the session."""
+    """Writes the groups of a compaction as one piece of work."""
 
     engine: SparkEngine
     target: Target

@@ -1,4 +1,4 @@
-"""SQL that somebody gives, run by Spark, with errors that say what the table has to do with it."""
+"""SQL from a caller, evaluated by Spark: its meaning in this session, and its errors in terms of the table."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,44 +15,24 @@ from pyspark.sql import types as spark
 from lakebed.errors import Invalid, LakebedError
 from lakebed.table.sql.tree import short
 
-# What may hold quotes that are no literal's, and literals, in which a doubled quote does not end them.
-_PIECES = re.compile(r"""--[^\n]*|/\*.*?\*/|`[^`]*`|"(?:[^"\\]|\\.)*"|'((?:[^'\\]|\\.|'')*)'""", re.DOTALL)
-
-
-def check_quotes(session: SparkSession, text: str, told: str, table: str) -> None:
-    """Refuse SQL that this session would take for something else; `told` is what errors call it."""
-    if means_otherwise(session, text):
-        raise Invalid(
-            f"{told} has a doubled quote, which Spark {session.version} leaves out",
-            subject=f"{table}: {short(text)}",
-            expected=r"a quote behind a backslash: 'it\'s'",
-            advice="Or use Spark 4.1.",
-        )
-
-
-def means_otherwise(session: SparkSession, text: str) -> bool:
-    """Whether the text has a literal with a doubled quote, and the session takes it for two; no job runs."""
-    return any("''" in (one[1] or "") for one in _PIECES.finditer(text)) and _splits(session)
-
-
-def _splits(session: SparkSession) -> bool:
-    return session.sql("SELECT 'a''b'").columns == ["ab"]
-
-
 ANSI = "spark.sql.ansi.enabled"
 ZONE = "spark.sql.session.timeZone"
 UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 UNFIT = "Lakebed found a value that does not fit a column: "
-"""What Spark's error says, with the column, its type and the value behind it, when a job meets such a value."""
+"""How Spark's error begins when a job meets such a value; the column, its type and the value follow."""
 
 _UNFIT = re.compile(f"{re.escape(UNFIT)}«(.*?)»«(.*?)»«(.*?)»", re.DOTALL)
-# PySpark prints the whole trace of each error that it can place in somebody's SQL, though it is told by an exception.
+_DATA_ERROR = "22"  # the class of SQL states for values that an expression can't be evaluated on
+
+# Comments, quoted names and texts in double quotes, where a quote is not a literal's; then literals in single quotes,
+# which a doubled quote does not end.
+_PIECES = re.compile(r"""--[^\n]*|/\*.*?\*/|`[^`]*`|"(?:[^"\\]|\\.)*"|'((?:[^'\\]|\\.|'')*)'""", re.DOTALL)
+
+# PySpark logs the whole trace of each error that it can place in a caller's SQL, although it raises the error too.
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
 for _name in _LOGGERS:
     PySparkLogger.getLogger(_name).addFilter(lambda _: not _is_quiet.get())
-
-_DATA_ERROR = "22"  # the class of SQL's states for values that an expression can't calculate with
 
 
 def is_utc(session: SparkSession) -> bool:
@@ -63,35 +43,6 @@ def is_utc(session: SparkSession) -> bool:
 def is_ansi(session: SparkSession) -> bool:
     """Whether the session is in ANSI mode."""
     return str(session.conf.get(ANSI, "true")).lower() == "true"
-
-
-def typed(frame: DataFrame, text: str, told: str, table: str) -> tuple[Column, spark.DataType]:
-    """The expression that a text is over the frame's columns, and its type; `Invalid` if Spark can't read it.
-
-    `told` is what errors call it.
-    """
-    if not isinstance(text, str):
-        raise Invalid(f"{told} is text in SQL", subject=table, expected="str", found=f"{text!r:.80}")
-    check_quotes(frame.sparkSession, text, told, table)
-    with told_as_invalid(told, text, table):
-        found = F.expr(text)
-        # In a struct: what gives several rows, or none, is refused there.
-        [held] = frame.select(F.struct(found)).schema.fields
-        return found, cast(spark.StructType, held.dataType).fields[0].dataType
-
-
-def predicate(frame: DataFrame, text: str, told: str, table: str) -> Column:
-    """The condition that a text is; `Invalid` if it is none."""
-    found, kind = typed(frame, text, told, table)
-    if not isinstance(kind, spark.BooleanType | spark.NullType):
-        raise Invalid(
-            f"{told} is neither true nor false",
-            subject=f"{table}: {short(text)}",
-            expected="a condition",
-            found=kind.simpleString(),
-            advice="Compare it with something.",
-        )
-    return found.cast("boolean")
 
 
 def check_session(session: SparkSession) -> None:
@@ -106,19 +57,64 @@ def check_session(session: SparkSession) -> None:
         )
 
 
+def check_quotes(session: SparkSession, text: str, label: str, table: str) -> None:
+    """Refuse SQL that this session would misread; `label` is what errors call it."""
+    if drops_quotes(session, text):
+        raise Invalid(
+            f"{label} has a doubled quote, which Spark {session.version} leaves out",
+            subject=f"{table}: {short(text)}",
+            expected=r"a quote behind a backslash: 'it\'s'",
+            advice="Or use Spark 4.1.",
+        )
+
+
+def drops_quotes(session: SparkSession, text: str) -> bool:
+    """Whether the text has a literal with a doubled quote, and the session reads it as two literals; no job runs."""
+    return any("''" in (piece[1] or "") for piece in _PIECES.finditer(text)) and _splits_literals(session)
+
+
+def typed_expression(frame: DataFrame, text: str, label: str, table: str) -> tuple[Column, spark.DataType]:
+    """A text as an expression over the frame's columns, and its type; `Invalid` if Spark can't read it.
+
+    `label` is what errors call it.
+    """
+    if not isinstance(text, str):
+        raise Invalid(f"{label} is text in SQL", subject=table, expected="str", found=f"{text!r:.80}")
+    check_quotes(frame.sparkSession, text, label, table)
+    with analysis_errors(label, text, table):
+        expression = F.expr(text)
+        # In a struct, where Spark refuses an expression that gives several rows, or none.
+        [struct] = frame.select(F.struct(expression)).schema.fields
+        return expression, cast(spark.StructType, struct.dataType).fields[0].dataType
+
+
+def predicate(frame: DataFrame, text: str, label: str, table: str) -> Column:
+    """A text as a condition; `Invalid` if it is not one."""
+    expression, kind = typed_expression(frame, text, label, table)
+    if not isinstance(kind, spark.BooleanType | spark.NullType):
+        raise Invalid(
+            f"{label} is neither true nor false",
+            subject=f"{table}: {short(text)}",
+            expected="a condition",
+            found=kind.simpleString(),
+            advice="Compare it with something.",
+        )
+    return expression.cast("boolean")
+
+
 @contextmanager
-def told_as_invalid(told: str, text: str, table: str) -> Iterator[None]:
-    """What Spark refuses in somebody's SQL before any job runs, as `Invalid`."""
+def analysis_errors(label: str, text: str, table: str) -> Iterator[None]:
+    """Raise what Spark refuses in a caller's SQL, before any job runs, as `Invalid`."""
     try:
         with quietly():
             yield
     except AnalysisException as error:
-        raise _refused(error, told, text, table) from error
+        raise _analysis_error(error, label, text, table) from error
 
 
 @contextmanager
-def values_told(table: str) -> Iterator[None]:
-    """What a job finds wrong with a row's values, as `Invalid`; other errors of Spark go through."""
+def value_errors(table: str) -> Iterator[None]:
+    """Raise what a job finds wrong with a row's values as `Invalid`; Spark's other errors go through."""
     try:
         with quietly():
             yield
@@ -129,15 +125,15 @@ def values_told(table: str) -> Iterator[None]:
             problem = "an expression can't stand here"
             raise Invalid(problem, subject=table, found=first_line(error), advice="Nothing was changed.") from error
         if (found := _UNFIT.search(str(error))) is not None:
-            raise _unfit(table, *found.groups()) from error
-        if _state(error).startswith(_DATA_ERROR):
-            raise _uncalculated(table, error) from error
+            raise _unfit_value(table, *found.groups()) from error
+        if _sql_state(error).startswith(_DATA_ERROR):
+            raise _evaluation_error(table, error) from error
         raise
 
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without what PySpark prints of errors that are told by exceptions."""
+    """Keep PySpark from logging errors that are raised too."""
     before = _is_quiet.set(True)
     try:
         yield
@@ -145,30 +141,41 @@ def quietly() -> Iterator[None]:
         _is_quiet.reset(before)
 
 
-def _refused(error: AnalysisException, told: str, text: str, table: str) -> Invalid:
+def first_line(error: PySparkException) -> str:
+    """Spark's message without the plan behind it."""
+    lines: Sequence[str] = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _splits_literals(session: SparkSession) -> bool:
+    return session.sql("SELECT 'a''b'").columns == ["ab"]
+
+
+def _analysis_error(error: AnalysisException, label: str, text: str, table: str) -> Invalid:
     condition = error.getCondition() or ""
     parameters = error.getMessageParameters() or {}
     name = parameters.get("objectName") or parameters.get("name") or ""
     if condition.startswith("UNRESOLVED_COLUMN"):
-        # Not those that rows are found again by.
-        proposal = ", ".join(one for one in parameters.get("proposal", "").split(", ") if "lakebed." not in one)
+        # Without the columns of rows' addresses, which are Lakebed's own.
+        names = parameters.get("proposal", "").split(", ")
+        proposal = ", ".join(column for column in names if "lakebed." not in column)
         return Invalid(
             "there is no such column",
             subject=f"{table}: {name}",
             expected=f"one such as {proposal}" if proposal else None,
-            found=f"{told} {short(text)}",
+            found=f"{label} {short(text)}",
         )
     if condition == "AMBIGUOUS_REFERENCE":
         return Invalid(
             "a column's name stands for more than one",
             subject=f"{table}: {name}",
             expected="target.… or source.…",
-            found=f"{told} {short(text)}",
+            found=f"{label} {short(text)}",
         )
-    return Invalid(f"{told} can't be read by Spark", subject=f"{table}: {short(text)}", found=first_line(error))
+    return Invalid(f"{label} can't be read by Spark", subject=f"{table}: {short(text)}", found=first_line(error))
 
 
-def _unfit(table: str, column: str, kind: str, value: str) -> Invalid:
+def _unfit_value(table: str, column: str, kind: str, value: str) -> Invalid:
     return Invalid(
         "a value does not fit the column",
         subject=f"{table}, column {column!r}",
@@ -178,23 +185,17 @@ def _unfit(table: str, column: str, kind: str, value: str) -> Invalid:
     )
 
 
-def _uncalculated(table: str, error: PySparkException) -> Invalid:
+def _evaluation_error(table: str, error: PySparkException) -> Invalid:
     return Invalid(
         "an expression can't be calculated for a row",
         subject=table,
         found=first_line(error),
-        advice="Nothing was changed. Mend the rows, or ask for null: try_divide, try_cast, …",
+        advice="Nothing was changed. Fix the rows, or ask for null: try_divide, try_cast, …",
     )
 
 
-def _state(error: PySparkException) -> str:
+def _sql_state(error: PySparkException) -> str:
     try:
         return error.getSqlState() or ""
     except (AttributeError, NotImplementedError):  # some of Connect's errors have none
         return ""
-
-
-def first_line(error: PySparkException) -> str:
-    """What Spark says, without the plan that it says it of."""
-    lines: Sequence[str] = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -1,8 +1,9 @@
-"""`spark.read.format("lakebed")` and `df.write.format("lakebed")`: a data source in Python, for people who expect one.
+"""`spark.read.format("lakebed")` and `df.write.format("lakebed")`: a Python data source, for users who expect one.
 
-`table.read` is 2 to 24 times as fast: it has Spark's own reader, where this one sends Arrow batches from Python, of all
-columns that `columns` names. Spark runs each step in a process of its own: this is the adapter that hands the steps of
-whoever has the lake, `Tables`, from one to the next.
+`table.read` is 2 to 24 times as fast: it uses Spark's own reader, while this source sends Arrow batches from Python, of
+all columns that the option `columns` names. Spark runs each step in a process of its own. This adapter hands the steps
+of `Tables`, which knows the lake, from one process to the next. Filters that Spark pushes become conditions that files
+are pruned by; Spark still evaluates all of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,8 @@ from lakebed.table.filter.column import Column, col
 from lakebed.table.filter.condition import Condition
 from lakebed.table.schema.schema import Schema
 
+NAME = "lakebed"
+
 _CONDITIONS: dict[str, Callable[[Column, Any], Condition]] = {
     "EqualTo": lambda column, value: column == value,
     "EqualNullSafe": lambda column, value: column.is_null() if value is None else column == value,
@@ -32,56 +35,16 @@ _CONDITIONS: dict[str, Callable[[Column, Any], Condition]] = {
     "GreaterThanOrEqual": lambda column, value: column >= value,
     "LessThan": lambda column, value: column < value,
     "LessThanOrEqual": lambda column, value: column <= value,
-    "In": lambda column, value: column.is_in([one for one in value if one is not None]),
+    "In": lambda column, value: column.is_in([item for item in value if item is not None]),
     "IsNull": lambda column, _: column.is_null(),
     "IsNotNull": lambda column, _: column.is_not_null(),
     "StringStartsWith": lambda column, value: column.starts_with(value),
 }
 
-# A session may push values through Java's old calendar, which has this day for the ten before it, and near the first
-# changes of a zone's clock, the last before 1900, other times. `hidden` says which session.
+# A session may push values through Java's old calendar. It turns the ten days before this one into it, and changes
+# times near a zone's first clock changes, the last of them before 1900. `read/pushdown.py` says which sessions do.
 _UNSURE_DAY = date(1582, 10, 15)
 _SURE_FROM = datetime(1900, 1, 1, tzinfo=UTC)
-
-
-def condition_of(filter: Any) -> Condition | None:
-    """The condition that a filter means, None if it has none here; for nulls both are true or neither is.
-
-    Filters are told by their class's name: Spark 4.0 has none of the classes.
-    """
-    kind = type(filter).__name__
-    if kind == "Not":
-        inner = None if _knows_null(filter.child) else condition_of(filter.child)
-        return None if inner is None else ~inner
-    make = _CONDITIONS.get(kind)
-    value: Any = getattr(filter, "value", None)
-    if make is None or any(map(_is_unsure, value if kind == "In" else (value,))):
-        return None
-    try:
-        return make(col(*_quoted(filter.attribute)), value)
-    except Invalid:  # a value of a type that no condition has; Spark evaluates the filter itself
-        return None
-
-
-def _knows_null(filter: Any) -> bool:
-    """Whether a filter is false where its condition is unknown, or unknown where that is false: with a null in it."""
-    kind = type(filter).__name__
-    return kind == "EqualNullSafe" or (kind == "In" and None in filter.value)
-
-
-def _is_unsure(value: Any) -> bool:
-    """Whether the query may have had another date or time."""
-    if isinstance(value, datetime):
-        return value.tzinfo is not None and value < _SURE_FROM
-    return isinstance(value, date) and value == _UNSURE_DAY
-
-
-def _quoted(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names as `col` takes them: a single one may have a dot."""
-    return names if len(names) > 1 else (f"`{names[0].replace('`', '``')}`",)
-
-
-NAME = "lakebed"
 
 
 class Task(Protocol):
@@ -120,7 +83,7 @@ class Tables(Protocol):
 
 
 class LakebedSource(DataSource):
-    """The source of a lake's tables. A subclass says which: `source_of` makes one."""
+    """The source of a lake's tables. `source_of` makes the subclass for a lake."""
 
     tables: ClassVar[Tables]
     format: ClassVar[str] = NAME
@@ -131,7 +94,7 @@ class LakebedSource(DataSource):
         return cls.format
 
     def schema(self) -> StructType:
-        # Spark keeps this object for the plan of the read, so that the version is that of `load`.
+        # Spark plans the read with this same object, so the version is the one at `load`.
         with _about(self._table):
             self._reading = self.tables.reading(self.options)
             return result_schema(self._reading.schema)
@@ -174,7 +137,7 @@ class TaskPartition(InputPartition):
 
 
 class LakebedReader(DataSourceReader):
-    """Plans a read, and reads the rows of one of its tasks."""
+    """Plans a read, and reads the rows of one task."""
 
     def __init__(self, reading: Reading, form: pyarrow.Schema, table: str) -> None:
         self._reading = reading
@@ -184,50 +147,38 @@ class LakebedReader(DataSourceReader):
 
     @property
     def pushFilters(self) -> Any:
-        # Spark refuses a reader that has a method for this where a session has `spark.sql.python.filterPushdown` off,
-        # which is the default. It asks whether the method's function is the one that readers inherit.
+        # Spark refuses a reader with a method of this name if `spark.sql.python.filterPushdown` is off, which is the
+        # default. It compares the method's function with the one that readers inherit.
         return _Push(self)
 
     def push(self, filters: Sequence[Any]) -> Sequence[Any]:
-        """Prune by these, as far as they have a meaning here; all are Spark's still to evaluate."""
-        found = [condition_of(one) for one in filters]
-        self._conditions = [one for one in found if one is not None and self._reading.takes(one)]
+        """Prune by the filters that Lakebed understands; Spark still evaluates all of them."""
+        found = [condition_of(filter) for filter in filters]
+        self._conditions = [
+            condition for condition in found if condition is not None and self._reading.takes(condition)
+        ]
         return filters
 
     def partitions(self) -> list[InputPartition]:
         with _about(self._table):
-            return [TaskPartition(one) for one in self._reading.tasks(self._conditions)]
+            return [TaskPartition(task) for task in self._reading.tasks(self._conditions)]
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
-        if isinstance(partition, TaskPartition):  # without any task, Spark makes a partition of its own
+        if isinstance(partition, TaskPartition):  # if there are no tasks, Spark makes a partition of its own
             with _about(self._table):
                 for batch in partition.task.batches():
                     yield from pyarrow.Table.from_batches([batch]).cast(self._form).to_batches()
 
 
-@dataclass(frozen=True, slots=True)
-class _Push:
-    """The call that Spark makes of a reader's method for filters, and that looks like the inherited one to it."""
-
-    reader: LakebedReader
-
-    def __call__(self, filters: Sequence[Any]) -> Sequence[Any]:
-        return self.reader.push(filters)
-
-    @property
-    def __func__(self) -> Any:
-        return getattr(DataSourceReader, "pushFilters", None)
-
-
 @dataclass
 class WrittenMessage(CommitMessage):
-    """What a task has written."""
+    """The entries of the files that a task wrote."""
 
     entries: tuple[bytes, ...]
 
 
 class LakebedWriter(DataSourceArrowWriter):
-    """Writes the rows of each task, and commits or takes back what all have written."""
+    """Writes the rows of each task; commits or discards what all tasks wrote."""
 
     def __init__(self, writing: Writing, table: str) -> None:
         self._writing = writing
@@ -254,23 +205,58 @@ class LakebedWriter(DataSourceArrowWriter):
             self._writing.abort(_entries(messages))
 
 
-def _entries(messages: Sequence[CommitMessage | None]) -> list[tuple[bytes, ...] | None]:
-    return [one.entries if isinstance(one, WrittenMessage) else None for one in messages]
-
-
 def arrow_form(schema: StructType) -> pyarrow.Schema:
-    """The Arrow schema that Spark has for rows of its own. Times with a zone are in UTC; 4.0 has no word for it."""
+    """The Arrow schema of Spark's rows. Times with a zone are in UTC, which Spark 4.0 has no parameter for."""
     zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(schema, **cast(Any, zone))
 
 
+def condition_of(filter: Any) -> Condition | None:
+    """The condition for a filter of Spark's, None if there is none; the two agree on nulls.
+
+    Filters are recognised by the names of their classes, which Spark 4.0 does not have.
+    """
+    kind = type(filter).__name__
+    if kind == "Not":
+        inner = None if _knows_null(filter.child) else condition_of(filter.child)
+        return None if inner is None else ~inner
+    make = _CONDITIONS.get(kind)
+    value: Any = getattr(filter, "value", None)
+    if make is None or any(map(_is_unsure, value if kind == "In" else (value,))):
+        return None
+    try:
+        return make(col(*_quoted(filter.attribute)), value)
+    except Invalid:  # a type that no condition has; Spark evaluates the filter itself
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Push:
+    """A reader's `pushFilters`, which looks like the inherited method to Spark."""
+
+    reader: LakebedReader
+
+    def __call__(self, filters: Sequence[Any]) -> Sequence[Any]:
+        return self.reader.push(filters)
+
+    @property
+    def __func__(self) -> Any:
+        return getattr(DataSourceReader, "pushFilters", None)
+
+
+def _entries(messages: Sequence[CommitMessage | None]) -> list[tuple[bytes, ...] | None]:
+    return [message.entries if isinstance(message, WrittenMessage) else None for message in messages]
+
+
 def _about(table: str) -> AbstractContextManager[None]:
-    """Errors name the table. Spark shows their text alone, of whichever process they come from."""
+    """Make errors name the table: Spark shows only their text, whichever process they come from."""
     return about_table(table) if table else nullcontext()
 
 
 def _check_columns(given: StructType, found: StructType) -> None:
-    if [(one.name, one.dataType) for one in given.toNullable()] != [(one.name, one.dataType) for one in found]:
+    if [(field.name, field.dataType) for field in given.toNullable()] != [
+        (field.name, field.dataType) for field in found
+    ]:
         raise Invalid(
             "a read has the table's own columns",
             expected=found.simpleString(),
@@ -281,6 +267,24 @@ def _check_columns(given: StructType, found: StructType) -> None:
 
 def _batch_only() -> Invalid:
     return Invalid(
-        "this data source reads and writes batches, no streams",
+        "this data source reads and writes batches, not streams",
         advice="In a stream, use foreachBatch and table.append(frame, event_id=…).",
     )
+
+
+def _knows_null(filter: Any) -> bool:
+    """Whether a null in the filter makes it false where its condition is unknown, or the other way round."""
+    kind = type(filter).__name__
+    return kind == "EqualNullSafe" or (kind == "In" and None in filter.value)
+
+
+def _is_unsure(value: Any) -> bool:
+    """Whether the query may have asked for another date or time."""
+    if isinstance(value, datetime):
+        return value.tzinfo is not None and value < _SURE_FROM
+    return isinstance(value, date) and value == _UNSURE_DAY
+
+
+def _quoted(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names as `col` takes them: a single name may contain a dot."""
+    return names if len(names) > 1 else (f"`{names[0].replace('`', '``')}`",)

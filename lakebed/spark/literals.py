@@ -1,4 +1,4 @@
-"""Plain values as constants of Spark, whatever the session's zone and ANSI mode."""
+"""Plain values as Spark constants, whatever the session's time zone and ANSI mode."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,14 +33,14 @@ def literal(type: Type, value: Any) -> Column:
 
 
 def literal_sql(type: Type, value: Any) -> str:
-    """The same as SQL, of which every session makes the same: strings as bytes, since escapes are a setting."""
+    """The same as SQL, which every session reads alike: strings as bytes, since escapes are a setting."""
     if isinstance(type, Decimal):
         return f"CAST('{value:f}' AS DECIMAL({type.precision}, {type.scale}))"
     return _SQL[type](value)
 
 
 def _timestamp(value: Any) -> Column:
-    # `lit` would make an instant of a datetime, through the session's zone; an int has none.
+    # `lit` would turn a datetime into an instant in the session's zone; an int has no zone.
     return F.timestamp_add("MICROSECOND", F.lit(value), F.lit(_FIRST_MOMENT).cast("timestamp_ntz"))
 
 

@@ -1,4 +1,4 @@
-"""Addresses of files, as Spark takes them."""
+"""Addresses of files, as Spark takes and shows them."""
 
 import unicodedata
 from urllib.parse import quote
@@ -9,15 +9,15 @@ _LEGAL = "/_-!.~'()*:@&=+$,;"  # in a path of java.net.URI, besides letters and 
 
 
 def spark_location(files: Files, path: str) -> str:
-    """The full address of a path: a local one says so, since a session's default may be another file system."""
+    """The full address of a path. A local path gets `file://`: a session's default may be another file system."""
     location = files.location(path)
     return f"file://{location}" if location.startswith("/") else location
 
 
 def shown_locations(location: str) -> tuple[str, ...]:
-    """An address in the forms in which Spark shows it of a row's file: as a URI of Java's, which holds most letters.
+    """The forms in which Spark shows the address of a row's file: a Java URI, which keeps most letters.
 
-    Of a local file it is `file:/a` if it was found by its path (Spark 4.3), `file:///a` if by a list.
+    For a local file it is `file:/a` if Spark read it by its path (4.3), `file:///a` if from a file list.
     """
     scheme, _, rest = location.partition("://")
     path = "".join(map(_encoded, rest))

@@ -12,25 +12,25 @@ from lakebed.spark.java import java_home
 
 APP_NAME = "lakebed"
 
-# For a session that Lakebed starts. One that runs already is somebody's, who may have set these on purpose.
+# For a session that Lakebed starts. Whoever started a running session may have set these on purpose.
 SETTINGS = {
-    # Given more than 32 paths, Spark starts a job with one task for each to look at it: 3.9 s for 1,000, without 0.3 s.
+    # Given more than 32 paths, Spark starts a job to look at each in a task: 3.9 s for 1,000 paths, instead of 0.3 s.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000000",
-    # The default, INT96, has no statistics. Lakebed's own writes don't need it set; what `df.write` writes does.
+    # The default, INT96, has no statistics. Lakebed's own writes set it themselves; `df.write` does not.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # Filters given to Lakebed take a time without a zone as UTC. So a script means the same on every machine.
+    # Lakebed's filters take a time without a zone as UTC. With this a script means the same on every machine.
     "spark.sql.session.timeZone": "UTC",
-    # Without it filters are pushed as dates of Java's old calendar, which lacks 1582-10-05 to 14: see `hidden`.
+    # Without it filters are pushed as dates of Java's old calendar, which has no 1582-10-05 to 14: see `pushdown`.
     "spark.sql.datetime.java8API.enabled": "true",
-    # Without it `spark.read.format("lakebed")` is told of no filters, and reads every file. Spark 4.0 has none.
+    # Without it `spark.read.format("lakebed")` gets no filters, and reads every file. Spark 4.0 has no such setting.
     "spark.sql.python.filterPushdown.enabled": "true",
-    # Spark's own bar is drawn on the same line of the terminal as Lakebed's, which tells of rows and bytes too.
+    # Spark draws its own bar on the same line of the terminal as Lakebed's, which shows rows and bytes too.
     "spark.ui.showConsoleProgress": "false",
 }
 
 
 class HasUrl(Protocol):
-    """What a session wants to know of a lake."""
+    """What a session needs of a lake."""
 
     @property
     def url(self) -> str: ...
@@ -39,9 +39,9 @@ class HasUrl(Protocol):
 def session(lake: HasUrl | None = None, **conf: Any) -> SparkSession:
     """The Spark session that runs in this process, or a new one, set up for Lakebed.
 
-    `conf` is Spark's, and goes before Lakebed's: `session(lake, **{"spark.master": "local[4]"})`. In a running session
-    what Spark can't change any more stays. A new one runs on the Java that `java_home` finds, and on this Python
-    if it is a local one.
+    `conf` is Spark's, and overrides Lakebed's settings: `session(lake, **{"spark.master": "local[4]"})`. A running
+    session keeps the settings that Spark can't change any more. A new one runs on the Java that `java_home` finds, and
+    its workers on this Python if it is local.
     """
     builder: SparkSession.Builder = SparkSession.builder
     settings: dict[str, Any] = {}
@@ -54,18 +54,18 @@ def session(lake: HasUrl | None = None, **conf: Any) -> SparkSession:
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Whether a session is one of Spark Connect, and has no JVM in this process."""
+    """Whether this is a Spark Connect session, without a JVM in this process."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def check_running(spark: SparkSession) -> None:
-    """Refuse a session that was stopped: what PySpark says of it then tells nobody so."""
-    session: Any = spark  # of Connect a class of its own
+    """Refuse a session that was stopped, which PySpark's own error does not say."""
+    session: Any = spark  # Connect has a class of its own
     if session.is_stopped if is_remote(spark) else session.sparkContext._jsc is None:
         raise Invalid(
             "the Spark session was stopped",
-            expected="one that runs",
-            advice="Start another, with lakebed.spark.session(lake), and make its DataFrames again.",
+            expected="a running session",
+            advice="Start another with lakebed.spark.session(lake), and create the DataFrames again.",
         )
 
 
@@ -78,7 +78,7 @@ def _is_running() -> bool:
 
 
 def _prepare(master: str) -> None:
-    """Let the launcher find Java, and the workers of a local session this Python: the path may have others."""
+    """Point the launcher to Java, and the workers of a local session to this Python: the path may have others."""
     if "SPARK_REMOTE" in os.environ:
         return
     os.environ["JAVA_HOME"] = java_home()

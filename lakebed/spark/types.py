@@ -1,4 +1,4 @@
-"""Spark's types for a table's, and back."""
+"""Table types as Spark types, and back."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -31,8 +31,8 @@ from lakebed.table.types.types import (
     walk,
 )
 
-FIELD_ID = "parquet.field.id"  # the metadata of a column from which Spark's writer takes the id
-DEFAULT = "EXISTS_DEFAULT"  # the metadata of a column from which Spark's reader takes what files show that lack it
+FIELD_ID = "parquet.field.id"  # the column metadata that Spark's writer takes the id from
+DEFAULT = "EXISTS_DEFAULT"  # the column metadata that Spark's reader takes the default from, for older files
 
 _SPARK: dict[Primitive, spark.DataType] = {
     BOOLEAN: spark.BooleanType(),
@@ -46,7 +46,7 @@ _SPARK: dict[Primitive, spark.DataType] = {
     STRING: spark.StringType(),
     BINARY: spark.BinaryType(),
 }
-_TABLE: dict[type[spark.DataType], Primitive] = {type(there): here for here, there in _SPARK.items()} | {
+_TABLE: dict[type[spark.DataType], Primitive] = {type(value): key for key, value in _SPARK.items()} | {
     spark.ByteType: INT,
     spark.ShortType: INT,
     spark.CharType: STRING,
@@ -57,77 +57,89 @@ _Label = Callable[[Field], tuple[str, dict[str, Any]]]
 
 
 def spark_schema(schema: Schema) -> spark.StructType:
-    """The schema as one would declare it in Spark: required columns are not nullable, comments are kept."""
+    """The schema as a user would declare it in Spark: required columns are not nullable, comments are kept."""
     check_types(schema.fields)
-    return _struct(schema.fields, lambda one: (one.name, {"comment": one.comment} if one.comment else {}))
+    return _struct(schema.fields, lambda field: (field.name, {"comment": field.comment} if field.comment else {}))
 
 
 def result_schema(schema: Schema) -> spark.StructType:
-    """What a read has: the columns' names and types, all nullable, as Spark takes whatever it reads from files."""
+    """The schema of a read: the columns' names and types, all nullable, like all that Spark reads from files."""
     check_types(schema.fields)
-    return _struct(schema.fields, lambda one: (one.name, {})).toNullable()
+    return _struct(schema.fields, lambda field: (field.name, {})).toNullable()
 
 
 def file_schema(schema: Schema) -> spark.StructType:
-    """What files have: physical names and ids. Spark has no place for the ids of list elements, map keys and values.
+    """The schema of written files: physical names and ids.
 
-    `Invalid` for a column that Spark would write as another type.
+    Spark has no place for the ids of list elements, map keys and map values. `Invalid` for a column that Spark would
+    write as another type.
     """
     for way in walk(schema.fields):
         if _is_unknown(way[-1].type) or isinstance(way[-1].type, Fixed):
-            raise _foreign(way, "Append the rows by Arrow: `table.append(frame.toArrow())`.")
-    return _struct(schema.fields, lambda one: (one.physical_name, {FIELD_ID: one.id})).toNullable()
+            raise _foreign_type(way, "Append the rows by Arrow: `table.append(frame.toArrow())`.")
+    return _struct(schema.fields, lambda field: (field.physical_name, {FIELD_ID: field.id})).toNullable()
 
 
 def scan_schema(schema: Schema) -> spark.StructType:
-    """What is asked of files: physical names, without ids, and the defaults of columns that older files lack.
+    """The schema that files are read with: physical names without ids, and defaults for older files.
 
-    With ids, a session whose `spark.sql.parquet.fieldId.read.enabled` is true would match columns by them, but pushed
-    filters by name, and wrong rows would come back.
+    With ids, a session whose `spark.sql.parquet.fieldId.read.enabled` is true would match columns by id, but pushed
+    filters by name, and return wrong rows.
     """
-    return _struct(schema.fields, lambda one: (one.physical_name, _default(one))).toNullable()
+    return _struct(schema.fields, lambda field: (field.physical_name, _default_metadata(field))).toNullable()
 
 
 def check_types(columns: Iterable[Field]) -> None:
-    """Refuse columns that are, or have inside them, what no type of Spark holds: `Invalid` with the path."""
+    """Refuse columns with a type that Spark does not have, also inside of others: `Invalid` with the path."""
     for way in walk(tuple(columns)):
         if _is_unknown(way[-1].type):
-            raise _foreign(way, "Read it by `scan(…)`, or name the other columns: `columns=[…]`.")
+            raise _foreign_type(way, "Read it by `scan(…)`, or name the other columns: `columns=[…]`.")
 
 
-def readable(schema: Schema) -> Schema:
+def readable_schema(schema: Schema) -> Schema:
     """The columns that Spark can read."""
-    return Schema([one for one in schema.fields if not any(_is_unknown(way[-1].type) for way in walk((one,)))])
+    return Schema([field for field in schema.fields if not any(_is_unknown(way[-1].type) for way in walk((field,)))])
+
+
+def schema_of(struct: spark.StructType) -> Schema:
+    """The schema of a table for a DataFrame's rows; `Invalid` names a column whose type no table has."""
+    return Schema(_fields(struct, ""))
+
+
+def primitive_of(type_: spark.DataType) -> Primitive | None:
+    """The table's primitive type that holds every value of Spark's, if there is one.
+
+    There is none for a string with a collation: a table compares strings by their bytes.
+    """
+    # Before the look-up: char and varchar are subclasses of string.
+    if isinstance(type_, spark.StringType) and type(type_) is spark.StringType and type_ != spark.StringType():
+        return None
+    return _TABLE.get(type(type_))
 
 
 def _is_unknown(type: Type) -> bool:
     return isinstance(type, Primitive) and type not in _SPARK
 
 
-def _foreign(way: Way, advice: str) -> Invalid:
-    path = ".".join(one.name for one in way)
+def _foreign_type(way: Way, advice: str) -> Invalid:
+    path = ".".join(field.name for field in way)
     return Invalid("Spark has no type for a column", subject=path, found=str(way[-1].type), advice=advice)
 
 
-def _default(one: Field) -> dict[str, Any]:
+def _default_metadata(field: Field) -> dict[str, Any]:
     # The vectorised reader of Spark 4.3 fails at a default of type binary.
-    if one.initial_default is None or one.type == BINARY or isinstance(one.type, Fixed):
+    if field.initial_default is None or field.type == BINARY or isinstance(field.type, Fixed):
         return {}
-    return {DEFAULT: literal_sql(one.type, one.initial_default)}
-
-
-def schema_of(struct: spark.StructType) -> Schema:
-    """The schema of a table that holds such a DataFrame; `Invalid` naming the column whose type no table has."""
-    return Schema(_fields(struct, ""))
+    return {DEFAULT: literal_sql(field.type, field.initial_default)}
 
 
 def _struct(fields: tuple[Field, ...], label: _Label) -> spark.StructType:
-    return spark.StructType([_field(one, label) for one in fields])
+    return spark.StructType([_field(field, label) for field in fields])
 
 
-def _field(one: Field, label: _Label) -> spark.StructField:
-    name, metadata = label(one)
-    return spark.StructField(name, _spark_type(one.type, label), not one.required, metadata)
+def _field(field: Field, label: _Label) -> spark.StructField:
+    name, metadata = label(field)
+    return spark.StructField(name, _spark_type(field.type, label), not field.required, metadata)
 
 
 def _spark_type(type: Type, label: _Label) -> spark.DataType:
@@ -150,12 +162,12 @@ def _spark_type(type: Type, label: _Label) -> spark.DataType:
 def _fields(struct: spark.StructType, path: str) -> tuple[Field, ...]:
     return tuple(
         Field(
-            one.name,
-            _table_type(one.dataType, f"{path}{one.name}"),
-            required=not one.nullable,
-            comment=str((one.metadata or {}).get("comment", "")),
+            field.name,
+            _table_type(field.dataType, f"{path}{field.name}"),
+            required=not field.nullable,
+            comment=str((field.metadata or {}).get("comment", "")),
         )
-        for one in struct.fields
+        for field in struct.fields
     )
 
 
@@ -171,22 +183,11 @@ def _table_type(type_: spark.DataType, path: str) -> Type:
         case spark.DecimalType():
             return Decimal(type_.precision, type_.scale)
     if (found := primitive_of(type_)) is None:
-        raise _homeless(type_, path)
+        raise _unknown_type(type_, path)
     return found
 
 
-def primitive_of(type_: spark.DataType) -> Primitive | None:
-    """The type without parts that holds every value of Spark's, if there is one.
-
-    A string with a collation has none: a table compares strings by their bytes.
-    """
-    # Before the table of types: char and varchar are strings to Python too.
-    if isinstance(type_, spark.StringType) and type(type_) is spark.StringType and type_ != spark.StringType():
-        return None
-    return _TABLE.get(type(type_))
-
-
-def _homeless(type_: spark.DataType, path: str) -> Invalid:
+def _unknown_type(type_: spark.DataType, path: str) -> Invalid:
     return Invalid(
         "a table can't hold this type",
         subject=path,

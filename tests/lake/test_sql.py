@@ -138,7 +138,7 @@ def test_a_table_of_the_session_is_never_read_for_one_of_the_lake(
 def test_sparks_own_errors_say_where_in_the_given_text(lake: Lake, sales: Catalog, spark: SparkSession) -> None:
     with pytest.raises(AnalysisException) as refused:
         lake.sql(spark, "select count(*)\nfrom sales.items i join sales.orders using (item)\nwhere i.nope = 3")
-    assert refused.value.__notes__ == ["In the text that was given: line 3, column 7: 'i'"]
+    assert refused.value.__notes__ == ["In the original text: line 3, column 7: 'i'"]
 
 
 def test_views_are_read_at_the_version_of_their_statement_and_never_in_circles(
@@ -254,7 +254,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(
     lake: Lake, sales: Catalog, spark: SparkSession, unchanged: Unchanged
 ) -> None:
     for text, problem in (
-        ("insert into sales.items values (1)", "line 1, column 25: the query has 1 columns, and there are 2"),
+        ("insert into sales.items values (1)", "line 1, column 25: the query has 1 columns, but 2"),
         ("insert into sales.items (item, nope) values ('a', 1)", "line 1, column 32: there is no such column"),
         ("insert into sales.items (item, item) values ('a', 'b')", "line 1, column 32: a column is named twice"),
         ("insert into sales.items by name select 1 as zzz", "sales.items, column 'zzz'"),

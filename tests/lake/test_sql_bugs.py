@@ -89,7 +89,7 @@ def test_a_whole_name_before_a_column_was_taken_for_the_inner_table_of_the_same_
     filled(main, "a.t", id=[1, 2])
     filled(main, "b.t", id=[1])
     main.create_branch("dev")
-    with pytest.raises(Invalid, match="another table of the query is called the same"):
+    with pytest.raises(Invalid, match="another table of the query has the same name"):
         lake.sql(spark, text)
     assert ids(lake, spark, "select id from a.t where not exists (select 1 from b.t y where y.id = a.t.id)") == [2]
     assert ids(lake, spark, "select id from a.t where exists (select 1 from a.t where a.t.id = 2)") == [1, 2]

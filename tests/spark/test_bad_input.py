@@ -119,7 +119,7 @@ MISFITS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         ("double(id) as price", "'there' as place"),
         {"": f"id is required, and missing.*{ADVICE}", "merge": "source.id.*no such column"},
     ),
-    "an extra column": ((*GOOD, "1 as other"), {"": f"other is no column of the table.*{ADVICE}", "merge": ""}),
+    "an extra column": ((*GOOD, "1 as other"), {"": f"other is not a column of the table.*{ADVICE}", "merge": ""}),
     "a column twice": (
         (*GOOD, "id as ID"),
         {"": f"id comes twice.*{ADVICE}", "merge": "two columns have the same name"},

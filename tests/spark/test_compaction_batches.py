@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.spark import compaction
-from lakebed.spark.compaction import BATCH_TARGETS, SMALL_BYTES, batched, file_count
+from lakebed.spark.compaction import BATCH_TARGETS, SMALL_BYTES, batches_of, file_count
 from lakebed.table.keys.compaction import OLDER_SPEC, Group
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
@@ -17,17 +17,17 @@ def group(*sizes, partition="p"):
 
 def test_groups_that_become_a_file_each_go_together():
     small = [group(1, 2), group(700, 700), group(3)]
-    assert batched(small, TARGET) == [small]
+    assert batches_of(small, TARGET) == [small]
 
 
 def test_a_large_group_and_one_of_an_older_spec_are_alone():
     large, old, small = group(900, 900), group(1, 1, partition=OLDER_SPEC), [group(1), group(2)]
-    assert batched([small[0], large, old, small[1]], TARGET) == [[large], [old], small]
+    assert batches_of([small[0], large, old, small[1]], TARGET) == [[large], [old], small]
 
 
 def test_a_group_that_takes_longer_to_shuffle_than_a_job_to_start_is_alone():
     groups = [group(SMALL_BYTES), group(SMALL_BYTES, 1), group(5)]
-    assert batched(groups, 100 * SMALL_BYTES) == [groups[1:2], [groups[0], groups[2]]]
+    assert batches_of(groups, 100 * SMALL_BYTES) == [groups[1:2], [groups[0], groups[2]]]
 
 
 def test_rows_that_are_deleted_do_not_make_a_group_large():
@@ -38,7 +38,7 @@ def test_rows_that_are_deleted_do_not_make_a_group_large():
 @given(st.lists(st.lists(st.integers(0, 1400), min_size=1, max_size=8), max_size=60))
 def test_each_group_is_in_one_batch_and_a_batch_has_a_bound(sizes):
     groups = [group(*one, partition=number) for number, one in enumerate(sizes)]
-    batches = batched(groups, TARGET)
+    batches = batches_of(groups, TARGET)
     assert sorted(one.partition for batch in batches for one in batch) == [*range(len(groups))]
     for batch in batches:
         assert len(batch) == 1 or sum(one.size for one in batch) <= BATCH_TARGETS * TARGET
@@ -48,4 +48,4 @@ def test_each_group_is_in_one_batch_and_a_batch_has_a_bound(sizes):
 def test_a_batch_has_so_many_files_at_most(monkeypatch):
     monkeypatch.setattr(compaction, "BATCH_FILES", 5)
     groups = [group(1, 1), group(1, 1), group(1, 1), group(*[1] * 7), group(1)]
-    assert batched(groups, TARGET) == [groups[:2], groups[2:3], groups[3:4], groups[4:]]
+    assert batches_of(groups, TARGET) == [groups[:2], groups[2:3], groups[3:4], groups[4:]]

@@ -86,7 +86,7 @@ def test_spark_refuses_a_key_that_is_there_or_comes_twice(spark: SparkSession, o
 
 def test_an_append_by_spark_adds_the_columns_that_the_table_lacks(spark: SparkSession, orders: Table) -> None:
     more = spark.sql("SELECT 3L AS id, 'new' AS note, named_struct('a', 1) AS inner")
-    with pytest.raises(Invalid, match="note is no column of the table"):
+    with pytest.raises(Invalid, match="note is not a column of the table"):
         orders.append(more)
     commit = orders.append(more, evolve="add")
     assert commit is not None

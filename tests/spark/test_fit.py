@@ -84,10 +84,10 @@ def test_everything_that_does_not_fit_is_said_at_once(spark: SparkSession) -> No
         "name is int instead of string",
         "s.a is string instead of int",
         "s.b is required, and missing",
-        "s.c is no column of the table",
+        "s.c is not a column of the table",
         "l.element is string instead of int",
         "gone is required, and missing",
-        "MORE is no column of the table",
+        "MORE is not a column of the table",
     ]
 
 

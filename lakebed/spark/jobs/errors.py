@@ -1,4 +1,4 @@
-"""What a job could not read: a damaged data file, or rows that were lost with an executor."""
+"""Errors of jobs that could not read: a damaged data file, or rows that were lost with an executor."""
 
 import re
 from collections.abc import Iterator
@@ -16,34 +16,32 @@ _LOST: Final = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
 
 @contextmanager
 def file_errors(files: Files) -> Iterator[None]:
-    """What Spark says of a file that it could not read, as `Corrupt` that names it; of lost rows, as `Unavailable`.
+    """Raise Spark's error about a file that it could not read as `Corrupt` with its path; lost rows as `Unavailable`.
 
-    Other errors go through. For jobs that read a table's own files, and rows that Lakebed has given to executors to
-    hold: what somebody else's DataFrame reads is not Lakebed's to judge.
+    Other errors go through. Only for jobs that read a table's own files, and rows that executors hold for Lakebed: it
+    can't judge what a caller's DataFrame reads.
     """
     try:
         yield
     except LakebedError:
         raise
-    except Exception as error:  # PySpark's own over Connect, py4j's of a session in this process
-        meant = _meant(files, str(error))
-        if meant is None:
+    except Exception as error:  # PySpark's over Connect, py4j's from a session in this process
+        read_error = _read_error(files, str(error))
+        if read_error is None:
             raise
-        raise meant from error
+        raise read_error from error
 
 
-def _meant(files: Files, said: str) -> LakebedError | None:
-    if (found := _UNREAD.search(said)) is not None:
-        return _damaged(files.path_of(found.group(2)), found.group(1), said)
-    if _LOST in said:
-        return Unavailable(
-            "an executor was lost, and with it rows that it held", advice="Run it again. Nothing was changed."
-        )
+def _read_error(files: Files, message: str) -> LakebedError | None:
+    if (found := _UNREAD.search(message)) is not None:
+        return _damaged_file(files.path_of(found.group(2)), found.group(1), message)
+    if _LOST in message:
+        return Unavailable("an executor was lost with rows that it held", advice="Run it again. Nothing was changed.")
     return None
 
 
-def _damaged(path: str, kind: str, said: str) -> Corrupt:
-    causes = _CAUSE.findall(said)
+def _damaged_file(path: str, kind: str, message: str) -> Corrupt:
+    causes = _CAUSE.findall(message)
     return Corrupt(
         "the data file is damaged",
         subject=path,

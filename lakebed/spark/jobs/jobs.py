@@ -1,8 +1,8 @@
-"""The jobs of one piece of work: told from all others by a tag, counted, and cancelled.
+"""The jobs of one piece of work: marked by a tag, counted, and cancelled.
 
-Of a session in this process they are found by the context's own tags: `SparkSession.interruptTag` finds those of the
-thread that calls it alone (Spark 4.3). How much was read and written is in its status store, which has no public way
-to it from Python: the one place where Lakebed looks behind PySpark.
+In a session in this process they are found by the context's tags: `SparkSession.interruptTag` finds only the jobs of
+the calling thread (Spark 4.3). How much was read and written is in the status store, which has no public Python API:
+this is the one place where Lakebed looks behind PySpark.
 """
 
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ from pyspark.sql import SparkSession
 from lakebed.spark.session import check_running, is_remote
 
 SETTLING_PERIOD: Final = 0.05
-"""Seconds between two looks at tasks that have been told to stop."""
+"""Seconds between two looks at tasks that were asked to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How far jobs are: their tasks, and what these have read and written so far."""
+    """The progress of jobs: their tasks, and what these have read and written so far."""
 
     tasks: int = 0
     tasks_done: int = 0
@@ -35,7 +35,7 @@ class Counts:
     bytes_written: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
-        return Counts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+        return Counts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
 
 class Jobs(Protocol):
@@ -47,13 +47,13 @@ class Jobs(Protocol):
 
     def cancel(self) -> None: ...
 
-    def settled(self, seconds: float) -> bool:
-        """Whether no task of jobs that are over runs any more; wait that long for it."""
+    def settle(self, seconds: float) -> bool:
+        """Wait at most that long until no task of finished jobs runs any more; whether that is so."""
         ...
 
 
 def jobs_of(spark: SparkSession, tag: str) -> Jobs:
-    """The jobs of a tag, which nobody else has."""
+    """The jobs of a tag, which no other work has."""
     check_running(spark)
     return ConnectJobs(spark, tag) if is_remote(spark) else ClassicJobs(spark.sparkContext, tag)
 
@@ -77,8 +77,8 @@ class ClassicJobs:
     def cancel(self) -> None:
         self._context.cancelJobsWithTag(self._tag)
 
-    def settled(self, seconds: float) -> bool:
-        # Spark fails a job at once, and tells its other tasks to stop: those that are in Python's hands go on a while.
+    def settle(self, seconds: float) -> bool:
+        # Spark fails a job at once, and asks its other tasks to stop. Tasks that run Python go on for a while.
         until = monotonic() + seconds
         while self._is_busy():
             if monotonic() > until:
@@ -87,7 +87,7 @@ class ClassicJobs:
         return True
 
     def _is_busy(self) -> bool:
-        # That a job is over comes to the store after all that its tasks had begun by then.
+        # The store learns that a job is over after it learned of all tasks that the job had started.
         with suppress(Py4JError, PySparkException, AttributeError):  # as in `counts`
             for job in self._context._jsc.sc().statusTracker().getJobIdsForTag(self._tag):
                 info = self._context.statusTracker().getJobInfo(job)
@@ -100,9 +100,9 @@ class ClassicJobs:
         return 0 if data is None else cast(int, data.numActiveTasks())
 
     def counts(self) -> Counts:
-        """The sum over all jobs; of an executor that works on a task, at its last heartbeat."""
+        """The sum over all jobs; a running task counts as of its executor's last heartbeat."""
         found = Counts()
-        # What Spark has forgotten, or a version of it that keeps it elsewhere, is no reason for any work to fail.
+        # Counts that Spark has dropped, or that a version keeps elsewhere, are no reason for the work to fail.
         with suppress(Py4JError, PySparkException, AttributeError):
             for job in self._context._jsc.sc().statusTracker().getJobIdsForTag(self._tag):
                 found += self._job(job)
@@ -133,7 +133,7 @@ class ClassicJobs:
         )
 
     def _attempt(self, stage: int) -> Any:
-        """What the store has of a stage's last attempt; None if it has not begun, or is forgotten."""
+        """The store's data on a stage's last attempt; None if it has not begun, or was dropped."""
         try:
             return self._context._jsc.sc().statusStore().lastStageAttempt(stage)
         except (Py4JError, PySparkException):
@@ -141,7 +141,7 @@ class ClassicJobs:
 
 
 class ConnectJobs:
-    """Jobs of a session on a server, which tells of tasks and of bytes that were read, by operation."""
+    """Jobs of a session on a server, which reports tasks and bytes read, by operation."""
 
     def __init__(self, spark: SparkSession, tag: str) -> None:
         self._spark = spark
@@ -163,15 +163,15 @@ class ConnectJobs:
     def cancel(self) -> None:
         self._spark.interruptTag(self._tag)
 
-    def settled(self, seconds: float) -> bool:
-        return True  # of operations that are over a server tells nothing more
+    def settle(self, seconds: float) -> bool:
+        return True  # a server reports nothing about operations that are over
 
     def counts(self) -> Counts:
         with self._lock:
             return sum(self._operations.values(), Counts())
 
     def _note(self, stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
-        # Those of all threads of the session: an operation does not say which tags it has.
-        found = [Counts(one.num_tasks, one.num_completed_tasks, 0, one.num_bytes_read) for one in stages or ()]
+        # From all threads of the session: an operation does not say which tags it has.
+        counts = [Counts(stage.num_tasks, stage.num_completed_tasks, 0, stage.num_bytes_read) for stage in stages or ()]
         with self._lock:
-            self._operations[operation_id] = sum(found, Counts())
+            self._operations[operation_id] = sum(counts, Counts())

@@ -1,4 +1,4 @@
-"""How far long work is: one line on the terminal that is drawn over, and erased when the work is over."""
+"""The progress of long work: one line on the terminal, redrawn as it goes on and erased at the end."""
 
 import os
 import sys
@@ -15,11 +15,11 @@ PERIOD = 0.25
 """Seconds between two drawings."""
 
 PATIENCE = 1.5
-"""Seconds of which nothing is shown: most work is over by then."""
+"""Seconds before anything is shown: most work is over by then."""
 
 WIDTH = 24
 SWITCH = "LAKEBED_PROGRESS"
-"""Of the environment: 1 shows the bar wherever stderr goes, 0 never; without it, where that is a terminal."""
+"""Environment variable: 1 shows the bar wherever stderr goes, 0 never shows it; the default is on a terminal."""
 
 _ERASE = "\r\x1b[K"
 _LETTERS = "kMGTPE"
@@ -27,7 +27,7 @@ _LETTERS = "kMGTPE"
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the work has before it, as far as that is known: files and bytes and rows that are read."""
+    """What the work will read, as far as that is known."""
 
     files: int | None = None
     rows: int | None = None
@@ -35,13 +35,13 @@ class Goal:
 
 
 def is_shown(stream: TextIO) -> bool:
-    """Whether bars are drawn there."""
+    """Whether bars are drawn on the stream."""
     asked = os.environ.get(SWITCH, "")
     return asked == "1" or (asked != "0" and stream.isatty())
 
 
 class Bar:
-    """The line of one piece of work. Left, it is gone."""
+    """The line of one piece of work, erased when the `with` ends."""
 
     def __init__(
         self, what: str, goal: Goal, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -51,8 +51,8 @@ class Bar:
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
         self._began = clock()
-        self._shown = is_shown(self._stream)
-        self._drawn = False
+        self._is_shown = is_shown(self._stream)
+        self._is_drawn = False
 
     def __enter__(self) -> Self:
         return self
@@ -60,23 +60,23 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._drawn:
+        if self._is_drawn:
             self._stream.write(_ERASE)
             self._stream.flush()
 
-    def aim(self, goal: Goal) -> None:
-        """Go by what the work has found that it has before it."""
+    def set_goal(self, goal: Goal) -> None:
+        """Measure progress by this goal, now that the work knows it."""
         self._goal = goal
 
     def draw(self, counts: Callable[[], Counts]) -> None:
-        """Show what the counts are now; nothing, and they are not asked for, while the work is young."""
+        """Show the counts; while the work is young, neither show nor ask for them."""
         seconds = self._clock() - self._began
-        if not self._shown or seconds < PATIENCE:
+        if not self._is_shown or seconds < PATIENCE:
             return
         line = bar_text(self._what, counts(), self._goal, seconds)
         self._stream.write(_ERASE + line[: get_terminal_size().columns - 1])
         self._stream.flush()
-        self._drawn = True
+        self._is_drawn = True
 
 
 def bar_text(what: str, counts: Counts, goal: Goal, seconds: float) -> str:
@@ -93,7 +93,7 @@ def bar_text(what: str, counts: Counts, goal: Goal, seconds: float) -> str:
 
 
 def _share(counts: Counts, goal: Goal) -> float:
-    """How much is done: by the rows, if it is known how many there are, else by the tasks that are known so far."""
+    """How much is done: by rows or bytes if the goal has them, else by the tasks known so far."""
     if goal.rows:
         return min(1.0, counts.rows_read / goal.rows)
     if goal.bytes:
@@ -105,8 +105,8 @@ def _moved(word: str, rows: int, bytes: int, goal: Goal) -> list[str]:
     if not (rows or bytes):
         return []
     all_rows = "" if goal.rows is None else f" of {short_number(goal.rows)}"
-    told = [f"{short_number(rows)}{all_rows} rows"] if rows else []
-    return [f"{', '.join([*told, short_bytes(bytes)])} {word}"]
+    parts = [f"{short_number(rows)}{all_rows} rows"] if rows else []
+    return [f"{', '.join([*parts, short_bytes(bytes)])} {word}"]
 
 
 def short_number(number: int) -> str:
@@ -115,14 +115,14 @@ def short_number(number: int) -> str:
 
 
 def short_bytes(number: int) -> str:
-    """The same of bytes: `310 MB`."""
+    """The same for bytes: `310 MB`."""
     return _short(number, "B")
 
 
 def _short(number: int, unit: str) -> str:
     if number < 1000:
         return f"{number} {unit}".rstrip()
-    power = next((one for one in range(1, len(_LETTERS)) if number < 999.5 * 1000**one), len(_LETTERS))
+    power = next((power for power in range(1, len(_LETTERS)) if number < 999.5 * 1000**power), len(_LETTERS))
     value = number / 1000**power
     digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
     return f"{value:.{digits}f} {_LETTERS[power - 1]}{unit}"

@@ -1,8 +1,8 @@
-"""Long work on a session: shown while it runs, cancelled by Ctrl-C, and nothing else with it.
+"""Long work on a session: shown while it runs; Ctrl-C cancels its jobs and no others.
 
-The work has a thread of its own, and whoever asked for it waits. So Ctrl-C, which ends whatever the main thread is at,
-never ends a call to the JVM halfway: py4j would take that call's answer, when it comes, for the next call's (py4j
-0.10.9). And Spark's own handler, which cancels the jobs of everybody in this process, has no part in it.
+The work runs in a thread of its own while the caller waits. So Ctrl-C, which interrupts the main thread, never cuts
+short a call to the JVM: py4j would take that call's late answer for the next call's (py4j 0.10.9). Spark's own handler,
+which cancels all jobs of this process, is not involved.
 """
 
 import functools
@@ -25,10 +25,10 @@ from lakebed.table.manifest.manifest_pb2 import DataFileRef
 T = TypeVar("T")
 
 CANCEL_PERIOD = 0.2
-"""Seconds after which jobs are cancelled again: work that was between two of them has begun the next."""
+"""Seconds after which jobs are cancelled again: work that was between two jobs has begun the next."""
 
-_shown: ContextVar[Bar | None] = ContextVar("lakebed_running", default=None)
-"""The bar of the work that a thread is part of."""
+_current_bar: ContextVar[Bar | None] = ContextVar("lakebed_running", default=None)
+"""The bar of the work that a thread belongs to."""
 
 
 def run(
@@ -39,37 +39,37 @@ def run(
     goal: Goal | None = None,
     undo: Callable[[T], None] | None = None,
 ) -> T:
-    """What the work answers; the jobs that it starts are its own, and a bar on the terminal tells how far they are.
+    """The result of the work; a bar on the terminal shows the progress of the jobs that it starts.
 
-    After Ctrl-C its jobs are cancelled, the work gets Spark's error and is waited for, and `KeyboardInterrupt` is
-    raised; if it was done by then, `undo` takes what it answered. Who presses it again does not wait. Work inside work
-    is part of that. It may be called from any thread.
+    Ctrl-C cancels its jobs, so that the work fails with Spark's error. The call waits for it, then raises
+    `KeyboardInterrupt`; if the work had finished, `undo` gets its result. A second Ctrl-C ends the wait. Work inside of
+    work belongs to the outer one. It may be called from any thread.
     """
-    if _shown.get() is not None:
+    if _current_bar.get() is not None:
         return work()
     bar = Bar(what, goal or Goal())
     task = _Task(jobs_of(spark, f"lakebed-{uuid4()}"), work, bar)
-    pressed = _Pressed(task.wake)
-    with _ctrl_c(pressed):
+    interrupts = _Interrupts(task.wake)
+    with _handle_ctrl_c(interrupts):
         task.start(spark)
         try:
-            _watch(task, pressed, bar)
-        except KeyboardInterrupt:  # of a handler that somebody else has set
-            pressed.times += 1
-        _cancel(task, pressed)
-    if not pressed.times:
-        return task.answer()
+            _watch(task, interrupts, bar)
+        except KeyboardInterrupt:  # from a handler that the application has set
+            interrupts.count += 1
+        _cancel(task, interrupts)
+    if not interrupts.count:
+        return task.result()
     if task.is_over and task.error is None and undo is not None:
-        undo(task.answer())
+        undo(task.result())
     raise KeyboardInterrupt from task.error
 
 
-def aim(files: Sequence[DataFileRef]) -> None:
-    """Let the bar of the work that this is part of go by the files that it has to read."""
-    bar = _shown.get()
+def expect_files(files: Sequence[DataFileRef]) -> None:
+    """Let the current bar measure progress by the files that the work will read."""
+    bar = _current_bar.get()
     if bar is not None:
-        rows, size = sum(one.num_rows for one in files), sum(one.file_size for one in files)
-        bar.aim(Goal(len(files), rows, size))
+        rows, size = sum(file.num_rows for file in files), sum(file.file_size for file in files)
+        bar.set_goal(Goal(len(files), rows, size))
 
 
 class _Task(Generic[T]):
@@ -81,23 +81,23 @@ class _Task(Generic[T]):
         self.error: BaseException | None = None
         self._work = work
         self._bar = bar
-        self._answers: list[T] = []
+        self._results: list[T] = []
         self._over = threading.Event()
 
     def start(self, spark: SparkSession) -> None:
         context = copy_context()
         inherited = inheritable_thread_target(spark)
         run = functools.partial(context.run, self._run)
-        # Without a thread of the JVM for each of Python's (PYSPARK_PIN_THREAD), Spark 4.0 gives the session back.
+        # Without a JVM thread for each Python thread (PYSPARK_PIN_THREAD), Spark 4.0 returns the session.
         target = inherited(run) if callable(inherited) else run
-        # A daemon, since who has pressed twice has not waited for it, and the process may end.
+        # A daemon: after a second Ctrl-C nobody waits for it, and the process may end.
         threading.Thread(target=target, name="lakebed work", daemon=True).start()
 
     def _run(self) -> None:
-        _shown.set(self._bar)
+        _current_bar.set(self._bar)
         try:
             with self.jobs.tagged():
-                self._answers.append(self._work())
+                self._results.append(self._work())
         except BaseException as error:
             self.error = error
         self._over.set()
@@ -108,53 +108,53 @@ class _Task(Generic[T]):
         return self._over.is_set()
 
     def wait(self, seconds: float) -> None:
-        """Until it is over, or somebody wakes whoever waits."""
+        """Wait until it is over, or `wake` is set."""
         self.wake.wait(seconds)
 
-    def answer(self) -> T:
+    def result(self) -> T:
         if self.error is not None:
             raise self.error
-        return self._answers[0]
+        return self._results[0]
 
 
-class _Pressed:
-    """How often Ctrl-C was pressed."""
+class _Interrupts:
+    """A signal handler that counts how often Ctrl-C was pressed."""
 
     def __init__(self, wake: threading.Event) -> None:
-        self.times = 0
+        self.count = 0
         self._wake = wake
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        self.times += 1
+        self.count += 1
         self._wake.set()
 
 
-def _watch(task: _Task[T], pressed: _Pressed, bar: Bar) -> None:
+def _watch(task: _Task[T], interrupts: _Interrupts, bar: Bar) -> None:
     """Wait until the work is over or Ctrl-C is pressed."""
     with bar:
-        while not task.is_over and not pressed.times:
+        while not task.is_over and not interrupts.count:
             task.wait(PERIOD)
             if not task.is_over:
                 bar.draw(task.jobs.counts)
 
 
-def _cancel(task: _Task[T], pressed: _Pressed) -> None:
-    """Cancel the jobs of work that is not over until it is, or until Ctrl-C is pressed once more."""
-    before = pressed.times
-    while not task.is_over and pressed.times == before:
+def _cancel(task: _Task[T], interrupts: _Interrupts) -> None:
+    """Cancel the work's jobs until it is over, or until Ctrl-C is pressed once more."""
+    before = interrupts.count
+    while not task.is_over and interrupts.count == before:
         task.wake.clear()
         task.jobs.cancel()
         task.wait(CANCEL_PERIOD)
 
 
 @contextmanager
-def _ctrl_c(pressed: _Pressed) -> Iterator[None]:
-    """Ctrl-C as a call, in the main thread, where nobody but Python and PySpark has a say in it."""
+def _handle_ctrl_c(interrupts: _Interrupts) -> Iterator[None]:
+    """Handle Ctrl-C in the main thread, unless the application has a handler of its own."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not _is_usual(before):
         yield
         return
-    signal.signal(signal.SIGINT, pressed)
+    signal.signal(signal.SIGINT, interrupts)
     try:
         yield
     finally:

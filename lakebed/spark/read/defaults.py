@@ -1,9 +1,9 @@
-"""Fields with a default that files older than them lack, and the columns that show it.
+"""Defaults for fields that older files don't have.
 
 Spark gives the defaults of whole columns itself, under filters too, if the schema that is read has `EXISTS_DEFAULT`. It
-has none for fields inside other columns, and its vectorised reader fails at those of type binary, and at decimals that
-no long holds (Spark 4.3). For these the files are told apart: by their statistics, which name the fields that a file
-has, else by their footers.
+gives none to fields inside other columns. Its vectorised reader fails at defaults of type binary, and of decimals that
+don't fit into a long (Spark 4.3). For these, files are grouped by the fields that are missing: according to their
+statistics, which name the fields that a file has, else to their footers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,39 +38,49 @@ from lakebed.table.types.types import (
 
 FOOTER_THREADS = 8
 LONG_DIGITS = 18
-"""Decimals of more digits are bytes in Spark's columns, where its reader puts a default as a long."""
+"""Decimals with more digits are bytes in Spark's columns, but its reader sets a default as a long."""
 
-Absent = frozenset[int]
-"""The ids of fields that a file lacks."""
+MissingFields = frozenset[int]
+"""The ids of fields that a file does not have."""
 
 
-def by_absent(files: Files, columns: Fields, data_files: Sequence[DataFileRef]) -> Mapping[Absent, list[DataFileRef]]:
-    """The files, together those that lack the same fields of these columns, of those that Spark does not see to."""
-    wanted = [way for way in walk(columns) if _needs_help(way)]
+def files_by_missing_fields(
+    files: Files, columns: Fields, data_files: Sequence[DataFileRef]
+) -> Mapping[MissingFields, list[DataFileRef]]:
+    """The files by the fields of these columns that are missing in them and whose defaults Spark does not give."""
+    wanted = [way for way in walk(columns) if _needs_default(way)]
     if not wanted:
         return {frozenset(): list(data_files)}
-    groups: dict[Absent, list[DataFileRef]] = {}
+    groups: dict[MissingFields, list[DataFileRef]] = {}
     with ThreadPoolExecutor(FOOTER_THREADS) as pool:
-        for file, absent in zip(data_files, pool.map(lambda one: _absent(files, one, wanted), data_files), strict=True):
-            groups.setdefault(absent, []).append(file)
+        found = pool.map(lambda file: _missing_fields(files, file, wanted), data_files)
+        for file, missing in zip(data_files, found, strict=True):
+            groups.setdefault(missing, []).append(file)
     return groups
 
 
-def _needs_help(way: Way) -> bool:
+def with_defaults(column: Column, field: Field, missing: MissingFields) -> Column:
+    """A column of the files with the defaults of missing fields, still under its physical names."""
+    if field.id in missing:
+        return literal(field.type, field.initial_default)
+    return _with_inner_defaults(column, field.type, missing) if _misses_any(field.type, missing) else column
+
+
+def _needs_default(way: Way) -> bool:
     """Whether the field at the end of the way has a default that Spark does not give by itself."""
-    helpless = len(way) > 1 or _fails_in_spark(way[-1].type)
-    return way[-1].initial_default is not None and helpless
+    is_left_out = len(way) > 1 or _fails_in_spark(way[-1].type)
+    return way[-1].initial_default is not None and is_left_out
 
 
 def _fails_in_spark(type: Type) -> bool:
     return type == BINARY or isinstance(type, Fixed) or (isinstance(type, Decimal) and type.precision > LONG_DIGITS)
 
 
-def _absent(files: Files, file: DataFileRef, wanted: Sequence[Way]) -> Absent:
+def _missing_fields(files: Files, file: DataFileRef, wanted: Sequence[Way]) -> MissingFields:
     held = field_ids_of(file)
     if held is not None:
         return frozenset(way[-1].id for way in wanted) - held
-    recorded = {one.field_id for one in file.statistics}
+    recorded = {column.field_id for column in file.statistics}
     unsure = [way for way in wanted if way[-1].id not in recorded]
     if not unsure:
         return frozenset()
@@ -93,26 +103,23 @@ def _has(found: pyarrow.Schema | pyarrow.DataType, way: Way) -> bool:
     return _has(inside[first.name](), rest)
 
 
-def filled(column: Column, field: Field, absent: Absent) -> Column:
-    """A column of the files with the defaults of what they lack, still by its physical names."""
-    if field.id in absent:
-        return literal(field.type, field.initial_default)
-    return _filled_inside(column, field.type, absent) if _lacks(field.type, absent) else column
+def _misses_any(type: Type, missing: MissingFields) -> bool:
+    return any(way[-1].id in missing for way in walk(children_of(type)))
 
 
-def _lacks(type: Type, absent: Absent) -> bool:
-    return any(way[-1].id in absent for way in walk(children_of(type)))
-
-
-def _filled_inside(column: Column, type: Type, absent: Absent) -> Column:
+def _with_inner_defaults(column: Column, type: Type, missing: MissingFields) -> Column:
     parts = children_of(type)
     match type:
         case Struct():
-            fields = [filled(column.getField(one.physical_name), one, absent).alias(one.physical_name) for one in parts]
+            fields = [
+                with_defaults(column.getField(part.physical_name), part, missing).alias(part.physical_name)
+                for part in parts
+            ]
             return F.when(column.isNotNull(), F.struct(*fields))
         case List():
-            return F.transform(column, lambda each: filled(each, parts[0], absent))
+            return F.transform(column, lambda each: with_defaults(each, parts[0], missing))
         case Map():
-            return F.transform_values(column, lambda _, value: filled(value, parts[1], absent))  # keys never change
+            # Keys never change.
+            return F.transform_values(column, lambda _, value: with_defaults(value, parts[1], missing))
         case _:
             return column

@@ -1,4 +1,4 @@
-"""A table's filter as a condition of Spark, over the columns by whatever names they have where it is used."""
+"""A table's filter as a Spark condition, over columns by the names that they have where it is used."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -42,11 +42,11 @@ _COMPARED: dict[Operator, _Join] = {
 
 
 def to_spark(filter: Filter, name_of: NameOf) -> Column:
-    """The condition that is true of the rows that the filter keeps, whatever the session's zone and ANSI mode.
+    """The condition that is true for the rows that the filter keeps, whatever the session's time zone and ANSI mode.
 
-    Its literals are constants of the columns' own types, so Spark pushes it down to Parquet's statistics. What may keep
-    NaN is not pushed, and must not be: Parquet's statistics leave NaN out, and Spark 4.3 loses such rows by `x > 1`.
-    The filter's own `or x is NaN` sees to it, since `isnan` is nothing that Parquet knows.
+    Its literals are constants of the columns' own types, so Spark pushes it down to Parquet's statistics. A condition
+    that may keep NaN must not be pushed: Parquet's statistics leave NaN out, and Spark 4.3 loses such rows for `x > 1`.
+    The filter's own `or x is NaN` prevents that, since Parquet has no `isnan`.
     """
     match filter:
         case And(parts):
@@ -58,13 +58,13 @@ def to_spark(filter: Filter, name_of: NameOf) -> Column:
 
 
 def _column(names: Sequence[str]) -> Column:
-    """The column of the first name, or the field that the others lead to in it, which is null wherever one above is."""
+    """The column of the first name, or the field inside it that the other names lead to; null if any above is null."""
     outer, *inner = names
     return reduce(Column.getField, inner, F.col(f"`{outer.replace('`', '``')}`"))
 
 
 def _joined(join: _Join, parts: list[Column], empty: bool) -> Column:
-    """The parts, joined in pairs and pairs of pairs: Spark recurses, and a chain would be as deep as it is long."""
+    """The parts, joined in pairs, then pairs of pairs: Spark recurses, and a chain would be as deep as it is long."""
     while len(parts) > 1:
         parts = [join(*parts[at : at + 2]) if at + 1 < len(parts) else parts[at] for at in range(0, len(parts), 2)]
     return parts[0] if parts else F.lit(empty)
@@ -91,7 +91,7 @@ def _leaf(leaf: Leaf, column: Column) -> Column:
         case IsNan():
             return F.isnan(column)
         case NotNan():
-            return column.isNotNull() & ~F.isnan(column)  # `isnan` is false of a null, where SQL has null
+            return column.isNotNull() & ~F.isnan(column)  # `isnan` of a null is false, where SQL has null
 
 
 def _like(pattern: Pattern, column: Column) -> Column:
@@ -99,9 +99,9 @@ def _like(pattern: Pattern, column: Column) -> Column:
 
 
 def _equal_to_one(field: Field, values: tuple[Value, ...], column: Column) -> Column:
-    # Sets and Parquet's dictionaries are looked up by Java's equality, which tells the two zeros apart, while IN, and
-    # for columns inside structs OR too, take them for one and forget the other (Spark 4.3): only a range has both.
+    # Sets and Parquet's dictionaries use Java's equality, which separates the two zeros. IN, and for columns inside
+    # structs OR too, take them for one and drop the other (Spark 4.3): only a range has both.
     zeros = [value for value in values if field.type in (FLOAT, DOUBLE) and value == 0.0]
     others = [literal(field.type, value) for value in values if value not in zeros]
-    found = [(column <= literal(field.type, 0.0)) & (column >= literal(field.type, -0.0))] if zeros else []
-    return _joined(operator.or_, [*found, *([column.isin(others)] if others else [])], empty=False)
+    ranges = [(column <= literal(field.type, 0.0)) & (column >= literal(field.type, -0.0))] if zeros else []
+    return _joined(operator.or_, [*ranges, *([column.isin(others)] if others else [])], empty=False)

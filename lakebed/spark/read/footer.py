@@ -1,4 +1,4 @@
-"""Reading the footer of a Parquet file through `Files`, in one read as a rule."""
+"""Reads the footer of a Parquet file through `Files`, usually in one read."""
 
 from itertools import chain
 
@@ -16,21 +16,22 @@ _END = 8  # the footer's length, then the magic number
 
 
 def read_footer(files: Files, info: FileInfo) -> FileMetaData:
-    """The metadata of a Parquet file; `Corrupt` if it has none."""
+    """The metadata of a Parquet file; `Corrupt` if there is none."""
     tail = files.read(info.path, max(info.size - TAIL, 0))
     needed = int.from_bytes(tail[-_END:-4], "little") + _END
     if len(tail) < needed <= info.size:
         tail = files.read(info.path, info.size - needed)
     try:
-        return read_metadata(pyarrow.BufferReader(tail))  # it looks at the end only
+        return read_metadata(pyarrow.BufferReader(tail))  # which looks only at the end
     except (pyarrow.ArrowException, OSError) as error:
-        raise Corrupt("this is no whole Parquet file", subject=info.path, found=str(error)) from error
+        raise Corrupt("this is not a complete Parquet file", subject=info.path, found=str(error)) from error
 
 
 def count_nan(file: DataFileRef, schema: Schema) -> None:
-    """Note that there is no NaN where a file of Spark's has bounds.
+    """Record that there is no NaN where a file written by Spark has bounds.
 
-    To Parquet's Java writer NaN is the greatest number: it is the upper bound of a column that has one, and so none.
+    To Parquet's Java writer NaN is the greatest number: a column with NaN would have it as the upper bound, and then
+    gets no bounds.
     """
     floating = {way[-1].id for way in leaves(schema.fields) if way[-1].type in (FLOAT, DOUBLE)}
     for known in chain(file.statistics, *(row_group.columns for row_group in file.blocks)):

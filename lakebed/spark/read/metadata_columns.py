@@ -1,7 +1,7 @@
-"""Columns that say where a row is and whence it came, made from what Spark's reader tells of each row.
+"""Metadata columns: where a row is and where it came from, computed from the place that Spark's reader gives it.
 
-A row's place is its file's ordinal, which is its place among the files that are read, and its position there. What
-follows from the file is looked up by the ordinal in one constant array, made from one text: a join costs each row more,
+A row's place is its file's ordinal, which is its index among the files that are read, and its position there. What
+depends on the file is looked up by the ordinal in one constant array, made from one text: a join costs each row more,
 and a literal for each of 10,000 files would take seconds to send.
 """
 
@@ -22,14 +22,14 @@ from lakebed.table.types.types import INT, Field
 ORDINAL_COLUMN: Final = Field(ORDINAL, INT, id=-1, physical_name=ORDINAL)
 ADDED_COLUMNS: Final = (*METADATA_COLUMNS, ORDINAL_COLUMN)
 
-_ADDED_IDS = frozenset(one.id for one in ADDED_COLUMNS)
+_ADDED_IDS = frozenset(field.id for field in ADDED_COLUMNS)
 _LINEAGE_IDS = frozenset({ROW_ID.id, LAST_UPDATED.id})
-_END = "\0"  # what no path has
+_END = "\0"  # which no path contains
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The names of the columns that a row's place has while it is read."""
+    """The names of the columns with a row's place while it is read."""
 
     ordinal: str
     position: str
@@ -37,37 +37,37 @@ class Places:
 
 def free_places(columns: Iterable[Field]) -> Places:
     """Names that none of the columns has."""
-    end = "_" * max((len(one.physical_name) for one in columns), default=0)
+    end = "_" * max((len(field.physical_name) for field in columns), default=0)
     return Places(f"ordinal{end}", f"position{end}")
 
 
 def is_added(field: Field) -> bool:
-    """Whether a column is none of the table's own. Told by its id."""
+    """Whether a column is not one of the table's own, by its id."""
     return field.id in _ADDED_IDS
 
 
 def stored_lineage(schema: Schema, asked: Schema) -> list[Field]:
-    """The columns of lineage that are asked for, and that files have for rows that were written again."""
+    """The lineage columns that are asked for, which files have for rows that were rewritten."""
     own = physical_names(schema)
-    wanted = [one for one in asked.fields if one.id in _LINEAGE_IDS]
-    return [one for one in wanted if folded_column(one.physical_name) not in own]
+    wanted = [field for field in asked.fields if field.id in _LINEAGE_IDS]
+    return [field for field in wanted if folded_column(field.physical_name) not in own]
 
 
 def added_column(field: Field, data_files: Sequence[DataFileRef], places: Places, own: Column | None) -> Column:
-    """The column for rows with places; `own` is what their files say of lineage, null where they don't.
+    """The column for rows with places; `own` is the lineage stored in their files, null if there is none.
 
-    Rows that no commit has numbered yet, in a transaction of their own, have no lineage.
+    Rows that no commit has numbered yet, in a running transaction, have no lineage.
     """
     ordinal, position = F.col(places.ordinal), F.col(places.position)
     match field.id:
         case FILE.id:
-            return F.get(_array([one.path for one in data_files]), ordinal)
+            return F.get(_array([file.path for file in data_files]), ordinal)
         case POSITION.id:
             return position
         case ROW_ID.id:
-            inherited = F.get(numbers([_first_row_id(one) for one in data_files]), ordinal) + position
+            inherited = F.get(numbers([_first_row_id(file) for file in data_files]), ordinal) + position
         case LAST_UPDATED.id:
-            inherited = F.get(numbers([_sequence_number(one) for one in data_files]), ordinal)
+            inherited = F.get(numbers([_sequence_number(file) for file in data_files]), ordinal)
         case _:
             return ordinal
     return inherited if own is None else F.coalesce(own, inherited)
@@ -83,7 +83,7 @@ def _sequence_number(file: DataFileRef) -> int | None:
 
 def numbers(values: Sequence[int | None]) -> Column:
     """A constant array of whole numbers."""
-    return _array(["" if one is None else str(one) for one in values]).try_cast("array<bigint>")
+    return _array(["" if value is None else str(value) for value in values]).try_cast("array<bigint>")
 
 
 def _array(values: Sequence[str]) -> Column:

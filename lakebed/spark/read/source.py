@@ -1,4 +1,4 @@
-"""What a Spark session reads a table's rows from: files by its own reader, inline rows by another engine."""
+"""Where a Spark session reads a table's rows from: files by its own reader, inline rows by another engine."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from lakebed.table.schema.metadata_columns import OWN_PREFIX
 from lakebed.table.schema.schema import Schema
 
 ReadInline = Callable[[Sources, Schema, Sequence[DataFileRef], Filter | None, Sequence[str]], pyarrow.Table]
-"""Reads inline rows that pass a filter into memory, with the columns asked for: lineage and position too."""
+"""Reads the inline rows that pass a filter into memory, with the columns asked for, also lineage and position."""
 
 InlineReader = Callable[[Schema, Sequence[DataFileRef], Filter | None, Sequence[str]], pyarrow.Table]
 """The same for one table."""
 
 ORDINAL = f"{OWN_PREFIX}file"
-"""The column of a row's file: its place among those that are read."""
+"""The column with the ordinal of a row's file: its index among the files that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A session, where the rows of one table are, and how inline ones are read."""
+    """A session, where the rows of one table are, and how inline rows are read."""
 
     spark: SparkSession
     sources: Sources

@@ -1,7 +1,8 @@
-"""Fields that are read only because they show that a struct is there.
+"""Probes: fields that are read only to see whether a struct is null.
 
-Spark 4.0 takes a struct for null if a file has none of the fields that are asked for: all that it has were dropped,
-say, and others added. So one that the file has is asked for too, and taken out again. Spark 4.1 sees to it by itself.
+Spark 4.0 reads a struct as null if a file has none of the fields that are asked for, because all of its fields were
+dropped, say, and others added. So a field that the file has, a probe, is read too and removed again. Spark 4.1 gets it
+right by itself.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ from lakebed.errors import Invalid
 from lakebed.files import Files
 from lakebed.spark.fit import quoted
 from lakebed.spark.read.footer import read_footer
-from lakebed.spark.read.pushdown import behind
+from lakebed.spark.read.pushdown import hide_from_pushdown
 from lakebed.table.manifest.file_fields import field_ids_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.types.names import folded_column
@@ -48,11 +49,11 @@ from lakebed.table.types.types import (
 )
 
 FOOTER_THREADS = 8
-WITNESS = -1
-"""The id of a field that is none of the table's."""
+PROBE = -1
+"""The id of a field that is not one of the table's."""
 
-_Inside = Mapping[str, tuple[str, pyarrow.DataType]]
-"""What a type of a file has inside: names and types, by the names as Spark compares them."""
+_Children = Mapping[str, tuple[str, pyarrow.DataType]]
+"""The children of a type in a file: names and types, by the names as Spark compares them."""
 
 _PLAIN: Mapping[pyarrow.DataType, Type] = {
     pyarrow.bool_(): BOOLEAN,
@@ -72,92 +73,94 @@ _PLAIN: Mapping[pyarrow.DataType, Type] = {
 }
 
 
-def by_witnesses(
+def files_by_probes(
     files: Files, columns: Fields, needed: Fields, data_files: Sequence[DataFileRef]
 ) -> Mapping[Fields, list[DataFileRef]]:
-    """The columns as they are to be asked for, with witnesses where those needed lack one, and of which files so.
+    """The files by the columns to read from them: with probes where a needed struct has no field in the file.
 
-    A file is opened if its entry does not say that it has some field of each struct.
+    A file is opened if its entry does not show a field of each struct.
     """
-    ids = {one.id for one in needed}
-    wanted = [one for one in columns if one.id in ids]
+    ids = {field.id for field in needed}
+    wanted = [field for field in columns if field.id in ids]
     groups: dict[Fields, list[DataFileRef]] = {}
     with ThreadPoolExecutor(FOOTER_THREADS) as pool:
-        found = pool.map(lambda one: _with_witnesses(files, one, wanted), data_files)
-        for file, changed in zip(data_files, found, strict=True):
-            groups.setdefault(tuple(changed.get(one.id, one) for one in columns), []).append(file)
+        found = pool.map(lambda file: _probed_columns(files, file, wanted), data_files)
+        for file, probed in zip(data_files, found, strict=True):
+            groups.setdefault(tuple(probed.get(field.id, field) for field in columns), []).append(file)
     return groups
 
 
-def without_witnesses(asked: Field) -> Column:
-    """A column of a scan without the witnesses that it was asked for with."""
+def without_probes(asked: Field) -> Column:
+    """A column of a scan without its probes."""
     column = F.col(quoted(asked.physical_name))
-    return _without(behind(column), asked.type) if _has_witness(asked.type) else column
+    return _without_probes(hide_from_pushdown(column), asked.type) if _has_probe(asked.type) else column
 
 
-def _has_witness(type: Type) -> bool:
-    return any(way[-1].id == WITNESS for way in walk(children_of(type)))
+def _has_probe(type: Type) -> bool:
+    return any(way[-1].id == PROBE for way in walk(children_of(type)))
 
 
-def _without(column: Column, type: Type) -> Column:
-    if not _has_witness(type):
+def _without_probes(column: Column, type: Type) -> Column:
+    if not _has_probe(type):
         return column
     match type:
         case Struct(fields):
-            own = [one for one in fields if one.id != WITNESS]
-            kept = [_without(column.getField(one.physical_name), one.type) for one in own]
-            named = [each.alias(one.physical_name) for each, one in zip(kept, own, strict=True)]
-            return F.when(column.isNotNull(), F.struct(*named))
+            own = [field for field in fields if field.id != PROBE]
+            values = [
+                _without_probes(column.getField(field.physical_name), field.type).alias(field.physical_name)
+                for field in own
+            ]
+            return F.when(column.isNotNull(), F.struct(*values))
         case List(element):
-            return F.transform(column, lambda each: _without(each, element))
+            return F.transform(column, lambda each: _without_probes(each, element))
         case Map(_, value):
-            return F.transform_values(column, lambda _, each: _without(each, value))  # keys never change
+            return F.transform_values(column, lambda _, each: _without_probes(each, value))  # keys never change
         case _:
             return column
 
 
-def _with_witnesses(files: Files, file: DataFileRef, wanted: Iterable[Field]) -> dict[int, Field]:
-    """Those of the columns that need witnesses in a file, with them, by their ids."""
-    known = {one.field_id for one in file.statistics} | (field_ids_of(file) or frozenset())
-    unsure = [one for one in wanted if any(_is_unsure(way[-1], known) for way in walk((one,)))]
+def _probed_columns(files: Files, file: DataFileRef, wanted: Iterable[Field]) -> dict[int, Field]:
+    """The columns that need probes in a file, with their probes, by id."""
+    known = {column.field_id for column in file.statistics} | (field_ids_of(file) or frozenset())
+    unsure = [field for field in wanted if any(_may_need_probe(way[-1], known) for way in walk((field,)))]
     if not unsure:
         return {}
-    there = _inside(read_footer(files, files.head(file.path)).schema.to_arrow_schema())
-    return {one.id: _seen(file, one, there) for one in unsure}
+    there = _children(read_footer(files, files.head(file.path)).schema.to_arrow_schema())
+    return {field.id: _with_probes(file, field, there) for field in unsure}
 
 
-def _is_unsure(field: Field, known: Iterable[int]) -> bool:
-    """Whether nothing says that the file has some field of a struct."""
+def _may_need_probe(field: Field, known: Iterable[int]) -> bool:
+    """Whether the field is a struct, and the file is not known to have a field of it."""
     return isinstance(field.type, Struct) and all(way[-1].id not in known for way in walk(field.type.fields))
 
 
-def _seen(file: DataFileRef, field: Field, around: _Inside) -> Field:
-    """The field with witnesses inside it, if it is among what the file has around it."""
-    if (found := around.get(folded_column(field.physical_name))) is None:
+def _with_probes(file: DataFileRef, field: Field, siblings: _Children) -> Field:
+    """The field with probes inside it, if it is among the siblings that the file has."""
+    if (found := siblings.get(folded_column(field.physical_name))) is None:
         return field
-    there, parts = _inside(found[1]), children_of(field.type)
-    seen = tuple(_seen(file, one, there) for one in parts)
-    if isinstance(field.type, Struct) and all(folded_column(one.physical_name) not in there for one in parts):
-        seen = (*seen, _witness(file, field, there))
-    return replace(field, type=with_children(field.type, seen))
+    there, parts = _children(found[1]), children_of(field.type)
+    probed = tuple(_with_probes(file, part, there) for part in parts)
+    if isinstance(field.type, Struct) and all(folded_column(part.physical_name) not in there for part in parts):
+        probed = (*probed, _probe(file, field, there))
+    return replace(field, type=with_children(field.type, probed))
 
 
-def _witness(file: DataFileRef, field: Field, there: _Inside) -> Field:
+def _probe(file: DataFileRef, field: Field, there: _Children) -> Field:
     for name, found in there.values():
-        if (type := _type(found)) is not None:
-            return Field(name, type, id=WITNESS, physical_name=name)
+        if (type := _readable_type(found)) is not None:
+            return Field(name, type, id=PROBE, physical_name=name)
     raise Invalid(
-        "Spark 4.0 would take a struct for null of which a file has none of the fields",
+        "Spark 4.0 would read a struct as null because a file has none of its fields",
         subject=field.name,
         expected="a field in the file that Spark has a type for",
         found=f"{', '.join(f'{name} {found}' for name, found in there.values())} in {file.path}",
-        advice="Read it by `scan(…)`, write the table anew, or use Spark 4.1.",
+        advice="Read it by `scan(…)`, rewrite the table, or use Spark 4.1.",
     )
 
 
-def _inside(found: pyarrow.Schema | pyarrow.DataType) -> _Inside:
+def _children(found: pyarrow.Schema | pyarrow.DataType) -> _Children:
     if isinstance(found, pyarrow.Schema) or arrow.is_struct(found):
-        return {folded_column(one.name): (one.name, one.type) for one in found}
+        return {folded_column(field.name): (field.name, field.type) for field in found}
     if arrow.is_list(found) or arrow.is_large_list(found):
         return {ELEMENT: (ELEMENT, found.value_type)}
     if arrow.is_map(found):
@@ -165,15 +168,15 @@ def _inside(found: pyarrow.Schema | pyarrow.DataType) -> _Inside:
     return {}
 
 
-def _type(found: pyarrow.DataType) -> Type | None:
-    """The type by which Spark reads what a file has; None if it can't."""
+def _readable_type(found: pyarrow.DataType) -> Type | None:
+    """The type by which Spark reads a field of a file; None if it can't."""
     if arrow.is_struct(found):
         return _struct(found)
     if arrow.is_list(found) or arrow.is_large_list(found):
-        element = _type(found.value_type)
+        element = _readable_type(found.value_type)
         return None if element is None else List(element)
     if arrow.is_map(found):
-        key, value = _type(found.key_type), _type(found.item_type)
+        key, value = _readable_type(found.key_type), _readable_type(found.item_type)
         return None if key is None or value is None else Map(key, value)
     if arrow.is_decimal128(found):
         return Decimal(found.precision, found.scale)
@@ -181,7 +184,7 @@ def _type(found: pyarrow.DataType) -> Type | None:
 
 
 def _struct(found: pyarrow.StructType) -> Struct | None:
-    for one in found:
-        if (type := _type(one.type)) is not None:
-            return Struct((Field(one.name, type, id=WITNESS, physical_name=one.name),))
+    for field in found:
+        if (type := _readable_type(field.type)) is not None:
+            return Struct((Field(field.name, type, id=PROBE, physical_name=field.name),))
     return None

@@ -1,4 +1,4 @@
-"""Whether the primary keys of rows that Spark has written are new to a table."""
+"""Checks that the primary keys of rows that Spark wrote are new to a table."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
 from lakebed.spark.read.read import read
 from lakebed.spark.read.source import Source
-from lakebed.spark.rows.source import shown_key
+from lakebed.spark.rows.source import key_text
 from lakebed.table.filter.filter import Comparison, Filter, Operator, all_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.schema import Schema
@@ -20,9 +20,9 @@ from lakebed.table.types.values import decode_bound
 
 
 def check_new_keys(target: Target, source: Source, written: Written) -> None:
-    """Refuse rows of which a key comes twice, or is in the table; what was looked at becomes read.
+    """Refuse rows with a key that comes twice or is in the table; the change relies on the files it looked at.
 
-    The keys are read from the files that were written, so that they are the very ones that would be added.
+    The keys are read from the written files, so that they are exactly the keys that would be added.
     """
     if not written.files:
         return
@@ -32,28 +32,28 @@ def check_new_keys(target: Target, source: Source, written: Written) -> None:
     twice = new.groupBy(*map(quoted, names)).count().where("count > 1")
     _refuse(table, schema, twice, "comes twice in the rows that are given")
     filter = _filter(schema, written.files)
-    planned = [one.file for one in target.plan(filter).files]
-    if planned:
-        known = new.join(_keys(source, schema, planned, filter), names, "left_semi")
+    files = [planned.file for planned in target.plan(filter).files]
+    if files:
+        known = new.join(_keys(source, schema, files, filter), names, "left_semi")
         _refuse(table, schema, known, "is in the table already")
 
 
 def _keys(source: Source, schema: Schema, files: Sequence[DataFileRef], filter: Filter | None) -> DataFrame:
-    ways = [schema.way_by_id(one) for one in schema.identifier_ids]
+    ways = [schema.way_by_id(id) for id in schema.identifier_ids]
     columns = list(dict.fromkeys(way[0].name for way in ways))
     rows = read(
         source.spark, source.files, schema, files, filter=filter, columns=columns, inline_rows=source.inline_rows
     )
-    return rows.select(*(_value(way).alias(f"key{place}") for place, way in enumerate(ways)))
+    return rows.select(*(_column(way).alias(f"key{place}") for place, way in enumerate(ways)))
 
 
-def _value(way: Sequence[Field]) -> Column:
-    return F.col(".".join(quoted(one.name) for one in way))
+def _column(way: Sequence[Field]) -> Column:
+    return F.col(".".join(quoted(field.name) for field in way))
 
 
 def _filter(schema: Schema, files: Sequence[DataFileRef]) -> Filter | None:
-    """What all rows with the keys of these files pass, by the files' own bounds; None if they tell nothing."""
-    ways = [schema.way_by_id(one) for one in schema.identifier_ids]
+    """The filter that all rows with keys of these files pass, from the files' bounds; None if there are none."""
+    ways = [schema.way_by_id(id) for id in schema.identifier_ids]
     found = [
         part for way in ways if len(way) == 1 and way[0].type not in (FLOAT, DOUBLE) for part in _bounds(way[0], files)
     ]
@@ -61,28 +61,28 @@ def _filter(schema: Schema, files: Sequence[DataFileRef]) -> Filter | None:
 
 
 def _bounds(field: Field, files: Sequence[DataFileRef]) -> Iterator[Filter]:
-    known = [one for file in files for one in file.statistics if one.field_id == field.id]
+    known = [column for file in files for column in file.statistics if column.field_id == field.id]
     if len(known) < len(files):
         return
-    if all(one.HasField("lower") for one in known):
-        lowest = min(decode_bound(field.type, one.lower) for one in known)
+    if all(column.HasField("lower") for column in known):
+        lowest = min(decode_bound(field.type, column.lower) for column in known)
         yield Comparison(field, Operator.GREATER_OR_EQUAL, lowest)
-    if all(one.HasField("upper") for one in known):
-        highest = max(decode_bound(field.type, one.upper) for one in known)
+    if all(column.HasField("upper") for column in known):
+        highest = max(decode_bound(field.type, column.upper) for column in known)
         yield Comparison(field, Operator.LESS_OR_EQUAL, highest)
 
 
 def _refuse(table: str, schema: Schema, keys: DataFrame, problem: str) -> None:
-    types = [schema.way_by_id(one)[-1].type for one in schema.identifier_ids]
-    shown = shown_key({name: (f"key{place}", types[place]) for place, name in enumerate(schema.key)})
-    found = keys.select(shown).limit(1).collect()
+    types = [schema.way_by_id(id)[-1].type for id in schema.identifier_ids]
+    text = key_text({name: (f"key{place}", types[place]) for place, name in enumerate(schema.key)})
+    found = keys.select(text).limit(1).collect()
     if not found:
         return
     [(example,)] = found
     raise Invalid(
         f"a primary key {problem}",
         subject=f"{table}: {example}",
-        expected="keys that are new, as the property write.check-keys has it",
+        expected="new keys, as the property write.check-keys demands",
         found=f"{keys.count()} such keys",
-        advice="Use upsert(…) to put rows in the place of those with their keys. Nothing was written.",
+        advice="Nothing was written. Use upsert(…) to replace rows with the same keys.",
     )

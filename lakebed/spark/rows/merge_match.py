@@ -1,4 +1,4 @@
-"""What a merge matches rows by, for Spark: any condition, and those of its equalities that a plan can go by."""
+"""How a merge matches rows in Spark: by any condition, and which of its equalities can prune files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,23 +22,23 @@ from lakebed.table.types.types import DOUBLE, FLOAT, Field
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """A condition over the rows `target` and `source`, and the columns that it has equal where rows match.
+    """A condition over the rows `target` and `source`, and the columns that are equal where rows match.
 
-    `said` is the condition as errors show it.
+    `text` is the condition as errors show it.
     """
 
     condition: Column
     pairs: tuple[KeyPair, ...]
-    said: str
+    text: str
 
     @property
     def keys(self) -> Keys:
-        """The table's columns that files are planned by, and what of the source they equal."""
-        return {pair.column.way[-1]: _as_field(pair) for pair in self.pairs if _is_planned(pair)}
+        """The table's columns that files are pruned by, and the source's column that each one equals."""
+        return {pair.column.way[-1]: _as_target_type(pair) for pair in self.pairs if _can_prune(pair)}
 
 
 def matching(on: str | Sequence[str], target: Schema, source: Schema) -> Matching:
-    """What rows are matched by: a column, several, or any condition in SQL; Spark finds what is wrong with the last."""
+    """How rows match: by a column, by several, or by any condition in SQL, whose mistakes Spark finds."""
     try:
         pairs = bind_keys(on, target, source)
     except Invalid:
@@ -54,11 +54,11 @@ def column_of(expression: Expression) -> Column:
     while isinstance(expression, Cast):
         expression = expression.value
     assert isinstance(expression, ColumnOf), "keys are columns"
-    return F.col(".".join((expression.source, *(quoted(one.name) for one in expression.way))))
+    return F.col(".".join((expression.source, *(quoted(field.name) for field in expression.way))))
 
 
 def _is_condition(on: str) -> bool:
-    """Whether the text is more than a name that is not there."""
+    """Whether the text is more than the name of a column that does not exist."""
     return (
         on.strip().lower() in ("true", "false") or not on.replace("`", "").replace(".", "").replace("_", "").isalnum()
     )
@@ -75,22 +75,22 @@ def _equality(pair: KeyPair) -> Column:
     return column_of(pair.target) == column_of(pair.source)
 
 
-def _is_planned(pair: KeyPair) -> bool:
-    """Whether the table's bounds say something of the column: a NaN is in none, and other types compare otherwise."""
+def _can_prune(pair: KeyPair) -> bool:
+    """Whether the column's bounds can prune files: bounds leave NaN out, and other types compare differently."""
     field = pair.column.way[-1]
     if len(pair.column.way) > 1 or field.type in (FLOAT, DOUBLE):
         return False
-    return isinstance(pair.target, ColumnOf) or (field.type in WHOLE and _found(pair).type in WHOLE)
+    return isinstance(pair.target, ColumnOf) or (field.type in WHOLE and _source_column(pair).type in WHOLE)
 
 
-def _found(pair: KeyPair) -> Expression:
+def _source_column(pair: KeyPair) -> Expression:
     return pair.source.value if isinstance(pair.source, Cast) else pair.source
 
 
-def _as_field(pair: KeyPair) -> Column:
-    """The source's values as the table's column has them; one that it can't have matches nothing."""
-    found = _found(pair)
-    assert isinstance(found, ColumnOf), "keys are columns"
+def _as_target_type(pair: KeyPair) -> Column:
+    """The source's values in the type of the table's column; a value that it can't hold matches nothing."""
+    column = _source_column(pair)
+    assert isinstance(column, ColumnOf), "keys are columns"
     field: Field = pair.column.way[-1]
     wanted = result_schema(Schema([field])).fields[0].dataType
-    return F.col(".".join(quoted(one.name) for one in found.way)).try_cast(wanted)
+    return F.col(".".join(quoted(part.name) for part in column.way)).try_cast(wanted)

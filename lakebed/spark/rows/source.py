@@ -1,4 +1,7 @@
-"""The keys of a source: how many, whether they come once, and the filter by which a table is planned for them."""
+"""The source of an upsert or a merge: its rows, computed once and numbered, and what is known of their keys.
+
+That is how many there are, which of them are null or repeated, and the filter that the table is planned by.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,66 +22,29 @@ from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import BINARY, DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMPTZ, Field, Fixed, Type
 
 BROADCAST_BYTES: Final = 64 << 20
-"""Sources up to this size are sent to every executor; larger ones are joined as Spark sees fit."""
+"""Sources up to this size are sent to every executor; Spark decides how to join larger ones."""
 
+SHORT: Final = 64
+"""Texts of at most this many bytes are compared in this process, up to a million of them."""
 
-def stable_rows(data: object) -> DataFrame:
-    """The rows, calculated once and numbered. A source that would have other rows the second time has them once.
-
-    The executors hold them; if one is lost with its part the job fails, and changes nothing.
-    """
-    given = check_rows(data)
-    check_unreserved(given.columns)
-    numbered = given.select("*", F.monotonically_increasing_id().alias(bare(NUMBER)))
-    return numbered.localCheckpoint(eager=True)
-
-
-def known_schema(rows: DataFrame) -> Schema:
-    """The columns of numbered rows that a table could have; `Invalid` if two have one name."""
-    fields = [one for one in rows.schema.fields if one.name != bare(NUMBER) and _is_known(one)]
-    return schema_of(spark.StructType(fields))
-
-
-def _is_known(field: spark.StructField) -> bool:
-    try:
-        schema_of(spark.StructType([field]))
-    except Invalid:
-        return False
-    return True
-
-
-def width(rows: DataFrame) -> Column:
-    """About how many bytes a row has in memory: 16 for each value, and its text."""
-    fields = rows.schema.fields
-    # One text of all: to add up the lengths of hundreds of columns is too deep for Spark's optimizer, and ends Java.
-    texts = [F.col(quoted(one.name)).cast("string") for one in fields if isinstance(one.dataType, _LONG)]
-    return F.octet_length(F.concat_ws("", *texts)).cast("bigint") + 16 * (len(fields) + 1)
-
-
+_COUNT_ERROR = 1.2  # Spark's count of distinct values is off by some per cent
 _LONG = (spark.StringType, spark.BinaryType, spark.StructType, spark.ArrayType, spark.MapType)
-
-
-def sent(rows: DataFrame, size: int) -> DataFrame:
-    """The rows of this many bytes, with a hint to send them to every executor if they are few.
-
-    What Spark believes of the size of rows that were calculated before is often far from it.
-    """
-    return F.broadcast(rows) if size <= BROADCAST_BYTES else rows
-
-
-_UNSURE = 1.2  # Spark's count of different values is off by some per cent
-SHORT = 64
-"""Text of so many bytes is looked at in this process, with a million others."""
+_EQUAL_IN_ARROW = frozenset({INT, LONG, DATE, TIMESTAMP, TIMESTAMPTZ, STRING})  # exactly if they are equal in Spark
+_NUMBERED: Mapping[Type, pyarrow.DataType] = {
+    DATE: pyarrow.int32(),
+    TIMESTAMP: pyarrow.int64(),
+    TIMESTAMPTZ: pyarrow.int64(),
+}
 
 Keys = Mapping[Field, Column]
-"""What the table's columns have to equal."""
+"""The table's columns that rows are matched by, and the source's column for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceKeys:
-    """Of the keys of a source: its rows and their bytes, nulls by column, and the filter that all of them pass.
+    """What is known of a source's keys: rows, bytes, nulls by column, and the filter that all keys pass.
 
-    `repeated` keys come more than once, and `example` is one of them, by column; if that was not asked for, none do.
+    `repeated` is how many keys come more than once, and `example` is one of them; 0 if that was not asked for.
     """
 
     rows: int
@@ -89,32 +55,80 @@ class SourceKeys:
     example: str = ""
 
 
-def keys_of(rows: DataFrame, keys: Keys) -> SourceKeys:
-    """What is known of a source's keys, whether or not they come once; one or two small jobs."""
-    columns = [*_named(keys), F.lit(1).cast("bigint").alias("n"), width(rows).alias("w")]
-    return _known(rows.select(*columns), keys)
+def stable_rows(data: object) -> DataFrame:
+    """The rows, computed once and numbered, since a source may give other rows the second time.
 
-
-def single_keys_of(rows: DataFrame, keys: Keys) -> SourceKeys:
-    """The same, and which keys come more than once."""
-    if (known := _known_here(rows, keys)) is not None:
-        return known
-    every = rows.select(*_named(keys))
-    counted = every.groupBy(*every.columns).agg(F.count("*").alias("n"))
-    return _known(counted.select("*", (width(every) * F.col("n")).alias("w")), keys)
-
-
-def _known_here(rows: DataFrame, keys: Keys) -> SourceKeys | None:
-    """What is known of few keys, looked at in this process; None if they are many or long, or some are wrong.
-
-    One job, where Spark takes three. It can't tell keys that are long from nulls, nor show those that come twice as
-    Spark does.
+    The executors hold them. If an executor is lost with its part, the job fails and changes nothing.
     """
-    if any(one.type not in _PLAIN for one in keys):
+    given = check_rows(data)
+    check_unreserved(given.columns)
+    numbered = given.select("*", F.monotonically_increasing_id().alias(bare(NUMBER)))
+    return numbered.localCheckpoint(eager=True)
+
+
+def source_schema(rows: DataFrame) -> Schema:
+    """The columns of numbered rows that a table could have; `Invalid` if two have one name."""
+    fields = [field for field in rows.schema.fields if field.name != bare(NUMBER) and _is_storable(field)]
+    return schema_of(spark.StructType(fields))
+
+
+def broadcast_if_small(rows: DataFrame, size: int) -> DataFrame:
+    """The rows, of this many bytes, with a hint to send them to every executor if they are few.
+
+    Spark's own estimate for rows that are already computed is often far off.
+    """
+    return F.broadcast(rows) if size <= BROADCAST_BYTES else rows
+
+
+def source_keys(rows: DataFrame, keys: Keys) -> SourceKeys:
+    """What is known of a source's keys, without repeats; one or two small jobs."""
+    columns = [*_key_columns(keys), F.lit(1).cast("bigint").alias("n"), _row_bytes(rows).alias("w")]
+    return _source_keys(rows.select(*columns), keys)
+
+
+def source_keys_with_repeats(rows: DataFrame, keys: Keys) -> SourceKeys:
+    """The same, and which keys come more than once."""
+    if (known := _local_source_keys(rows, keys)) is not None:
+        return known
+    narrow = rows.select(*_key_columns(keys))
+    counted = narrow.groupBy(*narrow.columns).agg(F.count("*").alias("n"))
+    return _source_keys(counted.select("*", (_row_bytes(narrow) * F.col("n")).alias("w")), keys)
+
+
+def key_text(columns: Mapping[str, tuple[str, Type]]) -> Column:
+    """A key as errors show it; `columns` has the column and the type for each name."""
+    texts = [
+        F.concat(F.lit(f"{name} = "), _value_text(F.col(column), type)) for name, (column, type) in columns.items()
+    ]
+    return F.concat_ws(", ", *texts)
+
+
+def _is_storable(field: spark.StructField) -> bool:
+    try:
+        schema_of(spark.StructType([field]))
+    except Invalid:
+        return False
+    return True
+
+
+def _row_bytes(rows: DataFrame) -> Column:
+    """About how many bytes a row has in memory: 16 for each value, and its text."""
+    fields = rows.schema.fields
+    # One text of all: a sum over the lengths of hundreds of columns is too deep for Spark's optimizer, and ends Java.
+    texts = [F.col(quoted(field.name)).cast("string") for field in fields if isinstance(field.dataType, _LONG)]
+    return F.octet_length(F.concat_ws("", *texts)).cast("bigint") + 16 * (len(fields) + 1)
+
+
+def _local_source_keys(rows: DataFrame, keys: Keys) -> SourceKeys | None:
+    """What is known of few keys, computed in this process; None if they are many or long, or some are wrong.
+
+    It takes one job, where Spark takes three. It can't tell long keys from nulls, nor show repeated keys as Spark does.
+    """
+    if any(field.type not in _EQUAL_IN_ARROW for field in keys):
         return None
-    named = [_short(column, field).alias(f"k{place}") for place, (field, column) in enumerate(keys.items())]
-    found = few_rows(rows.select(*named))
-    if found is None or any(one.null_count for one in found.columns):
+    columns = [_short_or_null(column, field).alias(f"k{place}") for place, (field, column) in enumerate(keys.items())]
+    found = few_rows(rows.select(*columns))
+    if found is None or any(column.null_count for column in found.columns):
         return None
     if found.group_by(found.column_names).aggregate([]).num_rows < found.num_rows:
         return None
@@ -122,49 +136,50 @@ def _known_here(rows: DataFrame, keys: Keys) -> SourceKeys | None:
         rows=found.num_rows,
         size=found.nbytes + found.num_rows * 16 * (len(keys) + 1),
         nulls={},
-        filter=all_of([_filter_of(*each) for each in zip(keys, found.columns, strict=True)]),
+        filter=all_of([_local_filter(field, column) for field, column in zip(keys, found.columns, strict=True)]),
     )
 
 
-def _short(column: Column, field: Field) -> Column:
+def _short_or_null(column: Column, field: Field) -> Column:
     return F.when(F.octet_length(column) <= SHORT, column) if field.type == STRING else column
 
 
-def _filter_of(field: Field, column: pyarrow.ChunkedArray) -> Filter:
-    different = compute.unique(column)
-    ends = compute.min_max(different)
-    return _filter(field, different if len(different) <= LISTED else None, ends["min"], ends["max"])
+def _local_filter(field: Field, column: pyarrow.ChunkedArray) -> Filter:
+    distinct = compute.unique(column)
+    ends = compute.min_max(distinct)
+    return _filter(field, distinct if len(distinct) <= LISTED else None, ends["min"], ends["max"])
 
 
-def _named(keys: Keys) -> list[Column]:
+def _key_columns(keys: Keys) -> list[Column]:
     return [column.alias(f"k{place}") for place, column in enumerate(keys.values())]
 
 
-def _known(counted: DataFrame, keys: Keys) -> SourceKeys:
+def _source_keys(counted: DataFrame, keys: Keys) -> SourceKeys:
+    """What is known of keys, given how often each comes as `n`, and the bytes of its rows as `w`."""
     names = [f"k{place}" for place in range(len(keys))]
-    shown = shown_key({field.name: (one, field.type) for field, one in zip(keys, names, strict=True)})
+    text = key_text({field.name: (name, field.type) for field, name in zip(keys, names, strict=True)})
     is_repeated = F.col("n") > 1
     found = counted.agg(
         F.coalesce(F.sum("n"), F.lit(0)).alias("rows"),
         F.coalesce(F.sum("w"), F.lit(0)).alias("size"),
         F.count_if(is_repeated).alias("repeated"),
-        F.max_by(shown, "n").alias("example"),
-        *(F.coalesce(F.sum(F.when(F.col(one).isNull(), F.col("n"))), F.lit(0)).alias(f"nulls_{one}") for one in names),
-        *(F.min(one).alias(f"low_{one}") for one in names),
-        *(F.max(one).alias(f"high_{one}") for one in names),
-        *(F.approx_count_distinct(one).alias(f"different_{one}") for one in names),
+        F.max_by(text, "n").alias("example"),
+        *(F.coalesce(F.sum(F.when(F.col(k).isNull(), F.col("n"))), F.lit(0)).alias(f"nulls_{k}") for k in names),
+        *(F.min(name).alias(f"low_{name}") for name in names),
+        *(F.max(name).alias(f"high_{name}") for name in names),
+        *(F.approx_count_distinct(name).alias(f"distinct_{name}") for name in names),
     ).toArrow()
     facts = {name: found.column(name)[0] for name in found.column_names}
-    few = [one for one in names if facts[f"different_{one}"].as_py() <= LISTED * _UNSURE]
-    values = _values(counted, few)
+    few = [name for name in names if facts[f"distinct_{name}"].as_py() <= LISTED * _COUNT_ERROR]
+    values = _distinct_values(counted, few)
     return SourceKeys(
         rows=facts["rows"].as_py(),
         size=facts["size"].as_py(),
-        nulls={field.name: facts[f"nulls_{one}"].as_py() for field, one in zip(keys, names, strict=True)},
+        nulls={field.name: facts[f"nulls_{name}"].as_py() for field, name in zip(keys, names, strict=True)},
         filter=all_of(
             [
-                _filter(field, values.get(one), facts[f"low_{one}"], facts[f"high_{one}"])
-                for field, one in zip(keys, names, strict=True)
+                _filter(field, values.get(name), facts[f"low_{name}"], facts[f"high_{name}"])
+                for field, name in zip(keys, names, strict=True)
             ]
         ),
         repeated=facts["repeated"].as_py(),
@@ -172,46 +187,32 @@ def _known(counted: DataFrame, keys: Keys) -> SourceKeys:
     )
 
 
-def shown_key(columns: Mapping[str, tuple[str, Type]]) -> Column:
-    """A key as errors show it: for the name of each of its columns, the column that has it here, and its type."""
-    shown = [F.concat(F.lit(f"{name} = "), _shown(F.col(place), type)) for name, (place, type) in columns.items()]
-    return F.concat_ws(", ", *shown)
-
-
-def _shown(value: Column, type: Type) -> Column:
-    """Bytes by their digits: as text, some of them can't be read by anybody."""
-    is_bytes = type == BINARY or isinstance(type, Fixed)
-    text = F.concat(F.lit("X'"), F.lower(F.hex(value)), F.lit("'")) if is_bytes else value.cast("string")
-    return F.coalesce(text, F.lit("null"))
-
-
-def _values(counted: DataFrame, few: Sequence[str]) -> dict[str, pyarrow.Array]:
+def _distinct_values(counted: DataFrame, names: Sequence[str]) -> dict[str, pyarrow.Array]:
     """All values of columns that have few."""
-    if not few:
+    if not names:
         return {}
-    found = counted.agg(*(F.collect_set(one).alias(one) for one in few)).toArrow()
-    return {one: found.column(one)[0].values for one in few}
+    found = counted.agg(*(F.collect_set(name).alias(name) for name in names)).toArrow()
+    return {name: found.column(name)[0].values for name in names}
 
 
 def _filter(field: Field, values: pyarrow.Array | None, low: pyarrow.Scalar, high: pyarrow.Scalar) -> Filter:
     if not low.is_valid:
         return NEVER  # nothing equals a null
     if values is not None and len(values) <= LISTED:
-        return one_of_values(field, _plain(values, field.type))
+        return one_of_values(field, _filter_values(values, field.type))
     ends = pyarrow.array([low, high], low.type)  # which may be later than any that Python has
-    return between(field, *_plain(ends, field.type))
+    return between(field, *_filter_values(ends, field.type))
 
 
-_PLAIN = frozenset({INT, LONG, DATE, TIMESTAMP, TIMESTAMPTZ, STRING})  # equal in Arrow if they are in Spark
-_NUMBERED: Mapping[Type, pyarrow.DataType] = {
-    DATE: pyarrow.int32(),
-    TIMESTAMP: pyarrow.int64(),
-    TIMESTAMPTZ: pyarrow.int64(),
-}
-
-
-def _plain(values: pyarrow.Array, type: Type) -> list[Value]:
+def _filter_values(values: pyarrow.Array, type: Type) -> list[Value]:
     """Values as filters have them: days, or microseconds, since 1970."""
     form = _NUMBERED.get(type)
     found: list[Value] = (values if form is None else values.cast(form)).to_pylist()
     return found
+
+
+def _value_text(value: Column, type: Type) -> Column:
+    """Bytes as hexadecimal digits: as text, some of them are unreadable."""
+    is_bytes = type == BINARY or isinstance(type, Fixed)
+    text = F.concat(F.lit("X'"), F.lower(F.hex(value)), F.lit("'")) if is_bytes else value.cast("string")
+    return F.coalesce(text, F.lit("null"))

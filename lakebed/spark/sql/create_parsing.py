@@ -1,4 +1,4 @@
-"""Reading CREATE and DROP."""
+"""Parses CREATE and DROP."""
 
 from dataclasses import dataclass, field
 
@@ -9,6 +9,7 @@ from lakebed.spark.sql.statements import Column, CreateTable, CreateTemporaryVie
 from lakebed.spark.sql.tokens import Words
 
 _FORMATS = ("LAKEBED", "PARQUET")
+_OTHER_KINDS = ("VIEW", "NAMESPACE", "SCHEMA", "DATABASE", "BRANCH", "TAG", "SHARE", "CATALOG")
 
 
 def create(cursor: Cursor) -> CreateTable | CreateTemporaryView:
@@ -21,16 +22,13 @@ def create(cursor: Cursor) -> CreateTable | CreateTemporaryView:
     if cursor.take("TEMPORARY") or cursor.take("TEMP"):
         return _temporary_view(cursor, replace, everywhere)
     if not cursor.take("TABLE"):
-        raise _elsewhere(cursor, "create")
+        raise _python_only(cursor, "create")
     return _table(cursor, replace)
 
 
-_OTHERS = ("VIEW", "NAMESPACE", "SCHEMA", "DATABASE", "BRANCH", "TAG", "SHARE", "CATALOG")
-
-
-def _elsewhere(cursor: Cursor, verb: str) -> Invalid:
+def _python_only(cursor: Cursor, verb: str) -> Invalid:
     word = cursor.word
-    kind = word.text.lower() if word is not None and word.reads(*_OTHERS) else "table"
+    kind = word.text.lower() if word is not None and word.reads(*_OTHER_KINDS) else "table"
     kind = "namespace" if kind in ("schema", "database") else kind
     advice = f"Use {'lake' if kind == 'catalog' else 'catalog'}.{verb}_{kind}(…) in Python."
     expected = "TABLE or TEMPORARY VIEW" if verb == "create" else "TABLE"
@@ -47,7 +45,7 @@ def _temporary_view(cursor: Cursor, replace: bool, everywhere: bool) -> CreateTe
 
 @dataclass(slots=True)
 class _Clauses:
-    """What stands behind a table's columns, in any order."""
+    """The clauses behind a table's columns, in any order."""
 
     partition_by: tuple[str, ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
@@ -60,7 +58,7 @@ class _Clauses:
         if not cursor.take(*keywords):
             return False
         if keywords[0] in self.seen:
-            raise cursor.words.refused("this is said twice", word)
+            raise cursor.words.refused("this clause comes twice", word)
         self.seen.add(keywords[0])
         return True
 
@@ -93,17 +91,17 @@ def _query(cursor: Cursor, columns: list[Column]) -> Query | None:
     """The query behind AS."""
     if cursor.word is None:
         if not columns:
-            raise cursor.refused("a table has columns", expected="(columns) or AS query")
+            raise cursor.refused("a table needs columns", expected="(columns) or AS query")
         return None
     if columns:
-        raise cursor.refused("a table that is made of a query has the query's columns", expected="the end")
+        raise cursor.refused("a table created from a query has the query's columns", expected="the end")
     cursor.expect("AS")
     return find_uses(cursor.rest("a query"))
 
 
 @dataclass(slots=True)
 class _Declared:
-    """What stands in the parentheses: columns, the primary key, and checks, which are properties of the table."""
+    """What is in the parentheses: columns, the primary key, and checks, which are properties of the table."""
 
     columns: list[Column] = field(default_factory=list)
     key: list[str] = field(default_factory=list)
@@ -121,7 +119,7 @@ class _Declared:
             self.checks.append((f"check.{name}", item.inside().rest("a condition").own_text))
         else:
             self._begin_key(item)
-            self.key += [one.column() for one in item.inside().items()]
+            self.key += [part.column() for part in item.inside().items()]
         item.end("a comma")
 
     def _begin_key(self, item: Cursor) -> None:
@@ -135,7 +133,7 @@ class _Declared:
         item.until("DEFAULT", "PRIMARY", "GENERATED")
         declared = item.words.part(start, item.position).own_text
         if item.position == start + 1:
-            raise item.refused("a column has a type", expected="such as id BIGINT")
+            raise item.refused("a column needs a type", expected="such as id BIGINT")
         default = _default(item)
         if default is not None:
             declared += _rest_behind_default(item)
@@ -169,13 +167,13 @@ def _clauses(cursor: Cursor) -> _Clauses:
                 raise cursor.refused("tables of the lake have one format", expected="USING lakebed, or nothing")
             cursor.position += 1
         elif found.begin(cursor, "PARTITIONED", "BY"):
-            found.partition_by = tuple(one.rest("a column").own_text for one in cursor.inside().items())
+            found.partition_by = tuple(item.rest("a column").own_text for item in cursor.inside().items())
         elif found.begin(cursor, "COMMENT"):
             found.comment = cursor.string()
         elif found.begin(cursor, "LOCATION"):
             found.location = cursor.string()
         elif found.begin(cursor, "TBLPROPERTIES"):
-            found.properties = tuple(_property(one) for one in cursor.inside().items())
+            found.properties = tuple(_property(item) for item in cursor.inside().items())
         else:
             expected = "USING, PARTITIONED BY, COMMENT, LOCATION, TBLPROPERTIES or AS"
             raise cursor.refused("this statement can't be read", expected=expected)
@@ -188,7 +186,7 @@ def _property(item: Cursor) -> tuple[str, str]:
     item.take("=")
     value: Words = item.rest("a value")
     if len(value.words) != 1:
-        raise value.refused("a property is one value", value.words[1], expected="such as 'write.inline-bytes' = '0'")
+        raise value.refused("a property has one value", value.words[1], expected="such as 'write.inline-bytes' = '0'")
     return key, value.words[0].text
 
 
@@ -196,10 +194,12 @@ def drop(cursor: Cursor) -> DropTable:
     """DROP TABLE."""
     cursor.expect("DROP")
     if not cursor.take("TABLE"):
-        raise _elsewhere(cursor, "drop")
+        raise _python_only(cursor, "drop")
     if_exists = cursor.take("IF", "EXISTS")
     table = cursor.name()
     if cursor.sees("PURGE"):
-        raise cursor.refused("a table is purged after it was dropped", advice="Use catalog.purge_table(…) in Python.")
+        raise cursor.refused(
+            "only a dropped table can be purged", advice="Drop it, then use catalog.purge_table(…) in Python."
+        )
     cursor.end()
     return DropTable(table, if_exists)

@@ -1,4 +1,4 @@
-"""Reading a statement word by word."""
+"""Reads a statement word by word."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,71 +8,71 @@ from lakebed.spark.sql.names import LakeName, chain_end, closing, lake_name, mom
 from lakebed.spark.sql.tokens import Kind, Word, Words
 
 QUERY = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
-"""What a query begins with, parentheses aside."""
+"""The words that a query begins with, besides parentheses."""
 
 _NO_ALIAS = ("SET", "WHERE", "USING", "ON", "WHEN", "FROM", "SELECT", "VALUES", "ORDER", "LIMIT")
 _AWAIT = (
     *(".", ":", ",", "(", "[", "=", "==", "!=", "<>", "<", "<=", ">=", "<=>", "+", "-", "*", "/", "%", "||", "|", "&"),
     *("AND", "OR", "NOT", "WHEN", "THEN", "ELSE", "CASE", "BETWEEN", "LIKE", "IN", "DISTINCT"),
 )
-"""Behind these no clause begins. DISTINCT is that of IS DISTINCT FROM."""
+"""No clause begins behind these. DISTINCT is that of IS DISTINCT FROM."""
 Nesting = Callable[[Word], int]
 
 
 def nests(word: Word) -> int:
-    """How many levels a word opens, below zero if it closes some; but for CASE and END, as columns may be called so."""
+    """How many levels a word opens, negative if it closes some; not CASE and END, which may be names of columns."""
     return word.reads("(", "[") - word.reads(")", "]")
 
 
 def nests_types(word: Word) -> int:
-    """The same where `struct<a: int>` may stand."""
+    """The same where types like `struct<a: int>` may stand."""
     angles = {"<": 1, ">": -1, ">>": -2, ">>>": -3}
     return nests(word) + (angles.get(word.text, 0) if word.kind is Kind.SIGN else 0)
 
 
 @dataclass(slots=True)
 class Cursor:
-    """A place among a statement's words; what is expected and not there is `Invalid` that points at the word."""
+    """A position among a statement's words; `Invalid` points at a word that is not the expected one."""
 
     words: Words
     position: int = 0
 
     @property
     def word(self) -> Word | None:
-        """The word that comes next, None at the end."""
+        """The next word, None at the end."""
         return self.words.words[self.position] if self.position < len(self.words.words) else None
 
     def sees(self, *keywords: str) -> bool:
-        """Whether these come next, in this order."""
+        """Whether these keywords come next, in this order."""
         return all(
             self.position + number < len(self.words.words) and self.words.words[self.position + number].reads(keyword)
             for number, keyword in enumerate(keywords)
         )
 
     def sees_one(self, *keywords: str) -> bool:
-        """Whether one of these comes next."""
+        """Whether one of these keywords comes next."""
         return self.word is not None and self.word.reads(*keywords)
 
     def take(self, *keywords: str) -> bool:
-        """Go behind these words if they come next."""
+        """Skip these keywords if they come next."""
         if not self.sees(*keywords):
             return False
         self.position += len(keywords)
         return True
 
     def expect(self, *keywords: str) -> None:
-        """Go behind these words."""
+        """Skip these keywords, which have to come next."""
         for keyword in keywords:
             if not self.take(keyword):
                 raise self.refused("this statement can't be read", expected=keyword)
 
     def end(self, expected: str = "the end") -> None:
-        """Nothing more comes."""
+        """Refuse any further word."""
         if self.word is not None:
             raise self.refused("this statement can't be read", expected=expected)
 
     def refused(self, problem: str, *, expected: object = None, advice: str = "") -> Invalid:
-        """An error that points at the word that comes next."""
+        """An error that points at the next word."""
         return self.words.refused(problem, self.word, expected=expected, advice=advice)
 
     def name(self, expected: str = "a table such as sales.orders") -> LakeName:
@@ -81,11 +81,13 @@ class Cursor:
         found = lake_name(self.words, start - (2 * len(parts) - 1), start)
         if found is None:
             word = self.words.words[start - 1]
-            advice = "A table that is in no namespace is written with its ref: orders@main."
-            raise self.words.refused("this names no table of the lake", word, expected="namespace.table", advice=advice)
+            advice = "Write a table outside of any namespace with its ref: orders@main."
+            raise self.words.refused(
+                "this is not the name of a table in the lake", word, expected="namespace.table", advice=advice
+            )
         moment, _ = moment_behind(self.words, self.position)
         if moment is not None:
-            raise self.refused("the past can't be changed", expected="a table without a moment")
+            raise self.refused("the past can't be changed", expected="a table without a version or time")
         return found
 
     def chain(self, expected: str) -> tuple[str, ...]:
@@ -93,10 +95,10 @@ class Cursor:
         if self.word is None or not self.word.names:
             raise self.refused("this statement can't be read", expected=expected)
         start, self.position = self.position, chain_end(self.words, self.position)
-        return tuple(one.text for one in self.words.words[start : self.position : 2])
+        return tuple(word.text for word in self.words.words[start : self.position : 2])
 
     def alias(self) -> str | None:
-        """The other name of a table, if there is one."""
+        """The alias of a table, if there is one."""
         if self.take("AS") or (self.word is not None and self.word.names and not self.word.reads(*_NO_ALIAS)):
             (own,) = self._single("a name")
             return own
@@ -122,7 +124,7 @@ class Cursor:
         return word.text
 
     def inside(self) -> "Cursor":
-        """What is in the parentheses that come next; goes behind them."""
+        """The content of the parentheses that come next; skips them."""
         if not self.sees("("):
             raise self.refused("this statement can't be read", expected="(")
         last = closing(self.words, self.position)
@@ -130,7 +132,7 @@ class Cursor:
         return Cursor(inner)
 
     def until(self, *keywords: str, nesting: Nesting = nests) -> Words:
-        """The words before one of these keywords, or all; those in parentheses and in CASE … END don't count."""
+        """The words before one of these keywords, or all; keywords in parentheses and in CASE … END don't count."""
         start, depth, cases = self.position, 0, 0
         while self.word is not None:
             if not self._is_operand(start) or self.word.reads("(", "[", "CASE"):
@@ -149,16 +151,16 @@ class Cursor:
         return bool(ahead) and ahead[0].reads("=")
 
     def items(self, nesting: Nesting = nests) -> list["Cursor"]:
-        """All that is left, divided at commas."""
+        """The remaining words, split at commas."""
         found = []
         while self.word is not None:
             found.append(Cursor(self.until(",", nesting=nesting)))
             if self.take(",") and self.word is None:
-                raise self.refused("this statement can't be read", expected="more behind the comma")
+                raise self.refused("this statement can't be read", expected="more after the comma")
         return found
 
     def rest(self, expected: str) -> Words:
-        """All that is left, which has to be something."""
+        """The remaining words, at least one."""
         if self.word is None:
             raise self.refused("this statement can't be read", expected=expected)
         start, self.position = self.position, len(self.words.words)

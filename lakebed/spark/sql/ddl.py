@@ -1,4 +1,4 @@
-"""The columns of a CREATE TABLE: their types are Spark's to read."""
+"""The columns of a CREATE TABLE, whose types Spark reads."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def declared_schema(spark: "SparkSession", columns: Sequence[Column], words: Words) -> Schema:
-    """The schema that columns declare; `Invalid` points at the one that Spark can't read."""
-    return Schema([_field(spark, one, words) for one in columns])
+    """The schema that columns declare; `Invalid` points at a column that Spark can't read."""
+    return Schema([_field(spark, column, words) for column in columns])
 
 
 def query_schema(frame: "DataFrame") -> Schema:
-    """The schema of a table that is made of a query: nothing in it is required, as in Spark."""
+    """The schema of a table created from a query: nothing in it is required, as in Spark."""
     return schema_of(frame.schema.toNullable())
 
 
@@ -43,10 +43,10 @@ def _field(spark: "SparkSession", column: Column, words: Words) -> Field:
 
 
 def _default(spark: "SparkSession", column: Column, struct: StructType, words: Words) -> Any:
-    """The value of a default, calculated now."""
+    """The value of a default, computed now."""
     kind = struct.fields[0].dataType
     value = f"CAST({column.default} AS {kind.simpleString()})"
-    if isinstance(kind, TimestampType):  # which comes in the zone of this machine, without saying so
+    if isinstance(kind, TimestampType):  # which would come in this machine's zone, without naming it
         value = f"unix_micros({value})"
     try:
         (row,) = spark.sql(f"SELECT {value} AS {quoted(column.name)}").collect()

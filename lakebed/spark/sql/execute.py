@@ -1,4 +1,4 @@
-"""Running a query's text on DataFrames that stand in the places of the lake's names."""
+"""Runs a query's text with DataFrames in place of the lake's names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MISSING = "TABLE_OR_VIEW_NOT_FOUND"
-"""What Spark calls it that a name leads to nothing."""
+"""Spark's error condition for a name that leads to nothing."""
 
 _VIEW, _CONNECT_VIEW = 41, 59
-"""How long the names are that PySpark gives to DataFrames in a text. A wrong figure costs a hint in an error."""
+"""The lengths of the names that PySpark gives to DataFrames in a text. A wrong figure costs a hint in an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """Another text from `start` to `end`; of `frame` it is written as a name that PySpark chooses."""
+    """A replacement of the text from `start` to `end`; PySpark writes a name of its choice for `frame`."""
 
     start: int
     end: int
@@ -29,8 +29,8 @@ class _Edit:
     frame: str | None
     after: str
 
-    def written(self, view: int) -> int:
-        """How long it is when Spark reads it."""
+    def length(self, view: int) -> int:
+        """Its length when Spark reads it, given the length of a view's name."""
         return len(self.before) + (0 if self.frame is None else view) + len(self.after)
 
     @property
@@ -40,9 +40,9 @@ class _Edit:
 
 
 def run(spark: "SparkSession", query: Query, frames: Mapping[int, "DataFrame"]) -> "DataFrame":
-    """The DataFrame of a query; `frames` are those of its uses, by the places where their names begin.
+    """The DataFrame of a query; `frames` has one for each use, by where its name begins.
 
-    Spark's own errors go through, with a note where in the given text the place is that they name.
+    Spark's own errors go through, with a note on which place of the original text they mean.
     """
     edits = _edits(query)
     given: dict[str, Any] = {f"t{use.name.start}": frames[use.name.start] for use in query.uses}
@@ -54,14 +54,14 @@ def run(spark: "SparkSession", query: Query, frames: Mapping[int, "DataFrame"]) 
 
 
 def missing_use(spark: "SparkSession", error: Exception, query: Query) -> Use | None:
-    """The name under which Spark found nothing, if that is what the error says and it may be one of the lake's."""
+    """The name that Spark did not find, if that is the error and it may be one of the lake's."""
     if not isinstance(error, AnalysisException) or not (error.getCondition() or "").startswith(MISSING):
         return None
-    places = [one.startIndex() for one in error.getQueryContext() if one.startIndex() >= 0]
-    if not places:
+    index = _named_index(error)
+    if index is None:
         return None
-    start = _given_place(places[0], _edits(query), _view_length(spark))
-    return None if any(one.name.start == start for one in query.uses) else name_at(query.words, start)
+    start = _original_index(index, _edits(query), _view_length(spark))
+    return None if any(use.name.start == start for use in query.uses) else name_at(query.words, start)
 
 
 def _view_length(spark: "SparkSession") -> int:
@@ -69,30 +69,30 @@ def _view_length(spark: "SparkSession") -> int:
 
 
 def _edits(query: Query) -> list[_Edit]:
-    found = [_Edit(one.start, one.end, quoted(one.alias), None, "") for one in query.qualifiers]
+    edits = [_Edit(each.start, each.end, quoted(each.alias), None, "") for each in query.qualifiers]
     for use in query.uses:
         before, after = ("", "") if use.alias is None else ("(", f" AS {quoted(use.alias)})")
-        found.append(_Edit(use.name.start, use.name.whole_end, before, f"t{use.name.start}", after))
-    return sorted(found, key=lambda one: one.start)
+        edits.append(_Edit(use.name.start, use.name.whole_end, before, f"t{use.name.start}", after))
+    return sorted(edits, key=lambda edit: edit.start)
 
 
 def _edited(text: str, edits: list[_Edit]) -> str:
     """The text with its edits; other braces are doubled, as PySpark's formatter wants them."""
-    if not any(one.frame for one in edits):
+    if not any(edit.frame for edit in edits):
         return "".join(_plain_pieces(text, edits))
     pieces, position = [], 0
-    for one in edits:
-        pieces += [_escaped(text[position : one.start]), one.text]
-        position = one.end
+    for edit in edits:
+        pieces += [_escaped(text[position : edit.start]), edit.text]
+        position = edit.end
     return "".join([*pieces, _escaped(text[position:])])
 
 
 def _plain_pieces(text: str, edits: list[_Edit]) -> list[str]:
-    """Without DataFrames nothing is formatted."""
+    """The same without DataFrames, where PySpark formats nothing."""
     pieces, position = [], 0
-    for one in edits:
-        pieces += [text[position : one.start], one.before]
-        position = one.end
+    for edit in edits:
+        pieces += [text[position : edit.start], edit.before]
+        position = edit.end
     return [*pieces, text[position:]]
 
 
@@ -100,33 +100,34 @@ def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _given_place(index: int, edits: list[_Edit], view: int) -> int:
-    """The place in the given text of one in the text that Spark has read."""
+def _original_index(index: int, edits: list[_Edit], view: int) -> int:
+    """The index in the original text for an index in the text that Spark reads."""
     moved = 0
-    for one in edits:
-        if index < one.start + moved:
+    for edit in edits:
+        if index < edit.start + moved:
             break
-        if index < one.start + moved + one.written(view):
-            return one.start
-        moved += one.written(view) - (one.end - one.start)
+        if index < edit.start + moved + edit.length(view):
+            return edit.start
+        moved += edit.length(view) - (edit.end - edit.start)
     return index - moved
 
 
 def _point(error: PySparkException, query: Query, edits: list[_Edit], view: int) -> None:
-    """Say where in the text that was given the place is that the error names."""
-    index = _named_place(error)
+    """Add a note to the error on which place of the original text it means."""
+    index = _named_index(error)
     if index is None or not edits:
         return
-    given = _given_place(index, edits, view)
-    word = next((one for one in query.words.words if one.start <= given < one.end), None)
+    original = _original_index(index, edits, view)
+    word = next((word for word in query.words.words if word.start <= original < word.end), None)
     if word is not None:
         text = query.words.text
-        error.add_note(f"In the text that was given: {place(text, word.start)}: {text[word.start : word.end]!r}")
+        error.add_note(f"In the original text: {place(text, word.start)}: {text[word.start : word.end]!r}")
 
 
-def _named_place(error: PySparkException) -> int | None:
+def _named_index(error: PySparkException) -> int | None:
+    """The index in the text that the error points at."""
     if isinstance(error, AnalysisException):
-        for one in error.getQueryContext():
-            if one.startIndex() >= 0:
-                return int(one.startIndex())
+        for context in error.getQueryContext():
+            if context.startIndex() >= 0:
+                return int(context.startIndex())
     return None

@@ -1,13 +1,12 @@
-"""The rows of a query as rows of a table: columns find their places, and values become those of the columns' types."""
+"""The rows of a query as rows of a table: its columns matched, and its values cast to their types."""
 
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from lakebed.errors import Invalid
-from lakebed.spark.expressions import values_told as values_told
 from lakebed.spark.fit import quoted
-from lakebed.spark.rows.assignments import stored
+from lakebed.spark.rows.assignments import stored_value
 from lakebed.spark.sql.statements import Insert, Matched
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def stored_rows(frame: "DataFrame", insert: Insert, schema: Schema) -> "DataFrame":
-    """What an INSERT adds: `Invalid` for columns that are not there, or whose values can't be stored in them."""
+    """The rows that an INSERT adds; `Invalid` for an unknown column, or one that can't store its values."""
     named = _named_columns(insert, schema)
-    names = [one.name for one in named] if insert.matched is Matched.POSITION or insert.columns else frame.columns
+    names = [field.name for field in named] if insert.matched is Matched.POSITION or insert.columns else frame.columns
     if len(names) != len(frame.columns):
         raise insert.query.words.refused(
-            f"the query has {len(frame.columns)} columns, and there are {len(names)} to fill",
+            f"the query has {len(frame.columns)} columns, but {len(names)} are to be filled",
             insert.query.words.words[0],
             expected=", ".join(names),
             advice="Name the columns: INSERT INTO t (a, b) …",
@@ -38,26 +37,26 @@ def _named_columns(insert: Insert, schema: Schema) -> list[Field]:
         return list(schema.fields)
     found: list[Field] = []
     for name, word in insert.columns:
-        there = {folded_column(one.name): one for one in schema.fields}
-        if folded_column(name) not in there:
+        fields = {folded_column(field.name): field for field in schema.fields}
+        if folded_column(name) not in fields:
             raise insert.query.words.refused(
                 "there is no such column", word, expected=f"one of {', '.join(schema.names)}"
             )
-        if there[folded_column(name)] in found:
+        if fields[folded_column(name)] in found:
             raise insert.query.words.refused("a column is named twice", word)
-        found.append(there[folded_column(name)])
+        found.append(fields[folded_column(name)])
     return found
 
 
 def _field(name: str, schema: Schema, insert: Insert) -> Field:
-    there = {folded_column(one.name): one for one in schema.fields}
-    if folded_column(name) not in there:
+    fields = {folded_column(field.name): field for field in schema.fields}
+    if folded_column(name) not in fields:
         raise Invalid(
-            "the query has a column that the table has not",
+            "the query has a column that the table does not have",
             subject=f"{insert.table.spelled}, column {name!r}",
             expected=f"one of {', '.join(schema.names)}",
         )
-    return there[folded_column(name)]
+    return fields[folded_column(name)]
 
 
 def _numbers(fields: list[Field]) -> list[str]:
@@ -67,8 +66,8 @@ def _numbers(fields: list[Field]) -> list[str]:
 
 def _cast(frame: "DataFrame", fields: list[Field], table: str) -> "DataFrame":
     columns = []
-    for number, one in enumerate(fields):
+    for number, field in enumerate(fields):
         kind = frame.schema.fields[number].dataType
-        value = stored(F.col(quoted(f"c{number}")), kind, one, table, f"column {number + 1} of the query")
-        columns.append(value.alias(one.name))
+        value = stored_value(F.col(quoted(f"c{number}")), kind, field, table, f"column {number + 1} of the query")
+        columns.append(value.alias(field.name))
     return frame.select(*columns)

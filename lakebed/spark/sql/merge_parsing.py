@@ -1,7 +1,7 @@
-"""Reading MERGE."""
+"""Parses MERGE."""
 
 from lakebed.spark.sql.cursor import Cursor
-from lakebed.spark.sql.expressions import Cutter, tables_named, told_apart
+from lakebed.spark.sql.expressions import Cutter, distinct_names, table_names
 from lakebed.spark.sql.names import LakeName, chain_end, lake_name, moment_behind
 from lakebed.spark.sql.queries import Query, find_uses
 from lakebed.spark.sql.row_parsing import assignments
@@ -9,6 +9,8 @@ from lakebed.spark.sql.statements import Merge
 from lakebed.spark.sql.tokens import Words, words_of
 from lakebed.table.expression.merge_clauses import Clause, Then, When
 from lakebed.table.expression.scope import SOURCE, TARGET
+
+_HEAD = "SELECT * FROM "
 
 
 def merge(cursor: Cursor) -> Merge:
@@ -19,10 +21,10 @@ def merge(cursor: Cursor) -> Merge:
         raise cursor.refused("a merge does not change columns", expected="INTO", advice=advice)
     cursor.expect("INTO")
     table = cursor.name()
-    tables = tables_named(table, cursor.alias(), TARGET)
+    tables = table_names(table, cursor.alias(), TARGET)
     cursor.expect("USING")
     source, named = _source(cursor)
-    cutter = Cutter(told_apart(tables, named))
+    cutter = Cutter(distinct_names(tables, named))
     cursor.expect("ON")
     on = cutter.cut(cursor.until("WHEN"))
     clauses = []
@@ -33,11 +35,8 @@ def merge(cursor: Cursor) -> Merge:
     return Merge(table, source, on, tuple(clauses), tuple(cutter.views))
 
 
-_HEAD = "SELECT * FROM "
-
-
 def _source(cursor: Cursor) -> tuple[Query, dict[tuple[str, ...], str]]:
-    """What is merged, as a query, and what it is called."""
+    """The source as a query, and the names that its columns may have before them."""
     start = cursor.position
     name: LakeName | None = None
     own: tuple[str, ...] = ()
@@ -52,16 +51,16 @@ def _source(cursor: Cursor) -> tuple[Query, dict[tuple[str, ...], str]]:
     end = cursor.position
     alias = cursor.alias()
     if cursor.sees("("):
-        raise cursor.refused("a source has the names of its own columns", expected="ON")
-    query = _whole(cursor.words.part(start, end))
+        raise cursor.refused("a source keeps the names of its columns", expected="ON")
+    query = _select_all(cursor.words.part(start, end))
     if name is not None:
-        return query, tables_named(name, alias, SOURCE)
-    called = alias or (own[0] if own else None)
-    return query, {} if called is None else {(called.casefold(),): SOURCE}
+        return query, table_names(name, alias, SOURCE)
+    source_name = alias or (own[0] if own else None)
+    return query, {} if source_name is None else {(source_name.casefold(),): SOURCE}
 
 
-def _whole(source: Words) -> Query:
-    """All rows of a source: the query begins where the statement's first words stand, so that no word moves."""
+def _select_all(source: Words) -> Query:
+    """The query of all rows of a source. It begins at the statement's first words, so that no word moves."""
     blank = source.only()
     text = _HEAD + blank[len(_HEAD) :]
     return find_uses(Words(source.text, (*words_of(_HEAD).words, *source.words)), text)
@@ -76,9 +75,9 @@ def _clause(cursor: Cursor, cutter: Cutter) -> Clause:
         return Clause(when, Then.DELETE, None, where)
     if when is not When.NOT_MATCHED and cursor.take("UPDATE"):
         cursor.expect("SET")
-        return Clause(when, Then.UPDATE, _values(cursor, when, cutter), where)
+        return Clause(when, Then.UPDATE, _updated_values(cursor, when, cutter), where)
     if when is When.NOT_MATCHED and cursor.take("INSERT"):
-        return Clause(when, Then.INSERT, _inserted(cursor, cutter), where)
+        return Clause(when, Then.INSERT, _inserted_values(cursor, cutter), where)
     expected = "INSERT" if when is When.NOT_MATCHED else "UPDATE or DELETE"
     raise cursor.refused("this clause can't do that", expected=expected)
 
@@ -93,13 +92,13 @@ def _when(cursor: Cursor) -> When:
     return When.NOT_MATCHED
 
 
-def _values(cursor: Cursor, when: When, cutter: Cutter) -> tuple[tuple[str, str], ...] | None:
+def _updated_values(cursor: Cursor, when: When, cutter: Cutter) -> tuple[tuple[str, str], ...] | None:
     if when is When.MATCHED and cursor.take("*"):
         return None
     return assignments(cursor.until("WHEN"), cutter)
 
 
-def _inserted(cursor: Cursor, cutter: Cutter) -> tuple[tuple[str, str], ...] | None:
+def _inserted_values(cursor: Cursor, cutter: Cutter) -> tuple[tuple[str, str], ...] | None:
     if cursor.take("*"):
         return None
     columns: list[str] = []

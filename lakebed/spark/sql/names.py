@@ -1,4 +1,10 @@
-"""Names of the lake's objects in a text: `sales.items`, `sales.items@dev`, `other@main.sales.items`, with a moment."""
+"""Names of the lake's objects in a text, with the moment that they are read at.
+
+    name   = sales.items | sales.items@dev | other@main.sales.items
+    moment = [FOR] (VERSION | SYSTEM_VERSION) AS OF (17 | 'tag') | [FOR] (TIMESTAMP | SYSTEM_TIME) AS OF time
+
+A time is text in ISO 8601, or an expression that Spark evaluates.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,25 +18,29 @@ from lakebed.spark.sql.tokens import Kind, Word, Words
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_TYPED = ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "DATE")
+_OPERATORS = ("+", "-", "*", "/", "::", "||")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Behind a name, the version or the time that it is read at."""
+    """The version or time behind a name that it is read at."""
 
     version: str | None
     """A version's number or a tag's name."""
     time: str | None
     """A time as text, in ISO 8601."""
     expression: str | None
-    """SQL that gives a time."""
+    """SQL that evaluates to a time."""
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class LakeName:
-    """A name and where it stands. `place` is what opens its catalog, None for the one that is read by default.
+    """A name and its place in the text. `place` is what opens its catalog, None for the default catalog.
 
-    A place that begins with @ is a ref of that one.
+    A place that begins with @ is a ref of the default catalog.
     """
 
     parts: tuple[str, ...]
@@ -58,7 +68,7 @@ class LakeName:
 
 
 def chain_end(words: Words, begin: int) -> int:
-    """The number of the first word behind a dotted name that begins at a word."""
+    """The number of the first word behind the dotted name that begins at a word."""
     position = begin + 1
     while position + 1 < len(words.words) and words.words[position].reads("."):
         if not words.words[position + 1].names:
@@ -68,7 +78,7 @@ def chain_end(words: Words, begin: int) -> int:
 
 
 def chains(words: Words) -> list[tuple[int, int]]:
-    """All dotted names, as numbers of words: the first, and the one behind the last."""
+    """All dotted names, as the numbers of the first word and of the word behind the last."""
     found, position = [], 0
     while position < len(words.words):
         if not words.words[position].names:
@@ -81,19 +91,19 @@ def chains(words: Words) -> list[tuple[int, int]]:
 
 
 def lake_name(words: Words, begin: int, end: int, moment: Moment | None = None) -> LakeName | None:
-    """The name that a chain of words is, None for one of Spark's: of a single part, without a ref."""
-    first, parts = words.words[begin], tuple(one.text for one in words.words[begin:end:2])
+    """A dotted name as a name of the lake; None for one of Spark's, with a single part and without a ref."""
+    first, parts = words.words[begin], tuple(word.text for word in words.words[begin:end:2])
     place: str | None = None
     if len(parts) > 1 and "@" in parts[0]:
         place, parts = parts[0], parts[1:]
     if "@" in parts[-1]:
         if place is not None:
             raise words.refused(
-                "a name has two refs", words.words[end - 1], expected="one, behind its catalog or itself"
+                "a name has two refs", words.words[end - 1], expected="one ref, behind the catalog or the table"
             )
         own, _, ref = parts[-1].partition("@")
         place, parts = f"@{ref}", (*parts[:-1], own)
-    if any("@" in one for one in parts) or "" in parts or (place is not None and place.endswith("@")):
+    if any("@" in part for part in parts) or "" in parts or (place is not None and place.endswith("@")):
         raise words.refused("a ref stands in the middle of a name", first, expected="such as sales.items@dev")
     if place is None and len(parts) < 2:
         return None
@@ -112,6 +122,27 @@ def moment_behind(words: Words, begin: int) -> tuple[Moment | None, int]:
     return None, begin
 
 
+def time_of(spark: "SparkSession", expression: str) -> datetime:
+    """The instant that an expression evaluates to now, by Spark's rules and in the session's zone."""
+    try:
+        (row,) = spark.sql(f"SELECT unix_micros(CAST({expression} AS TIMESTAMP))").collect()
+    except PySparkException as error:
+        raise Invalid("this is not a time", subject=expression[:80], expected="an expression of constants") from error
+    if row[0] is None:
+        raise Invalid("this is not a time", subject=expression[:80], found="null")
+    return _EPOCH + timedelta(microseconds=row[0])
+
+
+def closing(words: Words, opening: int) -> int:
+    """The number of the closing parenthesis for an opening one."""
+    depth = 0
+    for position in range(opening, len(words.words)):
+        depth += words.words[position].reads("(") - words.words[position].reads(")")
+        if depth == 0:
+            return position
+    raise words.refused("a parenthesis is not closed", words.words[opening])
+
+
 def _reads(words: Words, position: int, *keywords: str) -> bool:
     return position < len(words.words) and words.words[position].reads(*keywords)
 
@@ -123,18 +154,14 @@ def _version(words: Words, position: int) -> tuple[Moment, int]:
     return Moment(word.text, None, None, word.end), position + 1
 
 
-_TYPED = ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "DATE")
-_OPERATORS = ("+", "-", "*", "/", "::", "||")
-
-
 def _time(words: Words, position: int) -> tuple[Moment, int]:
     """A text, `TIMESTAMP '…'`, `current_timestamp()` or any expression in parentheses."""
     word = words.words[position] if position < len(words.words) else None
     end = _expression_end(words, position)
     if word is None or end is None:
-        raise words.refused("this is no time", word, expected="such as '2026-11-01T00:00', or an expression in ()")
+        raise words.refused("this is not a time", word, expected="such as '2026-11-01T00:00', or an expression in ()")
     if _reads(words, end, *_OPERATORS):
-        raise words.refused("a time that is calculated stands in parentheses", words.words[end], expected="(…)")
+        raise words.refused("a computed time needs parentheses", words.words[end], expected="(…)")
     if end == position + 1 and word.kind is Kind.STRING:
         return Moment(None, word.text, None, word.end), end
     part = words.part(position, end)
@@ -154,27 +181,3 @@ def _expression_end(words: Words, position: int) -> int | None:
     if here[0].names and len(here) == 2 and here[1].reads("("):
         return closing(words, position + 1) + 1
     return None
-
-
-def closing(words: Words, opening: int) -> int:
-    """The number of the parenthesis that closes one."""
-    depth = 0
-    for position in range(opening, len(words.words)):
-        depth += words.words[position].reads("(") - words.words[position].reads(")")
-        if depth == 0:
-            return position
-    raise words.refused("a parenthesis is not closed", words.words[opening])
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def time_of(spark: "SparkSession", expression: str) -> datetime:
-    """The instant that an expression gives now, by Spark's rules and in the session's zone."""
-    try:
-        (row,) = spark.sql(f"SELECT unix_micros(CAST({expression} AS TIMESTAMP))").collect()
-    except PySparkException as error:
-        raise Invalid("this is no time", subject=expression[:80], expected="an expression of constants") from error
-    if row[0] is None:
-        raise Invalid("this is no time", subject=expression[:80], found="null")
-    return _EPOCH + timedelta(microseconds=row[0])

@@ -1,4 +1,4 @@
-"""Reading a statement: what it is, and its parts."""
+"""Parses a statement: what it is, and its parts."""
 
 from collections.abc import Callable
 
@@ -11,15 +11,29 @@ from lakebed.spark.sql.row_parsing import delete, insert, truncate, update
 from lakebed.spark.sql.statements import Select, Statement
 from lakebed.spark.sql.tokens import words_of
 
-_KNOWN = "SELECT, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, CREATE TABLE or DROP TABLE"
+KNOWN = "SELECT, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, CREATE TABLE or DROP TABLE"
+
+PYTHON_ONLY = {
+    "ALTER": "Use table.evolve(), table.set_properties(…) or table.rename(…) in Python.",
+    "SHOW": "Use catalog.tables(), catalog.namespaces(), catalog.branches() or catalog.log() in Python.",
+    "CALL": "Compaction, branches and merges are methods in Python: table.compact(), catalog.merge(…).",
+    "UNDROP": "Use catalog.undrop_table(…) in Python.",
+    "USE": "Name the ref by ref=…, or behind the name: sales.items@dev.",
+    "OPTIMIZE": "Use table.compact() in Python.",
+    "RESTORE": "Use catalog.restore_table(…) in Python.",
+    "COMMENT": "Use table.set_properties(…) for a table, table.evolve() for a column, in Python.",
+    "EXECUTE": "Pass the statement itself.",
+    "BEGIN": "Pass each statement in a call of its own; catalog.transaction() makes one commit of several.",
+}
+"""What to do instead, by the first words of statements that `sql` does not take."""
 
 
 def parse_statement(text: str) -> Statement:
-    """The statement in a text; `Invalid` points at the word that it can't read."""
+    """The statement in a text; `Invalid` points at the word that can't be read."""
     cursor = Cursor(words_of(text))
     word = cursor.word
     if word is None or not word.reads(*_READERS):
-        raise _unknown(cursor)
+        raise _unknown_statement(cursor)
     return _READERS[word.text.upper()](cursor)
 
 
@@ -27,7 +41,7 @@ def parse_query(text: str) -> Query:
     """The query in a text."""
     statement = parse_statement(text)
     if not isinstance(statement, Select):
-        raise Invalid("this is no query", subject=text[:80], expected="SELECT …")
+        raise Invalid("this is not a query", subject=text[:80], expected="SELECT …")
     return statement.query
 
 
@@ -43,7 +57,7 @@ def _with(cursor: Cursor) -> Statement:
     if cursor.sees("INSERT"):
         return insert(cursor, cursor.words.part(start, cursor.position))
     if cursor.sees_one("UPDATE", "DELETE", "MERGE"):
-        raise cursor.refused("WITH stands before a query or an INSERT", expected="SELECT or INSERT")
+        raise cursor.refused("WITH may only precede a query or an INSERT", expected="SELECT or INSERT")
     cursor.position = start
     return _query(cursor)
 
@@ -53,28 +67,29 @@ def _explain(cursor: Cursor) -> Select:
     cursor.take("EXPLAIN")
     if cursor.sees_one("EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL"):
         cursor.position += 1
-    return _about(cursor, start, "Explain the query that it changes rows by.")
+    return _about_query(cursor, start, "Explain the query that finds the rows.")
 
 
 def _describe(cursor: Cursor) -> Select:
     start = cursor.position
     cursor.position += 1
     if cursor.take("QUERY") or (cursor.sees_one("(", *QUERY) and not cursor.sees("TABLE")):
-        return _about(cursor, start, "")
+        return _about_query(cursor, start, "")
     if cursor.sees_one("FUNCTION", "NAMESPACE", "DATABASE", "SCHEMA", "CATALOG"):
-        raise cursor.refused("only tables and queries are described", expected="a table")
+        raise cursor.refused("only tables and queries can be described", expected="a table")
     cursor.take("TABLE")
     if cursor.take("EXTENDED") or cursor.take("FORMATTED"):
-        raise cursor.refused("more than columns is not in here", advice="Use table.describe() in Python.")
+        raise cursor.refused("sql only describes columns", advice="Use table.describe() in Python.")
     name = cursor.name()
     cursor.end()
     whole = cursor.words.part(start, len(cursor.words.words))
     return Select(Query(whole, whole.only(), (Use(name, None),)))
 
 
-def _about(cursor: Cursor, start: int, advice: str) -> Select:
+def _about_query(cursor: Cursor, start: int, advice: str) -> Select:
+    """A statement about a query, which begins at the word `start`."""
     if not cursor.sees_one("(", *QUERY):
-        raise cursor.refused("this is no query", expected="SELECT …", advice=advice)
+        raise cursor.refused("this is not a query", expected="SELECT …", advice=advice)
     query = find_uses(cursor.rest("a query"))
     whole = cursor.words.part(start, len(cursor.words.words))
     return Select(Query(query.words, whole.only(), query.uses, query.qualifiers, query.suspects))
@@ -100,21 +115,8 @@ _READERS: dict[str, Callable[[Cursor], Statement]] = {
     "DROP": drop,
 }
 
-_ELSEWHERE = {
-    "ALTER": "Use table.evolve(), set_properties(…) or rename(…) in Python.",
-    "SHOW": "Use catalog.tables(), namespaces(), branches() or log() in Python.",
-    "CALL": "Compaction, branches and merges are methods in Python: table.compact(), catalog.merge(…).",
-    "UNDROP": "Use catalog.undrop_table(…) in Python.",
-    "USE": "Say which ref by ref=… or behind the name: sales.items@dev.",
-    "OPTIMIZE": "Use table.compact() in Python.",
-    "RESTORE": "Use catalog.restore(…) in Python.",
-    "COMMENT": "Use set_comment or evolve() in Python.",
-    "EXECUTE": "Give the statement itself.",
-    "BEGIN": "Give each statement in a call of its own; catalog.transaction() makes one commit of several.",
-}
 
-
-def _unknown(cursor: Cursor) -> Invalid:
+def _unknown_statement(cursor: Cursor) -> Invalid:
     word = cursor.word
-    advice = _ELSEWHERE.get(word.text.upper() if word else "", "What is about the session alone goes to spark.sql(…).")
-    return cursor.refused("this is no statement that sql takes", expected=_KNOWN, advice=advice)
+    advice = PYTHON_ONLY.get(word.text.upper() if word else "", "Pass statements about the session to spark.sql(…).")
+    return cursor.refused("sql does not take this statement", expected=KNOWN, advice=advice)

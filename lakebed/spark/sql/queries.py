@@ -1,4 +1,4 @@
-"""Where a query names objects of the lake, found by sqlglot; the query itself stays as it was written."""
+"""The places where a query names objects of the lake, found by sqlglot; the query itself stays as written."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING, Any
 from lakebed.errors import Invalid
 from lakebed.spark.sql.conjuncts import conjuncts
 from lakebed.spark.sql.names import LakeName, Moment, chain_end, chains, lake_name, moment_behind
-from lakebed.spark.sql.tokens import Kind, Word, Words, words_of
+from lakebed.spark.sql.tokens import Word, Words, words_of
 from lakebed.table.filter.condition import Condition
 
 if TYPE_CHECKING:
     from sqlglot import expressions as nodes
     from sqlglot.expressions import Expr as Node
 
+_BEFORE_QUERY = ("(", ")", "UNION", "EXCEPT", "INTERSECT", "MINUS", "ALL", "DISTINCT", "AS")
 
-_Whole = tuple[str, ...]
+_Moments = Mapping[int, tuple[Moment, int]]
+"""Moments by the numbers of their first words, each with the number of the first word behind it."""
+_WholeName = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A table or view that a query reads. `alias` is what it is called in there, None where only a name may stand.
+    """A table or view that a query reads. `alias` is its name in the query, None where only a name may stand.
 
-    `conditions` hold for all of its rows that can matter, in the order in which they are written.
+    All of its rows that matter pass the `conditions`, which are in the order of the text.
     """
 
     name: LakeName
@@ -33,7 +36,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Qualifier:
-    """Where the name of a table stands before a column's, and the short name that the column is found by."""
+    """The place of a table's whole name before a column, and the alias that replaces it."""
 
     start: int
     end: int
@@ -42,10 +45,10 @@ class Qualifier:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query: its text, with blanks for what stands around it, and what in it is the lake's.
+    """A query: its text, with blanks for what is around it, and what of it is the lake's.
 
-    `suspects` are dotted names of which it is not known what they are: columns most often. Of a query that sqlglot
-    can't read, all are but those with a ref or a moment.
+    `suspects` are dotted names that may be the lake's, but are mostly columns. In a query that sqlglot can't read, all
+    names are suspects except names with a ref or a moment.
     """
 
     words: Words
@@ -54,11 +57,11 @@ class Query:
     qualifiers: tuple[Qualifier, ...] = ()
     suspects: tuple[LakeName, ...] = ()
     called: frozenset[str] = frozenset()
-    """What its tables and queries are called in it, without case."""
+    """The names of its tables and queries in it, casefolded."""
 
 
 def find_uses(words: Words, text: str | None = None) -> Query:
-    """What a query reads of the lake."""
+    """A query, and what it reads from the lake."""
     _check_written_out(words)
     moments = _moments(words)
     written = words.only() if text is None else text
@@ -67,11 +70,11 @@ def find_uses(words: Words, text: str | None = None) -> Query:
     except Invalid:
         uses = list(_plain_uses(words, moments))
         return Query(words, written, tuple(uses), suspects=tuple(_suspects(words, uses, set())))
-    return _found(words, written, moments, tree)
+    return _query(words, written, moments, tree)
 
 
 def find_inner_uses(expression: Words) -> Query:
-    """What the queries inside an expression read of the lake; `Invalid` if sqlglot can't tell."""
+    """The queries inside an expression, and what they read from the lake; `Invalid` if sqlglot can't tell."""
     _check_written_out(expression)
     head = words_of("SELECT").words
     words = Words(expression.text, (*head, *expression.words), expression.after)
@@ -80,27 +83,32 @@ def find_inner_uses(expression: Words) -> Query:
         tree = _tree(words, moments)
     except Invalid as error:
         problem = "a query inside this expression can't be read"
-        raise expression.refused(problem, expression.words[0], advice="Give it as USING of a MERGE.") from error
-    return _found(words, expression.text, moments, tree)
+        raise expression.refused(problem, expression.words[0], advice="Put it into USING of a MERGE.") from error
+    return _query(words, expression.text, moments, tree)
 
 
-def _found(words: Words, text: str, moments: dict[int, tuple[Moment, int]], tree: "Node") -> Query:
+def name_at(words: Words, start: int) -> Use | None:
+    """The name at a place in the text, if it may be one of the lake's."""
+    numbers = {word.start: number for number, word in enumerate(words.words) if word.names}
+    return _use(words, numbers[start], {}) if start in numbers else None
+
+
+def _query(words: Words, text: str, moments: _Moments, tree: "Node") -> Query:
     uses = sorted(_uses(words, tree, moments), key=lambda use: use.name.start)
     aliases = _aliases(tree)
     called = frozenset(aliases | {use.alias.casefold() for use in uses if use.alias is not None})
-    qualifiers = tuple(_qualifiers(words, uses, aliases, _named_alike(tree)))
+    qualifiers = tuple(_qualifiers(words, uses, aliases, _names_by_alias(tree)))
     return Query(words, text, tuple(uses), qualifiers, tuple(_suspects(words, uses, aliases)), called)
 
 
 def _check_written_out(words: Words) -> None:
-    for number, one in enumerate(words.words[:-1]):
-        if one.reads("IDENTIFIER") and words.words[number + 1].reads("("):
-            problem = "a name that is calculated can't be found in the lake"
-            raise words.refused(problem, one, expected="the name itself")
+    for number, word in enumerate(words.words[:-1]):
+        if word.reads("IDENTIFIER") and words.words[number + 1].reads("("):
+            problem = "a computed name can't be found in the lake"
+            raise words.refused(problem, word, expected="the name itself")
 
 
-def _moments(words: Words) -> dict[int, tuple[Moment, int]]:
-    """The moments behind names, by the number of the word that they begin with."""
+def _moments(words: Words) -> _Moments:
     found = {}
     for _, end in chains(words):
         moment, behind = moment_behind(words, end)
@@ -109,7 +117,7 @@ def _moments(words: Words) -> dict[int, tuple[Moment, int]]:
     return found
 
 
-def _tree(words: Words, moments: dict[int, tuple[Moment, int]]) -> "Node":
+def _tree(words: Words, moments: _Moments) -> "Node":
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import SqlglotError
 
@@ -122,8 +130,8 @@ def _tree(words: Words, moments: dict[int, tuple[Moment, int]]) -> "Node":
     return trees[0]
 
 
-def _tokens(words: Words, moments: dict[int, tuple[Moment, int]]) -> Iterator[Any]:
-    """The tokens without moments, and `TABLE t` as the query that it is short for, since sqlglot does not know it."""
+def _tokens(words: Words, moments: _Moments) -> Iterator[Any]:
+    """The tokens without moments, and `TABLE t` as `SELECT * FROM t`, since sqlglot does not know it."""
     skipped = 0
     for number, word in enumerate(words.words):
         if number in moments:
@@ -134,9 +142,6 @@ def _tokens(words: Words, moments: dict[int, tuple[Moment, int]]) -> Iterator[An
             yield from _select_all(word)
         else:
             yield from word.tokens
-
-
-_BEFORE_QUERY = ("(", ")", "UNION", "EXCEPT", "INTERSECT", "MINUS", "ALL", "DISTINCT", "AS")
 
 
 def _stands_for_query(words: Words, number: int) -> bool:
@@ -153,8 +158,8 @@ def _select_all(word: Word) -> Iterator[Any]:
         yield type(token)(kind, text, token.line, token.col, token.start, token.end)
 
 
-def _uses(words: Words, tree: "Node", moments: dict[int, tuple[Moment, int]]) -> Iterator[Use]:
-    numbers = {one.start: number for number, one in enumerate(words.words)}
+def _uses(words: Words, tree: "Node", moments: _Moments) -> Iterator[Use]:
+    numbers = {word.start: number for number, word in enumerate(words.words)}
     for table in _tables(tree):
         begin = numbers[table.parts[0].meta["start"]]
         use = _use(words, begin, moments)
@@ -167,11 +172,11 @@ def _tables(tree: "Node") -> Iterator["nodes.Table"]:
 
     for table in tree.find_all(nodes.Table):
         hinted = table.find_ancestor(nodes.Hint, nodes.JoinHint)
-        if hinted is None and all(isinstance(one, nodes.Identifier) for one in table.parts):
+        if hinted is None and all(isinstance(part, nodes.Identifier) for part in table.parts):
             yield table
 
 
-def _use(words: Words, begin: int, moments: dict[int, tuple[Moment, int]]) -> Use | None:
+def _use(words: Words, begin: int, moments: _Moments) -> Use | None:
     end = chain_end(words, begin)
     name = lake_name(words, begin, end, moments.get(end, (None,))[0])
     if name is None:
@@ -180,13 +185,13 @@ def _use(words: Words, begin: int, moments: dict[int, tuple[Moment, int]]) -> Us
 
 
 def _is_only_named(words: Words, begin: int) -> bool:
-    """Whether nothing but a name may stand there: `TABLE t`, `TABLE(t)`."""
+    """Whether only a name may stand there: `TABLE t`, `TABLE(t)`."""
     before = words.words[max(0, begin - 2) : begin]
     return bool(before) and (before[-1].reads("TABLE") or (before[-1].reads("(") and before[0].reads("TABLE")))
 
 
-def _plain_uses(words: Words, moments: dict[int, tuple[Moment, int]]) -> Iterator[Use]:
-    """The names that can be nothing but the lake's."""
+def _plain_uses(words: Words, moments: _Moments) -> Iterator[Use]:
+    """The names that can only be the lake's."""
     for begin, end in chains(words):
         use = _use(words, begin, moments)
         if use is not None and (end in moments or use.name.place is not None):
@@ -194,48 +199,48 @@ def _plain_uses(words: Words, moments: dict[int, tuple[Moment, int]]) -> Iterato
 
 
 def _qualifiers(
-    words: Words, uses: list[Use], aliases: set[str], others: Mapping[str, set[_Whole]]
+    words: Words, uses: list[Use], aliases: set[str], names: Mapping[str, set[_WholeName]]
 ) -> Iterator[Qualifier]:
-    """Where columns are called by the whole names of their tables; `Invalid` if their short names are another's too."""
+    """The whole names of tables before columns; `Invalid` if an alias that would replace one is another table's too."""
     taken = {use.name.start for use in uses}
-    whole = {_folded(words, use): use.alias for use in uses if use.alias is not None}
+    whole = {_whole_name(words, use): use.alias for use in uses if use.alias is not None}
     for begin, end in chains(words):
-        parts = tuple(one.text.casefold() for one in words.words[begin:end:2])
+        parts = tuple(word.text.casefold() for word in words.words[begin:end:2])
         if words.words[begin].start in taken or parts[0] in aliases:
             continue
         starred = end + 1 < len(words.words) and words.words[end].reads(".") and words.words[end + 1].reads("*")
         for size in range(len(parts) if starred else len(parts) - 1, 1, -1):
             alias = whole.get(parts[:size])
             if alias is not None:
-                if others[alias.casefold()] - {parts[:size]}:
-                    advice = "Give each an alias, and call its columns by that."
+                if names[alias.casefold()] - {parts[:size]}:
+                    advice = "Give each table an alias, and use it before the columns."
                     raise words.refused(
-                        "another table of the query is called the same", words.words[begin], advice=advice
+                        "another table of the query has the same name", words.words[begin], advice=advice
                     )
                 yield Qualifier(words.words[begin].start, words.words[begin + 2 * size - 2].end, alias)
                 break
 
 
 def _aliases(tree: "Node") -> set[str]:
-    """What tables and queries are called in the query, where that is not the whole name of a table."""
+    """The aliases of tables and queries in the query."""
     from sqlglot import expressions as nodes
 
-    return {one.alias.casefold() for one in tree.find_all(nodes.Table, nodes.Subquery, nodes.CTE) if one.alias}
+    return {node.alias.casefold() for node in tree.find_all(nodes.Table, nodes.Subquery, nodes.CTE) if node.alias}
 
 
-def _named_alike(tree: "Node") -> dict[str, set[_Whole]]:
-    """The whole names of the tables and queries by what they are called in the query; a query has none."""
+def _names_by_alias(tree: "Node") -> dict[str, set[_WholeName]]:
+    """The whole names of tables and queries by their names in the query; a query's whole name is empty."""
     from sqlglot import expressions as nodes
 
     found = defaultdict(set)
-    for one in tree.find_all(nodes.Table, nodes.Subquery, nodes.CTE):
-        whole = tuple(part.name.casefold() for part in one.parts) if isinstance(one, nodes.Table) else ()
-        found[(one.alias or one.name.partition("@")[0]).casefold()].add(whole)
+    for node in tree.find_all(nodes.Table, nodes.Subquery, nodes.CTE):
+        whole = tuple(part.name.casefold() for part in node.parts) if isinstance(node, nodes.Table) else ()
+        found[(node.alias or node.name.partition("@")[0]).casefold()].add(whole)
     return found
 
 
 def _suspects(words: Words, uses: list[Use], aliases: set[str]) -> Iterator[LakeName]:
-    """Dotted names that are no use, no call, and begin with nothing that is called so in the query."""
+    """Dotted names that are neither a use nor a call, and don't begin with a name of the query's own."""
     taken = {use.name.start for use in uses}
     called = aliases | {use.alias.casefold() for use in uses if use.alias is not None}
     for begin, end in chains(words):
@@ -243,19 +248,13 @@ def _suspects(words: Words, uses: list[Use], aliases: set[str]) -> Iterator[Lake
         is_call = end < len(words.words) and words.words[end].reads("(")
         if word.start in taken or is_call or word.text.casefold() in called:
             continue
-        if any("@" in one.text for one in words.words[begin:end]):
-            continue  # no name of Spark's is written so
+        if any("@" in part.text for part in words.words[begin:end]):
+            continue  # no name of Spark's has it
         name = lake_name(words, begin, end)
         if name is not None:
             yield name
 
 
-def _folded(words: Words, use: Use) -> _Whole:
+def _whole_name(words: Words, use: Use) -> _WholeName:
     begin = words.words.index(use.name.word)
-    return tuple(one.text.casefold() for one in words.words[begin : chain_end(words, begin) : 2])
-
-
-def name_at(words: Words, start: int) -> Use | None:
-    """The name that stands at a place of the text, if it may be one of the lake's."""
-    numbers = {one.start: number for number, one in enumerate(words.words) if one.kind in (Kind.PLAIN, Kind.QUOTED)}
-    return _use(words, numbers[start], {}) if start in numbers else None
+    return tuple(word.text.casefold() for word in words.words[begin : chain_end(words, begin) : 2])

@@ -1,4 +1,4 @@
-"""What one can say in SQL: a value for each kind of statement, made of what was cut from the text."""
+"""The statements of SQL: a value for each kind, made of pieces of the text."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Matched(Enum):
-    """How the columns of a query find those of the table that they go into."""
+    """How the columns of a query are matched to the table's."""
 
     POSITION = "by position"
     NAME = "by name"
@@ -37,7 +37,7 @@ class CreateTemporaryView:
     columns: tuple[str, ...]
     replace: bool
     everywhere: bool
-    """Whether it is one of all sessions, in `global_temp`."""
+    """Whether all sessions see it, in `global_temp`."""
 
     def make(self, frame: "DataFrame") -> None:
         """Give the DataFrame its name in its session."""
@@ -52,7 +52,7 @@ class CreateTemporaryView:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """Rows of a query for a table; `columns` are those that were named, with their words, none for all."""
+    """A query's rows for a table; `columns` are the named ones, with their words, none for all."""
 
     table: LakeName
     query: Query
@@ -62,7 +62,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class InsertOverwrite:
-    """Rows of a query in the place of others: of those that pass `where`; without it of all, or by partition."""
+    """A query's rows that replace rows that pass `where`; without it all rows, or whole partitions."""
 
     insert: Insert
     where: str | None
@@ -81,7 +81,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Rows that go; all without `where`."""
+    """The rows to delete; all without `where`."""
 
     table: LakeName
     where: str | None
@@ -90,7 +90,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A query's rows merged into a table; in conditions and values, the two are `target` and `source`."""
+    """A merge of a query's rows into a table; conditions and values name the two `target` and `source`."""
 
     table: LakeName
     source: Query
@@ -101,7 +101,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as it is declared: its name and type, and whatever else Spark reads there, and its default as SQL."""
+    """A declared column: its name and type with whatever else Spark reads there, and its default as SQL."""
 
     name: str
     declared: str
@@ -111,7 +111,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """A table: of columns, or of a query and its rows."""
+    """A table to create from columns, or from a query and its rows."""
 
     table: LakeName
     columns: tuple[Column, ...]
@@ -128,7 +128,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """A table that goes."""
+    """A table to drop."""
 
     table: LakeName
     if_exists: bool

@@ -1,4 +1,4 @@
-"""A text of SQL as words that know where they stand: everything is cut from it, and nothing is written anew."""
+"""A text of SQL as words with their places: statements are cut from it, and never written again."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -8,6 +8,10 @@ from functools import partial
 from typing import Any
 
 from lakebed.errors import Invalid
+
+_BLOCK = re.compile(r"/\*.*?\*/", re.DOTALL)
+_LINE_GOES_ON = re.compile(r"--[^\n]*\\\r?\n")
+_PLAIN = re.compile(r"\w*[^\W\d]\w*")
 
 
 class Kind(Enum):
@@ -20,11 +24,15 @@ class Kind(Enum):
     SIGN = "anything else"
 
 
+_KINDS = {"IDENTIFIER": Kind.QUOTED, "STRING": Kind.STRING, "RAW_STRING": Kind.STRING, "NUMBER": Kind.NUMBER}
+"""The kinds of words by sqlglot's types of tokens."""
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word and its place; `text` is what it means: without quotes, and of `items@dev` all of it.
+    """A word and its place; `text` is what it means: without quotes, and all of `items@dev`.
 
-    `tokens` are sqlglot's. Several words may share one token, which is then the first's.
+    `tokens` are sqlglot's. If several words share one token, the first has it.
     """
 
     kind: Kind
@@ -50,10 +58,10 @@ class Words:
     text: str
     words: tuple[Word, ...]
     after: Word | None = None
-    """The word behind the last, if they are a part of more."""
+    """The word behind the last, if these words are a part of more."""
 
     def part(self, begin: int, end: int) -> "Words":
-        """Some of the words, by their numbers, in the same text."""
+        """A range of the words, by their numbers, in the same text."""
         after = self.words[end] if end < len(self.words) else self.after
         return Words(self.text, self.words[begin:end], after)
 
@@ -71,21 +79,21 @@ class Words:
         return self.text[self.start : self.end]
 
     def only(self) -> str:
-        """The whole text with blanks for all that is before and behind, so that every word stays where it is."""
+        """The text with blanks before these words and nothing behind, so that every word stays in its place."""
         before = re.sub(r"[^\n]", " ", self.text[: self.start])
         return before + self.own_text
 
     def place_of(self, word: Word) -> str:
-        """The place of a word, as people find it."""
+        """The line and column of a word."""
         return place(self.text, word.start)
 
     def refused(self, problem: str, at: Word | None, *, expected: object = None, advice: str = "") -> Invalid:
-        """An error that points at a word, or at what comes behind the last."""
+        """An error that points at a word, or at the word behind the last."""
         return refused(self.text, problem, at or self.after, expected=expected, advice=advice)
 
 
 def place(text: str, index: int) -> str:
-    """A place in a text, as people find it."""
+    """The line and column of an index in a text."""
     line = text.count("\n", 0, index) + 1
     return f"line {line}, column {index - (text.rfind(chr(10), 0, index) + 1) + 1}"
 
@@ -116,31 +124,27 @@ def words_of(text: str) -> Words:
             "this can't be read", subject=str(error).partition("\n")[0][:120], found="a quote without end"
         ) from error
     _check_comments(text, tokens)
-    found = list(_split(text, _grouped(tokens)))
-    found = list(_joined(found, _continues, partial(_one_string, text)))
-    found = _with_refs(text, found)
-    return Words(text, tuple(_one_statement(text, found)))
-
-
-_BLOCK = re.compile(r"/\*.*?\*/", re.DOTALL)
-_LINE_GOES_ON = re.compile(r"--[^\n]*\\\r?\n")
+    words = list(_split(text, _grouped(tokens)))
+    words = list(_joined(words, _continues, partial(_one_string, text)))
+    words = _with_refs(text, words)
+    return Words(text, tuple(_one_statement(text, words)))
 
 
 def _check_comments(text: str, tokens: Sequence[Any]) -> None:
-    """Refuse a comment whose line ends with a backslash: Spark takes the next line for a part of it, others don't."""
-    starts = [0, *(one.end + 1 for one in tokens)]
-    for start, end in zip(starts, [*(one.start for one in tokens), len(text)], strict=True):
-        found = _LINE_GOES_ON.search(_BLOCK.sub(lambda one: " " * len(one[0]), text[start:end]))
+    """Refuse a comment whose line ends with a backslash: only Spark takes the next line as part of it."""
+    starts = [0, *(token.end + 1 for token in tokens)]
+    for start, end in zip(starts, [*(token.start for token in tokens), len(text)], strict=True):
+        found = _LINE_GOES_ON.search(_BLOCK.sub(lambda block: " " * len(block[0]), text[start:end]))
         if found:
             raise Invalid(
-                "a comment ends with a backslash, and would go on in the next line",
+                "a comment ends with a backslash, and would continue on the next line",
                 subject=place(text, start + found.start()),
-                advice="Put a blank behind the backslash.",
+                advice="Put a blank after the backslash.",
             )
 
 
 def _tokens(dialect: Any, text: str) -> list[Any]:
-    """The tokens of a text: what sqlglot takes for a command that it does not know, it leaves as one."""
+    """The tokens of a text; sqlglot leaves a command that it does not know as one token, which is split here."""
     tokens: list[Any] = dialect.tokenize(text)
     if len(tokens) > 1 and tokens[0].token_type.name in ("COMMAND", "EXECUTE", "FETCH", "SHOW", "RENAME", "DESCRIBE"):
         first = tokens[0]
@@ -150,7 +154,7 @@ def _tokens(dialect: Any, text: str) -> list[Any]:
 
 
 def _grouped(tokens: Sequence[Any]) -> Iterator[list[Any]]:
-    """Tokens by their places: of 10L sqlglot makes three."""
+    """Tokens by their places: sqlglot makes three of 10L."""
     group: list[Any] = []
     for token in tokens:
         if group and token.start == group[-1].start:
@@ -163,33 +167,32 @@ def _grouped(tokens: Sequence[Any]) -> Iterator[list[Any]]:
         yield group
 
 
-_PLAIN = re.compile(r"\w*[^\W\d]\w*")
-_KINDS = {"IDENTIFIER": Kind.QUOTED, "STRING": Kind.STRING, "RAW_STRING": Kind.STRING, "NUMBER": Kind.NUMBER}
-
-
 def _split(text: str, groups: Iterator[list[Any]]) -> Iterator[Word]:
-    """The words of tokens: of `GROUP BY`, one token of sqlglot's, two."""
+    """The words of tokens: `GROUP BY` is one token of sqlglot's, but two words."""
     for group in groups:
         token = group[0]
         raw, kind = text[token.start : token.end + 1], _KINDS.get(token.token_type.name)
         parts = list(re.finditer(r"\S+", raw))
-        if kind is None and all(_PLAIN.fullmatch(one[0]) for one in parts):
-            for number, one in enumerate(parts):
-                start = token.start + one.start()
-                yield Word(Kind.PLAIN, one[0], start, start + len(one[0]), () if number else tuple(group))
+        if kind is None and all(_PLAIN.fullmatch(part[0]) for part in parts):
+            for number, part in enumerate(parts):
+                start = token.start + part.start()
+                yield Word(Kind.PLAIN, part[0], start, start + len(part[0]), () if number else tuple(group))
         else:
             yield Word(kind or Kind.SIGN, token.text, token.start, token.end + 1, tuple(group))
 
 
-def _joined(words: list[Word], do: Callable[[Word, Word], bool], join: Callable[[Word, Word], Word]) -> Iterator[Word]:
+def _joined(
+    words: list[Word], continues: Callable[[Word, Word], bool], join: Callable[[Word, Word], Word]
+) -> Iterator[Word]:
+    """The words, where each one that continues the last is joined to it."""
     last = None
-    for one in words:
-        if last is not None and do(last, one):
-            last = join(last, one)
+    for word in words:
+        if last is not None and continues(last, word):
+            last = join(last, word)
             continue
         if last is not None:
             yield last
-        last = one
+        last = word
     if last is not None:
         yield last
 
@@ -199,7 +202,7 @@ def _continues(last: Word, word: Word) -> bool:
 
 
 def _one_string(text: str, last: Word, word: Word) -> Word:
-    """'it''s', which sqlglot reads as two texts; those in other quotes are one text to Spark, without a quote."""
+    """The one text of 'it''s', which sqlglot reads as two; in different quotes, two texts join without a quote."""
     quote = text[word.end - 1]
     return _merged(last, word, f"{last.text}{quote if text[last.end - 1] == quote else ''}{word.text}")
 
@@ -211,7 +214,7 @@ def _merged(first: Word, last: Word, text: str) -> Word:
 
 
 def _with_refs(text: str, words: list[Word]) -> list[Word]:
-    """The words with `items@dev` as one: by itself sqlglot takes the ref for an alias, and the trunk would be read."""
+    """The words with `items@dev` as one word: sqlglot takes the ref for an alias, and the trunk would be read."""
     found: list[Word] = []
     position = 0
     while position < len(words):
@@ -230,11 +233,11 @@ def _named_ref(text: str, before: list[Word], words: list[Word], position: int) 
     ref = words[position + 1] if position + 1 < len(words) else None
     behind = words[position + 2] if position + 2 < len(words) else None
     if not before or not before[-1].names or before[-1].end != sign.start or ref is None or ref.start != sign.end:
-        raise refused(text, "a ref stands right behind a name", sign, expected="such as sales.items@dev")
+        raise refused(text, "a ref stands directly behind a name", sign, expected="such as sales.items@dev")
     cut = behind is not None and behind.start == ref.end and (behind.names or behind.reads("-", "/", "@", "#", ":"))
     if cut or not (ref.names or ref.kind is Kind.NUMBER):
         raise refused(
-            text, "this ref is no plain word", ref, expected="a word", advice="Put it in backticks: sales.items@`…`."
+            text, "this ref is not a plain word", ref, expected="a word", advice="Put it in backticks: sales.items@`…`."
         )
     own = before[-1]
     name = own if own.tokens else replace(own, tokens=ref.tokens)
@@ -244,10 +247,10 @@ def _named_ref(text: str, before: list[Word], words: list[Word], position: int) 
 def _one_statement(text: str, words: list[Word]) -> list[Word]:
     while words and words[-1].reads(";"):
         words = words[:-1]
-    for number, one in enumerate(words):
-        if one.reads(";"):
+    for number, word in enumerate(words):
+        if word.reads(";"):
             after = words[number + 1]
-            raise refused(text, "there is more than one statement", after, expected="one in each call of sql")
+            raise refused(text, "there is more than one statement", after, expected="one statement in each call of sql")
     if not words:
         raise Invalid("there is no statement", expected="SQL", found=repr(text[:80]))
     return words

@@ -1,4 +1,4 @@
-"""How rows lie in the files of a job: set apart by partitions, brought together, sorted."""
+"""How a job's rows are laid out in files: separated by partitions, gathered, sorted."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -21,34 +21,40 @@ from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field
 
 Complete = Callable[[DataFileRef], None]
-"""Adds to the entry of a file what the file itself does not tell."""
+"""Adds to a file's entry what the file itself does not contain."""
 
-_Ordered = Callable[[Column], Column]
+ORDERED: dict[tuple[Direction, NullOrder], Callable[[Column], Column]] = {
+    (Direction.ASCENDING, NullOrder.FIRST): Column.asc_nulls_first,
+    (Direction.ASCENDING, NullOrder.LAST): Column.asc_nulls_last,
+    (Direction.DESCENDING, NullOrder.FIRST): Column.desc_nulls_first,
+    (Direction.DESCENDING, NullOrder.LAST): Column.desc_nulls_last,
+}
+"""How Spark sorts by a column, for a sort field's direction and null order."""
 
 
 class Layout(ABC):
-    """What is done to rows before Spark writes them, and what is known of a file by the folders that it is in."""
+    """How rows are arranged before Spark writes them, and what a file's folders say about it."""
 
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """The columns that set rows apart: Spark makes a folder of each value, and does not write it to the files."""
+        """The columns that separate rows: Spark makes a folder for each value, and does not write them to files."""
 
     @abstractmethod
-    def laid_out(self, frame: DataFrame, schema: Schema) -> DataFrame:
-        """The rows in the form of files, with the columns that set them apart behind their own.
+    def arranged_rows(self, frame: DataFrame, schema: Schema) -> DataFrame:
+        """The rows in the form of files, followed by the columns that separate them.
 
-        Sorted by these first, so that Spark does not sort them again for its folders.
+        They are sorted by these first, so that Spark does not sort them again for its folders.
         """
 
     @abstractmethod
-    def completing(self, files: Files, info: FileInfo, folders: Sequence[str]) -> Complete:
-        """What completes the entries of files in these folders, of which this is one."""
+    def completion(self, files: Files, info: FileInfo, folders: Sequence[str]) -> Complete:
+        """What completes the entries of files in these folders; `info` is one of the files."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionLayout(Layout):
-    """Rows of any partitions, in the table's own, sorted by an order."""
+    """Rows by the table's partitions, sorted by an order."""
 
     partitions: Partitions
     order: SortOrder
@@ -58,13 +64,13 @@ class PartitionLayout(Layout):
     def names(self) -> tuple[str, ...]:
         return self.partitions.names
 
-    def laid_out(self, frame: DataFrame, schema: Schema) -> DataFrame:
-        fitted = self.partitions.derived(fit(frame, schema))
+    def arranged_rows(self, frame: DataFrame, schema: Schema) -> DataFrame:
+        fitted = self.partitions.with_columns(fit(frame, schema))
         if self.names and self.distribution is Distribution.PARTITION:
             fitted = fitted.hint("rebalance", *self.names)
         return sorted_rows(fitted, schema, self.names, self.order) if self.order.fields else fitted
 
-    def completing(self, files: Files, info: FileInfo, folders: Sequence[str]) -> Complete:
+    def completion(self, files: Files, info: FileInfo, folders: Sequence[str]) -> Complete:
         spec, schema = self.partitions.spec, self.partitions.schema
         if spec == UNPARTITIONED:
             return lambda _: None
@@ -73,9 +79,9 @@ class PartitionLayout(Layout):
 
 
 def sorted_rows(fitted: DataFrame, schema: Schema, names: Sequence[str], order: SortOrder) -> DataFrame:
-    """Rows in the form of files, in each task by these columns, then by the order.
+    """Rows in the form of files, sorted in each task by these columns, then by the order.
 
-    NaN is above all numbers there, as it is in Spark's.
+    NaN sorts above all numbers in both.
     """
     sort = _Sort(free_prefix(schema), sorted_columns(order, schema))
     return sort.sorted(fitted, [F.col(name).asc() for name in names])
@@ -89,25 +95,16 @@ class _Sort:
     def sorted(self, frame: DataFrame, first: list[Column]) -> DataFrame:
         terms = self._terms()
         columns = []
-        for place, (one, path) in enumerate(self.fields):
+        for place, (field, path) in enumerate(self.fields):
             column = F.col(terms[place].name) if place in terms else column_of(path)
-            columns.append(ORDERED[one.direction, one.null_order](column))
+            columns.append(ORDERED[field.direction, field.null_order](column))
         arranged = with_terms(frame, terms.values()).sortWithinPartitions(*first, *columns)
-        return arranged.drop(*(one.name for one in terms.values()))
+        return arranged.drop(*(term.name for term in terms.values()))
 
     def _terms(self) -> dict[int, Term]:
-        """By their place, the fields that are no columns themselves."""
+        """The fields that are transforms of columns, by their place."""
         return {
-            place: Term(f"{self.prefix}sort_{place}", one.transform, path[-1].type, column_of(path))
-            for place, (one, path) in enumerate(self.fields)
-            if one.transform != IDENTITY
+            place: Term(f"{self.prefix}sort_{place}", field.transform, path[-1].type, column_of(path))
+            for place, (field, path) in enumerate(self.fields)
+            if field.transform != IDENTITY
         }
-
-
-ORDERED: dict[tuple[Direction, NullOrder], _Ordered] = {
-    (Direction.ASCENDING, NullOrder.FIRST): Column.asc_nulls_first,
-    (Direction.ASCENDING, NullOrder.LAST): Column.asc_nulls_last,
-    (Direction.DESCENDING, NullOrder.FIRST): Column.desc_nulls_first,
-    (Direction.DESCENDING, NullOrder.LAST): Column.desc_nulls_last,
-}
-"""How Spark sorts by a column, as a sort field says."""

@@ -1,8 +1,8 @@
-"""Hidden partitions as Spark writes them: a folder for each value, under a name from which the value comes back.
+"""Hidden partitions as Spark writes them: a folder for each value, with a name that the value can be read from.
 
-Whole numbers, dates and moments are digits; floats and decimals text behind a `v`; strings and bytes hex behind an `x`.
-A name has at most 255 bytes, so longer ones are told by their SHA-256 behind an `h`, and the value is read from a row.
-Null is `n`, or Spark's own word for it where the values are digits.
+Whole numbers, dates and times are digits; floats and decimals are text behind a `v`; strings and bytes are hex behind
+an `x`. A name has at most 255 bytes, so a longer value is named by its SHA-256 behind an `h`, and read from a row. Null
+is `n`, or Spark's own word for it where the values are digits.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ from lakebed.table.types.types import (
 from lakebed.table.types.values import unscaled
 
 NAMED_BYTES: Final = 100
-"""Of strings and bytes up to this length the name of the folder is the value."""
+"""Strings and bytes up to this length are the name of the folder."""
 
 _NULL: Final = "n"
 _NULL_NUMBER: Final = "__HIVE_DEFAULT_PARTITION__"
@@ -51,63 +51,63 @@ _DIGITS = frozenset((BOOLEAN, INT, LONG, DATE, TIMESTAMP, TIMESTAMPTZ))
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """The partition fields of a table's spec beside the names of the columns that Spark sets rows apart by."""
+    """The partition fields of a table's spec, and the names of the columns that Spark separates rows by."""
 
     spec: PartitionSpec
     schema: Schema
     bound: tuple[BoundField, ...]
     names: tuple[str, ...]
 
-    def derived(self, fitted: DataFrame) -> DataFrame:
-        """Rows in the form of files, with the columns that set them apart behind their own."""
-        terms = [_term(one, name) for one, name in zip(self.bound, self.names, strict=True)]
+    def with_columns(self, fitted: DataFrame) -> DataFrame:
+        """Rows in the form of files, followed by the columns that separate them."""
+        terms = [_term(field, name) for field, name in zip(self.bound, self.names, strict=True)]
         frame = with_terms(fitted, terms)
-        told = {name: _told(F.col(name), one) for one, name in zip(self.bound, self.names, strict=True)}
-        return frame.withColumns(told) if told else frame
+        folders = {name: _folder_value(F.col(name), field) for field, name in zip(self.bound, self.names, strict=True)}
+        return frame.withColumns(folders) if folders else frame
 
     def values(self, files: Files, info: FileInfo, folders: Sequence[str]) -> tuple[Value | None, ...]:
-        """The partition values of a file, by the folders that it is in; `Invalid` for one that its type can't hold."""
+        """The partition values of a file, from its folders; `Invalid` for a value that its type can't hold."""
         return tuple(
-            _value(folder.removeprefix(f"{name}="), one, files, info)
-            for folder, name, one in zip(folders, self.names, self.bound, strict=True)
+            _value(folder.removeprefix(f"{name}="), field, files, info)
+            for folder, name, field in zip(folders, self.names, self.bound, strict=True)
         )
 
 
 def partitions_of(spec: PartitionSpec, schema: Schema) -> Partitions:
-    """What Spark sets rows apart by for a spec. The columns have names that none of the table's has in its files."""
+    """The partitions of a spec, with column names that the table's files don't have."""
     bound, prefix = bound_fields(spec, schema), free_prefix(schema)
-    return Partitions(spec, schema, bound, tuple(f"{prefix}{one.field.field_id}" for one in bound))
+    return Partitions(spec, schema, bound, tuple(f"{prefix}{each.field.field_id}" for each in bound))
 
 
 def free_prefix(schema: Schema) -> str:
-    """What no column of the files has its name begin with."""
+    """A prefix that no column name of the files begins with."""
     prefix = "lakebed_"
-    while any(folded_column(one.physical_name).startswith(prefix) for one in schema.fields):
+    while any(folded_column(field.physical_name).startswith(prefix) for field in schema.fields):
         prefix += "_"
     return prefix
 
 
 def column_of(path: Sequence[Field]) -> Column:
-    """A column in the form of files, inside structs too."""
-    return F.col(".".join(quoted(one.physical_name) for one in path))
+    """A column in the form of files, also inside structs."""
+    return F.col(".".join(quoted(field.physical_name) for field in path))
 
 
-def _term(one: BoundField, name: str) -> Term:
-    return Term(name, one.field.transform, one.source.type, column_of(one.path))
+def _term(bound: BoundField, name: str) -> Term:
+    return Term(name, bound.field.transform, bound.source.type, column_of(bound.path))
 
 
-def _told(column: Column, one: BoundField) -> Column:
-    """A partition value as the name of a folder has it: a whole number, or text that is never null."""
-    if one.type in _DIGITS or one.field.transform.name == "void":
-        return _digits(column, one.source.type if one.field.transform.name == "identity" else LONG)
-    if one.type in (STRING, BINARY):
+def _folder_value(column: Column, bound: BoundField) -> Column:
+    """A partition value as in the name of a folder: a whole number, or text that is never null."""
+    if bound.type in _DIGITS or bound.field.transform.name == "void":
+        return _digits(column, bound.source.type if bound.field.transform.name == "identity" else LONG)
+    if bound.type in (STRING, BINARY):
         data = column.cast("binary")
         short = F.concat(F.lit("x"), F.hex(data))
         text = F.when(F.octet_length(data) <= NAMED_BYTES, short).otherwise(F.concat(F.lit("h"), F.sha2(data, 256)))
     else:
-        shown = column.cast("double") if one.type == FLOAT else column  # exact, and so is what Python reads
-        text = F.concat(F.lit("v"), shown.cast("string"))
-    # Never null: Spark would take the text through one more projection, and then sort the rows once more.
+        number = column.cast("double") if bound.type == FLOAT else column  # exact, also when Python reads it
+        text = F.concat(F.lit("v"), number.cast("string"))
+    # Never null: else Spark adds a projection for the text, and then sorts the rows once more.
     return F.coalesce(text, F.lit(_NULL))
 
 
@@ -117,20 +117,20 @@ def _digits(column: Column, type: Type) -> Column:
     return micros(column, type) if type in (TIMESTAMP, TIMESTAMPTZ) else column.cast("bigint")
 
 
-def _value(text: str, one: BoundField, files: Files, info: FileInfo) -> Value | None:
+def _value(text: str, bound: BoundField, files: Files, info: FileInfo) -> Value | None:
     if text in (_NULL, _NULL_NUMBER):
         return None
     if text.startswith("h"):
-        return one.field.transform.apply(one.source.type, _first_value(files, info, one.path))
+        return bound.field.transform.apply(bound.source.type, _first_value(files, info, bound.path))
     try:
-        return _READ[type(one.type) if isinstance(one.type, Decimal) else one.type](text, one.type)
+        return _READ[type(bound.type) if isinstance(bound.type, Decimal) else bound.type](text, bound.type)
     except (ValueError, OverflowError) as error:
         raise Invalid(
-            "a value's partition is none that its type can hold",
-            subject=one.field.name,
-            expected=one.type,
+            "a partition value does not fit its type",
+            subject=bound.field.name,
+            expected=bound.type,
             found=text,
-            advice="Leave out rows whose values are at the very end of the type, or are no UTF-8.",
+            advice="Leave out rows whose values are at the very end of the type, or are not UTF-8.",
         ) from error
 
 
@@ -167,17 +167,17 @@ _READ: dict[Any, Callable[[str, Type], Value]] = {
 
 
 def _first_value(files: Files, info: FileInfo, path: Sequence[Field]) -> Any:
-    """What the first row of a file has in a column."""
-    with ParquetFile(PythonFile(_Stored(files, info), mode="r")) as parquet:
-        name = ".".join(one.physical_name for one in path)
+    """The value of a column in the first row of a file."""
+    with ParquetFile(PythonFile(_StoredFile(files, info), mode="r")) as parquet:
+        name = ".".join(field.physical_name for field in path)
         row: Any = next(parquet.iter_batches(1, columns=[name])).to_pylist()[0]
-    for one in path:
-        row = row[one.physical_name]
+    for field in path:
+        row = row[field.physical_name]
     return row
 
 
-class _Stored(RawIOBase):
-    """A stored file as Python has files, for a reader that wants some parts of it."""
+class _StoredFile(RawIOBase):
+    """A stored file as a Python file, for a reader that needs only parts of it."""
 
     def __init__(self, files: Files, info: FileInfo) -> None:
         self._files, self._info, self._place = files, info, 0

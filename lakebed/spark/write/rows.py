@@ -1,4 +1,4 @@
-"""Writing the rows of a DataFrame for a work, to files that its commit shows."""
+"""Writes a DataFrame's rows for a change of a table, whose commit makes the files visible."""
 
 from uuid import uuid4
 
@@ -8,27 +8,27 @@ from pyspark.sql import DataFrame
 from lakebed.catalog.data.row_changes import Written
 from lakebed.catalog.data.target import Target
 from lakebed.catalog.objects.naming import about_table
-from lakebed.spark.write.checks import broken, guarded
+from lakebed.spark.write.checks import broken_check, guarded_rows
 from lakebed.spark.write.write import write
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 
 def write_rows(target: Target, frame: DataFrame) -> Written:
-    """Write rows for a table, to files in a folder that no other attempt has.
+    """Write rows to files in a folder of their own, matched to the table's columns.
 
-    An error changes nothing, and names the table. `Invalid` if a row breaks a check of the table.
+    Errors name the table, and leave nothing behind. `Invalid` if a row breaks a check of the table.
     """
     with about_table(target.name):
         checks, schema = target.checks, target.schema
         if not checks:
-            return Written(_files(target, frame))
+            return Written(_write(target, frame))
         try:
-            return Written(_files(target, guarded(checks, schema, frame)))
+            return Written(_write(target, guarded_rows(checks, schema, frame)))
         except PySparkException as error:
-            raise broken(error, checks, schema, frame) or error from error
+            raise broken_check(error, checks, schema, frame) or error from error
 
 
-def _files(target: Target, frame: DataFrame) -> list[DataFileRef]:
+def _write(target: Target, frame: DataFrame) -> list[DataFileRef]:
     state, options = target.state, target.write_options
     folder, row_bytes = f"{state.data_folder}/{uuid4()}", target.row_bytes()
     return write(target.files, folder, state.schema, frame, state.spec, state.sort_order, options, row_bytes=row_bytes)

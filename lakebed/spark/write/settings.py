@@ -1,4 +1,4 @@
-"""What Spark's Parquet writer is told: given with the write, it wins over the session's and leaves that as it is."""
+"""Settings of Spark's Parquet writer, given with the write: they override the session's, and don't change them."""
 
 from typing import Final
 
@@ -11,8 +11,8 @@ ALWAYS: Final = {
     "compression": "zstd",  # 40 % fewer bytes than snappy for a fifth more time
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the default, INT96, has no statistics
     "spark.sql.parquet.fieldId.write.enabled": "true",
-    "spark.sql.parquet.writeLegacyFormat": "false",  # decimals and lists as everybody reads them
-    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # no _SUCCESS file: the commit says that
+    "spark.sql.parquet.writeLegacyFormat": "false",  # decimals and lists as all readers expect them
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # no _SUCCESS file: that is what the commit is for
 }
 
 _SMALL = {BOOLEAN: 0.2, INT: 3.0, FLOAT: 3.5, DATE: 1.5}
@@ -20,13 +20,13 @@ _OTHERS = 7.0  # longs, doubles, times
 _TEXT = 12.0
 _ITEMS = 4  # of a list or a map
 
-# The writer fills filters of so many sizes, each half the last, and keeps the smallest that does: that of 100 rows
-# takes 1 kB instead of 2 MB. Those that have become too small for their row group are dropped on the way.
+# The writer fills filters of this many sizes, each half the last, and keeps the smallest that is large enough: for 100
+# rows it takes 1 kB instead of 2 MB. Filters that become too small for their row group are dropped on the way.
 _BLOOM_SIZES = 13
 
 
 def write_settings(options: WriteOptions, schema: Schema, row_bytes: float) -> dict[str, str]:
-    """The settings of a job for files of a table, of which a row takes about so many bytes."""
+    """The settings of a job that writes files of a table whose rows take about `row_bytes`."""
     rows = max(1, int(options.file_bytes / row_bytes))
     return {
         **ALWAYS,
@@ -38,14 +38,14 @@ def write_settings(options: WriteOptions, schema: Schema, row_bytes: float) -> d
 
 
 def guessed_row_bytes(schema: Schema) -> float:
-    """What a row may take in a file, for a table that has none yet."""
-    return max(1.0, sum(_bytes(one.type) for one in schema.fields))
+    """The bytes that a row may take in a file, for a table without files."""
+    return max(1.0, sum(_bytes(field.type) for field in schema.fields))
 
 
 def _bytes(type: Type) -> float:
     match type:
         case Struct(fields):
-            return sum(_bytes(one.type) for one in fields)
+            return sum(_bytes(field.type) for field in fields)
         case List():
             return _ITEMS * _bytes(type.element)
         case Map():
@@ -58,7 +58,7 @@ def _bytes(type: Type) -> float:
 
 
 def _blooms(options: WriteOptions, schema: Schema, rows: int) -> dict[str, str]:
-    """Filters that are as large as the values of their row group need, up to one of `rows` different ones."""
+    """Settings for filters as large as the values of their row group need, up to `rows` different values."""
     settings: dict[str, str] = {}
     for way in bloom_ways(options, schema):
         path = _path(way)
@@ -74,4 +74,4 @@ def _blooms(options: WriteOptions, schema: Schema, rows: int) -> dict[str, str]:
 
 
 def _path(way: tuple[Field, ...]) -> str:
-    return ".".join(one.physical_name for one in way)
+    return ".".join(field.physical_name for field in way)

@@ -1,6 +1,6 @@
-"""Iceberg's transforms as Spark's own expressions: of every value what the local engine makes of it.
+"""Iceberg's transforms as Spark expressions, with the same results as in the local engine.
 
-Neither the session's zone nor its ANSI mode matters.
+They depend neither on the session's time zone nor on its ANSI mode.
 """
 
 from collections.abc import Iterable
@@ -20,10 +20,10 @@ from lakebed.table.types.types import BINARY, DATE, INT, LONG, STRING, TIMESTAMP
 from lakebed.table.types.values import scaled
 
 TOO_NEAR: Final = "Lakebed can't hold a transformed value"
-"""What Spark's error says when a job meets a value so near the end of its type that truncating it leaves the type."""
+"""Spark's error when a job meets a value so near the end of its type that its truncation does not fit the type."""
 
 _MOST_DIGITS: Final = 38
-_KEPT_SCALE: Final = 6  # that Spark keeps behind the point when a result may have more digits than there can be
+_KEPT_SCALE: Final = 6  # digits behind the point that Spark keeps if a result may have more than the most digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Term:
 
 
 def with_terms(frame: DataFrame, terms: Iterable[Term]) -> DataFrame:
-    """The rows with a column more for each term: whole numbers for times and buckets, else of the column's own type."""
+    """The rows with a column for each term: a whole number for times and buckets, else of the column's own type."""
     for term in terms:
         frame = _with_bucket(frame, term) if term.transform.name == "bucket" else _with_simple(frame, term)
     return frame
@@ -97,7 +97,7 @@ def _hour(column: Column, type: Type) -> Column:
 
 
 def _floor_divided(column: Column, divisor: int) -> Column:
-    """Spark's division of whole numbers goes towards zero; Iceberg's goes down."""
+    """The quotient, rounded down as in Iceberg; Spark's `div` rounds towards zero."""
     towards_zero = F.call_function("div", column, F.lit(divisor))
     return towards_zero - F.when(column % divisor < 0, 1).otherwise(0)
 
@@ -118,7 +118,7 @@ def _truncated(column: Column, width: int, type: Type) -> Column:
 def _width(width: int, type: Decimal) -> Column:
     if type.precision == _MOST_DIGITS and type.scale > _KEPT_SCALE:
         raise Invalid(
-            "Spark would round what is left of a decimal that is truncated",
+            "Spark would round the result of truncating a decimal",
             subject=f"truncate[{width}]",
             expected=f"fewer than {_MOST_DIGITS} digits, or at most {_KEPT_SCALE} behind the point",
             found=type,
@@ -128,11 +128,11 @@ def _width(width: int, type: Decimal) -> Column:
 
 
 def micros(column: Column, type: Type) -> Column:
-    """A moment as microseconds since 1970, in UTC if it has a zone."""
+    """A time as microseconds since 1970, in UTC if it has a zone."""
     if type != TIMESTAMP:
         return F.unix_micros(column)
     seconds = F.hour(column) * 3600 + F.minute(column) * 60
     of_day = seconds.cast("bigint") * 1_000_000 + (F.date_part(F.lit("SECOND"), column) * 1_000_000).cast("bigint")
     days = F.unix_date(column.cast("date")).cast("bigint")
-    # The first day that there is begins before the first microsecond that there is.
+    # The start of the first possible day is before the first possible microsecond.
     return F.when(days < 0, (days + 1) * DAY_MICROS + (of_day - DAY_MICROS)).otherwise(days * DAY_MICROS + of_day)

@@ -1,4 +1,4 @@
-"""Writing a DataFrame as data files, with Spark's own Parquet writer."""
+"""Writes a DataFrame as data files, with Spark's own Parquet writer."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -33,9 +33,9 @@ REBASE: Final = "spark.sql.parquet.datetimeRebaseModeInWrite"
 FOOTER_THREADS: Final = 8
 ROWS: Final = "rows"
 SETTLING: Final = 10.0
-"""Seconds that the tasks of a failed job have to stop before its folder is removed: they would make it again."""
+"""Seconds to wait for the tasks of a failed job before its folder is removed: they would create it again."""
 OPTIONS_WIN: Final = "4.3"
-"""The version from which a write's options go before the session's settings: 4.3.0 does so, 4.1.4 does not."""
+"""The version from which a write's options override the session's settings: in 4.3.0 they do, in 4.1.4 they don't."""
 _FULL: Final = re.compile("No space left on device|Disk quota exceeded|File too large")
 
 
@@ -50,18 +50,18 @@ def write(
     *,
     row_bytes: float | None = None,
 ) -> list[DataFileRef]:
-    """Write the rows into a fresh folder, and answer its files, durable, in the order of the DataFrame's partitions.
+    """Write the rows into a new folder; returns its files, durable, in the order of the DataFrame's partitions.
 
-    A file has rows of one partition, sorted by the order. `row_bytes` is what a row takes in a file, as far as it is
-    known: files are cut by rows. Nobody sees them before a commit names them. What `fit` refuses is refused before any
-    job. If the job fails, what it wrote is removed and Spark's own error goes through; a null in a required column is
-    `Invalid`, a full disk `Unavailable`.
+    A file has rows of one partition, sorted by the order. `row_bytes` is what a row takes in a file, if that is known:
+    files are cut by their number of rows. Nobody sees the files before a commit refers to them. Rows that `fit` refuses
+    fail before any job. If the job fails, its files are removed and Spark's own error goes through, except that a null
+    in a required column is `Invalid` and a full disk `Unavailable`.
     """
     layout = PartitionLayout(partitions_of(spec, schema), order, options.distribution)
-    return write_laid_out(files, folder, schema, frame, layout, options, row_bytes=row_bytes)
+    return write_with_layout(files, folder, schema, frame, layout, options, row_bytes=row_bytes)
 
 
-def write_laid_out(
+def write_with_layout(
     files: Files,
     folder: str,
     schema: Schema,
@@ -71,55 +71,55 @@ def write_laid_out(
     *,
     row_bytes: float | None = None,
 ) -> list[DataFileRef]:
-    """The same with rows that lie as a layout says, which completes the entries too."""
+    """The same with a layout, which arranges the rows and completes the entries."""
     check_rows(frame)
     _check_session(frame.sparkSession)
     _check_fresh(files, folder)
     counted = Observation()
-    laid = layout.laid_out(frame, schema).observe(counted, F.count(F.lit(1)).alias(ROWS))
+    laid = layout.arranged_rows(frame, schema).observe(counted, F.count(F.lit(1)).alias(ROWS))
     settings = write_settings(options, schema, row_bytes or guessed_row_bytes(schema))
     jobs = jobs_of(frame.sparkSession, f"lakebed-write-{uuid4()}")
     try:
         with jobs.tagged():
             writer = laid.write.mode("error").options(**settings).partitionBy(*layout.names)
             writer.parquet(spark_location(files, folder))
-        return _Job(files, folder, schema, layout).written(counted.get[ROWS])
+        return _FinishedJob(files, folder, schema, layout).collect(counted.get[ROWS])
     except BaseException as error:
-        if not jobs.settled(SETTLING):
+        if not jobs.settle(SETTLING):
             error.add_note(f"Tasks of the job still run after {SETTLING} s; what they write to {folder} is garbage.")
         _clear(files, folder, error)
-        # Of a full disk Spark Connect tells in an error of PySpark's, a session in this process in one of py4j's.
+        # Spark Connect reports a full disk by an error of PySpark's, a session in this process by one of py4j's.
         ours = isinstance(error, LakebedError) or not isinstance(error, Exception)
-        if not ours and (meant := _meant(str(error), folder, frame)) is not None:
-            raise meant from error
+        if not ours and (write_error := _write_error(str(error), folder, frame)) is not None:
+            raise write_error from error
         raise
 
 
-def _meant(said: str, folder: str, frame: DataFrame) -> LakebedError | None:
-    """What Spark's error says of the rows or of the disk; None if it is the caller's own."""
-    if (place := re.search(f"{re.escape(NULL_FOUND)}«(.*)»", said)) is not None:
-        return _null(place.group(1), frame)
-    if TOO_NEAR in said:
+def _write_error(message: str, folder: str, frame: DataFrame) -> LakebedError | None:
+    """Spark's error about a value or about the disk as Lakebed's; None for any other."""
+    if (path := re.search(f"{re.escape(NULL_FOUND)}«(.*)»", message)) is not None:
+        return _null_error(path.group(1), frame)
+    if TOO_NEAR in message:
         return Invalid(
-            "a value is too near the end of its type to be truncated", advice="Leave its row out. Nothing was written."
+            "a value is too near the end of its type to be truncated", advice="Nothing was written. Leave its row out."
         )
-    if (found := _FULL.search(said)) is not None:
+    if (found := _FULL.search(message)) is not None:
         return Unavailable(
             "the disk is full",
             subject=folder,
             expected="room for the files",
             found=found.group(),
-            advice="Free space or raise the quota, also where Spark has its scratch files (spark.local.dir), and run "
-            "again. Nothing was changed.",
+            advice="Nothing was changed. Free space or raise the quota, also where Spark has its scratch files "
+            "(spark.local.dir), and run again.",
         )
     return None
 
 
 def _check_session(session: SparkSession) -> None:
-    # The one setting that no option of a write goes before; Spark 4 has it right unless somebody changes it.
+    # The only setting that no option of a write overrides. Spark 4's default is right.
     if session.conf.get(REBASE) == "LEGACY":
         raise Invalid(
-            "this session writes dates before 1582 in the Julian calendar, and every other reader takes them wrongly",
+            "this session writes dates before 1582 in the Julian calendar, which every other reader gets wrong",
             subject=REBASE,
             expected="CORRECTED",
             found="LEGACY",
@@ -130,11 +130,11 @@ def _check_session(session: SparkSession) -> None:
 
 
 def _check_settings(session: SparkSession) -> None:
-    """Refuse a session of an older Spark that would write otherwise: there its settings go before a write's options."""
+    """Refuse a session of an older Spark whose settings override the write's options, and differ."""
     for name, value in ALWAYS.items():
         if name.startswith("spark.") and (found := session.conf.get(name)) != value:
             raise Invalid(
-                f"a session of Spark {session.version} would write other files than the table has",
+                f"this session of Spark {session.version} would write files in another format than the table's",
                 subject=name,
                 expected=value,
                 found=found,
@@ -147,31 +147,31 @@ def _check_fresh(files: Files, folder: str) -> None:
         raise AlreadyExists("the folder is taken", subject=folder, expected="no file in it", found=info.path)
 
 
-class _Job:
-    """A job that ended well, and what it left in its folder."""
+class _FinishedJob:
+    """A job that succeeded, and what it left in its folder."""
 
     def __init__(self, files: Files, folder: str, schema: Schema, layout: Layout) -> None:
         self._files, self._folder, self._schema, self._layout = files, folder, schema, layout
         self._known: dict[tuple[str, ...], Complete] = {}
 
-    def written(self, rows: int) -> list[DataFileRef]:
-        """The entries of the files, which are durable now; empty ones and checksums beside them are gone.
+    def collect(self, rows: int) -> list[DataFileRef]:
+        """The entries of the files, which are durable now; empty files, and checksums beside files, are removed.
 
-        `rows` are those that the executors wrote: on disks that this process does not see, some may be missing here.
+        `rows` is how many the executors wrote. Some are missing here if they wrote to disks unseen by this process.
         """
         found = list(self._files.list(f"{self._folder}/"))
         data = [info for info in found if self._is_data(info)]
         with ThreadPoolExecutor(FOOTER_THREADS) as pool:
             entries = list(pool.map(self._entry, data))
-        kept = [entry for entry in entries if entry.num_rows]
-        if (here := sum(entry.num_rows for entry in kept)) != rows:
-            raise self._elsewhere(rows, here)
-        names = {entry.path for entry in kept}
-        # Empty files, and the checksums that Hadoop lays beside local files.
+        full = [entry for entry in entries if entry.num_rows]
+        if (here := sum(entry.num_rows for entry in full)) != rows:
+            raise self._missing_rows(rows, here)
+        names = {entry.path for entry in full}
+        # Empty files, and the checksums that Hadoop writes beside local files.
         for failure in self._files.delete_many(info.path for info in found if info.path not in names):
             raise failure.error
         self._files.sync(names)
-        return kept
+        return full
 
     def _folders(self, info: FileInfo) -> tuple[str, ...]:
         """The folders between the job's own and the file."""
@@ -187,27 +187,27 @@ class _Job:
         count_nan(entry, self._schema)
         seal_blooms(entry, self._files.read)
         if entry.num_rows:
-            self._completing(info)(entry)
+            self._completion(info)(entry)
         return entry
 
-    def _completing(self, info: FileInfo) -> Complete:
+    def _completion(self, info: FileInfo) -> Complete:
         folders = self._folders(info)
         if folders not in self._known:
-            self._known[folders] = self._layout.completing(self._files, info, folders)
+            self._known[folders] = self._layout.completion(self._files, info, folders)
         return self._known[folders]
 
-    def _elsewhere(self, rows: int, here: int) -> Unavailable:
+    def _missing_rows(self, rows: int, here: int) -> Unavailable:
         return Unavailable(
-            "the job ended well, and not all of its rows are here",
+            "the job succeeded, but not all of its rows are here",
             subject=self._folder,
             expected=f"{rows} rows",
             found=f"{here} rows",
-            advice="The executors have to write to the disk that this process reads: use a shared one.",
+            advice="Use a shared disk: the executors have to write where this process reads.",
         )
 
 
 def _clear(files: Files, folder: str, error: BaseException) -> None:
-    """Remove what a failed job left, as far as that is possible; what stays is unreferenced, and the error says so."""
+    """Remove what a failed job left, as far as possible; the error gets a note about files that stay, unreferenced."""
     try:
         failures = files.delete_folder(folder)
     except LakebedError as trouble:
@@ -217,20 +217,20 @@ def _clear(files: Files, folder: str, error: BaseException) -> None:
         error.add_note(f"{failure.path} could not be removed: {failure.error}")
 
 
-def _null(place: str, frame: DataFrame) -> Invalid:
+def _null_error(path: str, frame: DataFrame) -> Invalid:
     return Invalid(
         "a required column has a null",
-        subject=place,
+        subject=path,
         expected="a value in every row",
-        found=_null_count(place, frame),
-        advice="Fill or drop these rows. Nothing was written.",
+        found=_null_count(path, frame),
+        advice="Nothing was written. Fill or drop these rows.",
     )
 
 
-def _null_count(place: str, frame: DataFrame) -> str:
-    """How many rows have the null, which takes one more look at them; what is inside of a column is not counted."""
+def _null_count(path: str, frame: DataFrame) -> str:
+    """How many rows have the null, which reads them once more; nulls inside of a column are not counted."""
     for name in frame.columns:
-        if folded_column(name) == folded_column(place):
-            with suppress(PySparkException):  # what makes the rows can't be run again
+        if folded_column(name) == folded_column(path):
+            with suppress(PySparkException):  # the rows can't be computed again
                 return f"nulls in {frame.where(F.col(quoted(name)).isNull()).count()} of the rows"
     return "at least one null"

@@ -109,7 +109,7 @@ def test_a_bar_goes_by_the_files_that_work_finds_to_read(terminal: Terminal, mon
     monkeypatch.setenv("COLUMNS", "200")
     times = iter([0.0, 10.0])
     with Bar("delete", Goal(), terminal, clock=lambda: next(times)) as bar:
-        bar.aim(Goal(files=12, rows=1000, bytes=5000))
+        bar.set_goal(Goal(files=12, rows=1000, bytes=5000))
         bar.draw(lambda: Counts(tasks=4, tasks_done=1, rows_read=500, bytes_read=2500))
     assert "50%" in terminal.getvalue()
     assert "12 files" in terminal.getvalue()

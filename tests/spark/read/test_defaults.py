@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
-from lakebed.spark.read.defaults import by_absent
+from lakebed.spark.read.defaults import files_by_missing_fields
 from lakebed.spark.read.pushdown import NULL_STRUCTS
 from lakebed.spark.read.read import read
 from lakebed.spark.write.write import write
@@ -33,7 +33,7 @@ def test_files_are_told_apart_by_what_they_lack(spark: SparkSession, files: Loca
     written = [
         write(files, f"data/{number}", schema, spark.sql(ROWS))[0] for number, schema in enumerate((OLD, newer, newest))
     ]
-    found = by_absent(files, newest.fields, written)
+    found = files_by_missing_fields(files, newest.fields, written)
     assert {absent: [one.path for one in alike] for absent, alike in found.items()} == {
         frozenset({50, 51, 52}): [written[0].path],
         frozenset({52}): [written[1].path],
@@ -50,9 +50,9 @@ def test_no_file_is_opened_for_columns_without_such_defaults_or_whose_statistics
     for one in (old, new):
         os.remove(files.location(one.path))
     plain = add_column(OLD, "plain", "int", ids=iter([60]), default=7)
-    assert by_absent(files, plain.fields, [old, new]) == {frozenset(): [old, new]}
-    assert by_absent(files, newer.select(["id", "l"]).fields, [old, new]) == {frozenset(): [old, new]}
-    assert by_absent(files, newer.fields, [new]) == {frozenset(): [new]}
+    assert files_by_missing_fields(files, plain.fields, [old, new]) == {frozenset(): [old, new]}
+    assert files_by_missing_fields(files, newer.select(["id", "l"]).fields, [old, new]) == {frozenset(): [old, new]}
+    assert files_by_missing_fields(files, newer.fields, [new]) == {frozenset(): [new]}
 
 
 def test_a_column_that_is_not_asked_for_costs_nothing(spark: SparkSession, files: LocalFiles) -> None:

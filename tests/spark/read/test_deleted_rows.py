@@ -15,7 +15,7 @@ from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.spark.read.read import read
-from lakebed.spark.read.scan import IGNORED
+from lakebed.spark.read.scan import IGNORE_SINK_LOGS
 from lakebed.table.filter.bind import parse_filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.metadata_columns import SPARK_POSITION
@@ -40,7 +40,7 @@ def deleted(files: LocalFiles, file: DataFileRef, positions: Sequence[int]) -> D
 
 def ids(spark: SparkSession, files: LocalFiles, entries: Sequence[DataFileRef], where: str | None = None) -> list[int]:
     filter = None if where is None else parse_filter(where, SCHEMA)
-    return sorted(row.id for row in read(spark, files, SCHEMA, entries, filter=filter, columns=["id"]).collect())
+    return sorted(read(spark, files, SCHEMA, entries, filter=filter, columns=["id"]).toArrow()["id"].to_pylist())
 
 
 def test_rows_are_left_out_by_their_places_in_each_file(spark: SparkSession, files: LocalFiles) -> None:
@@ -76,7 +76,7 @@ def test_a_session_that_takes_no_lists_leaves_them_out_too(
     files = LocalFiles(f"{tmp_path}/plain")
     entries = [deleted(files, written(files, start, 100), [start // 100, 99]) for start in (0, 100, 200)]
     left = [one for one in range(300) if one not in (0, 99, 101, 199, 202, 299)]
-    with setting({IGNORED: "true"}):
+    with setting({IGNORE_SINK_LOGS: "true"}):
         assert ids(spark, files, entries) == left
     assert ids(spark, files, entries) == left
 

@@ -19,7 +19,7 @@ from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.lake.engines import spark_engine
 from lakebed.spark.read.read import read
-from lakebed.spark.read.scan import IGNORED
+from lakebed.spark.read.scan import IGNORE_SINK_LOGS
 from lakebed.spark.read.source import ORDINAL
 from lakebed.table.filter.bind import parse_filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -158,7 +158,7 @@ def test_ordinals_are_places_among_the_files_given(
     given = entries(files, 7)
     Random(3).shuffle(given)
     where = parse_filter("id >= 20", SCHEMA)  # two of the files can't match, and stay counted
-    with setting({IGNORED: ignored}):
+    with setting({IGNORE_SINK_LOGS: ignored}):
         frame = read(spark, files, SCHEMA, given, filter=where, columns=["id", *ADDED, ORDINAL])
         found = [row.asDict() for row in frame.collect()]
     assert sorted(one["id"] for one in found) == [

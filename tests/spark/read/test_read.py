@@ -15,12 +15,13 @@ from lakebed.arrow.write.write import write as write_arrow
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
 from lakebed.spark.read.read import read
-from lakebed.spark.read.scan import IGNORED
+from lakebed.spark.read.scan import IGNORE_SINK_LOGS
 from lakebed.spark.types import result_schema
 from lakebed.spark.write.write import write
 from lakebed.table.filter.bind import parse_filter
 from lakebed.table.manifest.inline import inline_path
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.plan.pruning import may_match
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import INT, Field, List, Map, Struct, parse_type
 
@@ -162,13 +163,19 @@ def test_no_files_are_no_rows_of_the_same_schema(spark: SparkSession, files: Loc
     assert back.collect() == []
 
 
+def read_planned(spark: SparkSession, files: LocalFiles, written: list[DataFileRef], where: str) -> DataFrame:
+    """The files that may match, as a plan chooses them, read with the filter."""
+    filter = parse_filter(where, IDS)
+    return read(spark, files, IDS, [file for file in written if may_match(filter, file)], filter=filter)
+
+
 def test_a_file_that_the_filter_can_not_match_is_not_opened(spark: SparkSession, files: LocalFiles) -> None:
     written = write(files, "data/1", IDS, names(spark, 100, 4))
     os.remove(files.location(written[0].path))
-    back = read(spark, files, IDS, written, filter=parse_filter("id >= 90", IDS))
+    back = read_planned(spark, files, written, "id >= 90")
     assert back.count() == 10
     assert len(back.inputFiles()) == 1
-    assert read(spark, files, IDS, written, filter=parse_filter("id > 1000", IDS)).collect() == []
+    assert read_planned(spark, files, written, "id > 1000").collect() == []
 
 
 def test_the_plan_shows_pruned_columns_and_pushed_filters(
@@ -194,7 +201,7 @@ def test_a_thousand_files_are_planned_without_a_job(
     group = f"planning, lists ignored: {way}"
     spark.sparkContext.setJobGroup(group, "")
     try:
-        with setting({IGNORED: way}):
+        with setting({IGNORE_SINK_LOGS: way}):
             back = read(spark, files, IDS, written)
         assert spark.sparkContext.statusTracker().getJobIdsForGroup(group) == []
         assert back.count() == 3000
@@ -222,8 +229,8 @@ def test_a_file_list_and_plain_paths_give_the_same(spark: SparkSession, tmp_path
     random.Random(1).shuffle(written)
     answers = []
     for ignored in ("false", "true"):
-        with setting({IGNORED: ignored}):
-            back = read(spark, files, IDS, written, filter=parse_filter("id < 700", IDS))
+        with setting({IGNORE_SINK_LOGS: ignored}):
+            back = read_planned(spark, files, written, "id < 700")
         answers.append((back.schema, sorted(back.collect()), sorted(back.inputFiles())))
     assert answers[0][:2] == answers[1][:2]
     assert len(answers[0][2]) == len(answers[1][2]) == 5
@@ -235,7 +242,7 @@ def test_a_path_that_spark_would_take_for_a_pattern_is_refused(
 ) -> None:
     written = write(files, "data/1", IDS, names(spark, 10, 2))
     assert read(spark, files, IDS, written).count() == 10
-    with setting({IGNORED: "true"}), pytest.raises(Invalid, match="pattern"):
+    with setting({IGNORE_SINK_LOGS: "true"}), pytest.raises(Invalid, match="pattern"):
         read(spark, files, IDS, written)
 
 

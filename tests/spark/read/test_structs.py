@@ -17,7 +17,7 @@ from lakebed.arrow.types import arrow_schema
 from lakebed.arrow.write.write import write
 from lakebed.files import LocalFiles
 from lakebed.spark.read.read import read
-from lakebed.spark.read.structs import WITNESS, by_witnesses
+from lakebed.spark.read.structs import PROBE, files_by_probes
 from lakebed.table.schema.evolution import add_column, drop_column
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import walk
@@ -121,22 +121,22 @@ def test_any_type_that_spark_reads_may_be_the_witness(
 ) -> None:
     old, new = with_other_field(type)
     [entry] = write(files, "data", old, pyarrow.Table.from_pylist([{"id": 1, "s": {"a": value}}], arrow_schema(old)))
-    [(asked, [_])] = by_witnesses(files, new.fields, new.fields, [entry]).items()
-    assert any(way[-1].id == WITNESS for way in walk(asked))
+    [(asked, [_])] = files_by_probes(files, new.fields, new.fields, [entry]).items()
+    assert any(way[-1].id == PROBE for way in walk(asked))
     assert read(spark, files, new, [entry]).collect() == [(1, (None,))]
 
 
 def test_a_file_without_any_such_field_is_refused(files: LocalFiles) -> None:
     old, new = with_other_field("time")
     [entry] = write(files, "data", old, pyarrow.table({"id": [1], "s": [{"a": time(1)}]}))
-    with pytest.raises(Invalid, match=r"^s: Spark 4\.0 would take a struct for null.*found a time64"):
-        by_witnesses(files, new.fields, new.fields, [entry])
-    assert by_witnesses(files, new.fields, new.fields[:1], [entry]) == {new.fields: [entry]}
+    with pytest.raises(Invalid, match=r"^s: Spark 4\.0 would read a struct as null.*found a time64"):
+        files_by_probes(files, new.fields, new.fields, [entry])
+    assert files_by_probes(files, new.fields, new.fields[:1], [entry]) == {new.fields: [entry]}
 
 
 def test_no_file_is_opened_whose_statistics_tell_or_for_columns_that_are_not_needed(files: LocalFiles) -> None:
     old, new = with_other_field("long")
     [entry] = write(files, "data", old, pyarrow.table({"id": [1], "s": [{"a": 1}]}))
     os.remove(files.location(entry.path))
-    assert by_witnesses(files, old.fields, old.fields, [entry]) == {old.fields: [entry]}
-    assert by_witnesses(files, new.fields, new.fields[:1], [entry]) == {new.fields: [entry]}
+    assert files_by_probes(files, old.fields, old.fields, [entry]) == {old.fields: [entry]}
+    assert files_by_probes(files, new.fields, new.fields[:1], [entry]) == {new.fields: [entry]}

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 import lakebed
 from lakebed import Invalid, when_matched_delete, when_matched_update, when_not_matched_insert
 from lakebed.spark.rows import addresses, upsert
-from lakebed.spark.rows.source import SHORT, single_keys_of, stable_rows
+from lakebed.spark.rows.source import SHORT, source_keys_with_repeats, stable_rows
 from lakebed.table.filter.filter import OneOf
 from lakebed.table.types.types import DATE, LONG, STRING, TIMESTAMPTZ, Field
 
@@ -79,9 +79,9 @@ def test_what_is_known_of_keys_is_the_same_wherever_they_are_looked_at(spark, mo
     source = stable_rows(spark.createDataFrame(values, "i bigint, t timestamp, d date, s string"))
     types = {"i": LONG, "t": TIMESTAMPTZ, "d": DATE, "s": STRING}
     keys = {Field(name, type, id=place): F.col(name) for place, (name, type) in enumerate(types.items(), 1)}
-    here = single_keys_of(source, keys)
+    here = source_keys_with_repeats(source, keys)
     monkeypatch.setattr(addresses, "FEW", 299)
-    there = single_keys_of(source, keys)
+    there = source_keys_with_repeats(source, keys)
     assert (here.rows, here.filter) == (there.rows, there.filter)
     assert any(isinstance(one, OneOf) for one in here.filter.parts)
     assert not any(there.nulls.values())

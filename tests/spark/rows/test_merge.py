@@ -110,14 +110,14 @@ def test_only_files_that_may_match_are_read_and_of_them_the_key_alone(main, spar
 
     monkeypatch.setattr("lakebed.spark.rows.merge.placed_rows", files)
     plans = []
-    paired = lakebed.spark.rows.merge._paired
+    paired = lakebed.spark.rows.merge._pairs
 
     def noted(merge, target):
         found = paired(merge, target)
         plans.append(found._jdf.queryExecution().executedPlan().toString())
         return found
 
-    monkeypatch.setattr("lakebed.spark.rows.merge._paired", noted)
+    monkeypatch.setattr("lakebed.spark.rows.merge._pairs", noted)
     table.merge(frame(spark, arrow((15, "new", 1))), "id", when_matched_update())
     assert seen == [1]
     [read_schema] = re.findall(r"ReadSchema: struct<([^>]*)>", plans[0])

@@ -4,7 +4,7 @@ import pytest
 
 from lakebed import Field, Invalid, Schema, col
 from lakebed.spark.expressions import ANSI
-from lakebed.spark.rows.where import bind_where, passing
+from lakebed.spark.rows.where import bind_where, passing_rows
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.filter import ALWAYS
 from lakebed.table.schema.schema import with_ids
@@ -28,7 +28,7 @@ def test_pieces_that_statistics_know_become_the_filter(where, filter, rest):
     found = bind_where(where, SCHEMA)
     assert found.filter == (ALWAYS if filter is None else bind(filter, SCHEMA))
     assert found.rest == rest if isinstance(rest, tuple) else len(found.rest) == rest
-    assert bind(found.said, SCHEMA) == found.filter
+    assert bind(found.filter_text, SCHEMA) == found.filter
 
 
 def test_a_condition_of_python_is_bound_whole_or_refused():
@@ -46,8 +46,8 @@ def rows(spark):
 
 def test_the_rest_is_run_by_spark(rows):
     where = bind_where("id > 0 AND pow(id, 2) = 4", SCHEMA)
-    assert [one.id for one in passing(rows, where, "t").collect()] == [2]
-    assert passing(rows, bind_where("id = 1", SCHEMA), "t") is rows
+    assert [one.id for one in passing_rows(rows, where, "t").collect()] == [2]
+    assert passing_rows(rows, bind_where("id = 1", SCHEMA), "t") is rows
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_the_rest_is_run_by_spark(rows):
 )
 def test_what_spark_does_not_know_either_is_refused_with_the_table_and_the_words(rows, where, told):
     with pytest.raises(Invalid, match="sales") as caught:
-        passing(rows, bind_where(where, SCHEMA), "sales.orders")
+        passing_rows(rows, bind_where(where, SCHEMA), "sales.orders")
     assert told in str(caught.value)
     assert "lakebed." not in str(caught.value)
 
 
 def test_a_session_without_ansi_mode_is_refused_where_it_would_matter(rows, setting):
     with setting({ANSI: "false"}):
-        assert passing(rows, bind_where("id = 1", SCHEMA), "t") is rows
+        assert passing_rows(rows, bind_where("id = 1", SCHEMA), "t") is rows
         with pytest.raises(Invalid, match="ansi"):
-            passing(rows, bind_where("1 / id > 1", SCHEMA), "t")
+            passing_rows(rows, bind_where("1 / id > 1", SCHEMA), "t")

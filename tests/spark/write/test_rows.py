@@ -137,7 +137,7 @@ def test_a_table_is_created_as_a_select_in_one_commit(spark: SparkSession, main:
 @pytest.mark.parametrize(
     ("select", "said"),
     [
-        ("id, 1 as other", r"table sales\.orders: .*other is no column of the table.*Select, rename or cast"),
+        ("id, 1 as other", r"table sales\.orders: .*other is not a column of the table.*Select, rename or cast"),
         ("string(id) as id", r"table sales\.orders: .*id is string instead of long"),
         (
             "nullif(id, 3) as id",

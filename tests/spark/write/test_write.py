@@ -96,7 +96,10 @@ def test_a_session_that_would_write_otherwise_is_refused(
     spark: SparkSession, files: LocalFiles, setting: Setting, name: str, value: str
 ) -> None:
     schema = with_ids(Schema({"id": "long"}), 1, 1)
-    with setting({name: value}), pytest.raises(Invalid, match=f"{name}: .* would write other files.*found {value}"):
+    with (
+        setting({name: value}),
+        pytest.raises(Invalid, match=f"{name}: .*in another format.*found {value}"),
+    ):
         write(files, "data/1", schema, spark.range(1))
     assert write(files, "data/1", schema, spark.range(1))[0].num_rows == 1
 
@@ -143,7 +146,7 @@ def test_an_empty_partition_leaves_no_file(spark: SparkSession, files: LocalFile
 
 
 def test_what_does_not_fit_is_refused_before_any_job(spark: SparkSession, files: LocalFiles) -> None:
-    with pytest.raises(Invalid, match="other is no column of the table"):
+    with pytest.raises(Invalid, match="other is not a column of the table"):
         write(files, "data/1", IDS, spark.range(5).selectExpr("id", "raise_error('a job ran') as other"))
     assert not os.path.exists(files.location("data/1"))
 
@@ -267,7 +270,7 @@ def test_rows_are_sorted_once_for_partitions_and_order(spark: SparkSession) -> N
     layout = PartitionLayout(
         partitions_of(spec, schema), make_sort_order(schema, ["bucket(4, id)"], order_id=1), Distribution.PARTITION
     )
-    laid = layout.laid_out(spark.range(9).selectExpr("id", "string(id) as name"), schema)
+    laid = layout.arranged_rows(spark.range(9).selectExpr("id", "string(id) as name"), schema)
     laid.createOrReplaceTempView("laid_out")
     apart = ", ".join(layout.partitions.names)
     spark.sql(f"create table laid_out_files using parquet partitioned by ({apart}) as select * from laid_out limit 0")

@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import ast
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("lakebed.testing", "tests.support")
 
 # Machines are shared, and no test may fail because one is slow.
-settings.register_profile("lakebed", deadline=None)
-settings.load_profile("lakebed")
+settings.register_profile("quick", deadline=None, max_examples=50)
+settings.register_profile("long", deadline=None)
 
 # Small and quick to start, and nothing listens beyond this machine.
 SPARK = {
@@ -33,6 +34,20 @@ SPARK = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("quick" if "not long" in config.option.markexpr else "long")
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now stays: no collection of garbage has to look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # libraries look for leaks at the end
 
 
 class SparkTogether(LoadScopeScheduling):

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
+from tests.support.examples import examples
 from tests.support.histories.anomalies import Anomaly
 from tests.support.histories.histories import Key, Model, Outcome, Read, Transaction, Write, with_write
 from tests.support.histories.replay import replay
@@ -441,13 +442,13 @@ def in_real_time(order):
     return True
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(100, 200))
 @given(small_histories((X, Y, S)))
 def test_lists_and_sets_pass_exactly_if_there_is_a_serial_order(history):
     assert (check(history) == []) == has_a_serial_order(history), check(history)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(100, 200))
 @given(small_histories((X, P, Q)))
 def test_with_registers_no_anomaly_is_found_where_there_is_a_serial_order(history):
     if has_a_serial_order(history):

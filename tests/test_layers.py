@@ -50,6 +50,23 @@ DRAWINGS = {
         expression | shape | transforms
         types
     """,
+    "lakebed.spark": """
+        engine
+        compaction | sql
+        rows | sorted_rows
+        write
+        read
+        fit | format | jobs
+        session | types
+        expressions | java | literals | locations
+    """,
+    "lakebed.iceberg": """
+        export
+        manifest_list
+        manifests | metadata
+        table
+        avro | schemas | vectors
+    """,
     "lakebed.catalog": """
         inspect
         merge

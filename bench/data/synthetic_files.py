@@ -15,7 +15,7 @@ import pyarrow
 import lakebed
 from lakebed.catalog.data.changes import change_files, delta_of
 from lakebed.catalog.data.checkpoints import write_checkpoint
-from lakebed.catalog.data.live_files import folded
+from lakebed.catalog.data.live_files import files_since_checkpoint
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Request
 from lakebed.catalog.transaction.context import Context
@@ -93,7 +93,7 @@ def create_checkpointed(folder: Path, files: int) -> None:
     _append(table, range(1))
     work = table._scope.read()
     state = table_state(work, table.id)
-    newest = folded(work, state).newest
+    newest = files_since_checkpoint(work, state).newest
     assert newest is not None
     starts = range(0, files, PART_FILES)
     parts = tuple(_part(work.context, state, range(start, min(files, start + PART_FILES))) for start in starts)

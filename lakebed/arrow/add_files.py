@@ -1,4 +1,4 @@
-"""Entries for Parquet files that somebody else wrote, to be added to a table where they are: read, never copied."""
+"""Entries for Parquet files that another writer wrote, with their partition values: files are read, never copied."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -29,102 +29,56 @@ from lakebed.table.statistics.footers import chunk_start, data_file
 from lakebed.table.types.types import DOUBLE, FLOAT, Field
 from lakebed.table.types.values import decode_bound
 
-Known = tuple[Value | None]
-"""One value that all rows have."""
-
-
-def known_value(field: BoundField, file: DataFileRef, held: Iterable[int]) -> Known | None:
-    """The partition value of all rows of a file, if that is sure without a look at them."""
-    if field.field.transform.name == "void":
-        return (None,)
-    if field.path[0].id not in held:
-        default = field.path[0].initial_default if len(field.path) == 1 else None
-        return (field.field.transform.apply(field.source.type, default),)
-    known = next((one for one in file.statistics if one.field_id == field.source.id), ColumnStatistics())
-    if known.HasField("null_count") and known.null_count == known.value_count:
-        return (None,)
-    # A NaN is in no bounds.
-    if known.null_count or not known.HasField("null_count") or field.source.type in (FLOAT, DOUBLE):
-        return None
-    return _between(field, known) if known.HasField("lower") and known.HasField("upper") else None
-
-
-def _between(field: BoundField, known: ColumnStatistics) -> Known | None:
-    """What a transform makes of all that lies between the bounds, if that is one value; they may lie too far out."""
-    type, transform = field.source.type, field.field.transform
-    lower, upper = decode_bound(type, known.lower), decode_bound(type, known.upper)
-    if lower != upper and not transform.keeps_order:
-        return None
-    first, last = transform.apply(type, lower), transform.apply(type, upper)
-    return (first,) if first == last else None
-
-
-class PartitionValues:
-    """The partition values that rows have, as they go by: a table in the form of files after the other."""
-
-    def __init__(self, fields: Sequence[BoundField]) -> None:
-        self._fields = fields
-        self._seen: dict[int, pyarrow.Array] = {}
-
-    def add(self, rows: pyarrow.Table) -> None:
-        for one in self._fields:
-            column = transformed(column_at(rows, one.path), one.field.transform, one.source.type)
-            before = self._seen.get(one.field.field_id)
-            found = [pyarrow.compute.unique(column), *([] if before is None else [before])]
-            self._seen[one.field.field_id] = pyarrow.compute.unique(pyarrow.concat_arrays(found))
-
-    def values(self) -> Iterator[tuple[BoundField, list[Value | None]]]:
-        """Each field with its values, two of them at most, which say that there are several."""
-        for one in self._fields:
-            yield one, [plain_value(value, one.type) for value in self._seen[one.field.field_id][:2]]
-
-
 MAGIC = b"PAR1"
+
+Known = tuple[Value | None]
+"""The one value that all rows have."""
+
 _GLOB = pattern(r"[*?\[\]{}]")
 
 
 def added_files(files: Files, schema: Schema, spec: PartitionSpec, given: Sequence[str]) -> list[DataFileRef]:
-    """The entries of files that are to be added to a table with this schema and spec, in their order.
+    """The entries of files to add to a table with this schema and spec, in their order.
 
     `given` are addresses as `Files.path_of` takes them. Footers are read; rows only where statistics don't say that
-    required columns have no null, or which partition the rows are in. `NotFound` names all that are not there,
-    `Invalid` all that can't be read as rows of the table, with every reason.
+    required columns have no null, or which partition the rows are in. `NotFound` names all missing files, `Invalid` all
+    that can't be read as rows of the table, with every reason.
     """
-    paths = _distinct(files, given)
-    _check_there(files, paths)
+    paths = _distinct_paths(files, given)
+    _check_exist(files, paths)
     entries, problems = [], []
     for path in paths:
-        found = _File(files, path, schema, spec)
-        entries.append(found.entry())
-        problems += found.problems
+        file = _File(files, path, schema, spec)
+        entries.append(file.entry())
+        problems += file.problems
     if problems:
-        raise _unfit(problems, len(paths))
-    return [one for one in entries if one is not None]
+        raise _refused(problems, len(paths))
+    return [entry for entry in entries if entry is not None]
 
 
-def _distinct(files: Files, given: Sequence[str]) -> list[str]:
+def _distinct_paths(files: Files, given: Sequence[str]) -> list[str]:
     paths: dict[str, str] = {}
-    for one in given:
-        path = files.path_of(one)
+    for address in given:
+        path = files.path_of(address)
         if path in paths:
-            raise Invalid("a file is given twice", subject=one, found=f"{paths[path]} too")
+            raise Invalid("a file is given twice", subject=address, found=f"{paths[path]} too")
         _check_path(path)
-        paths[path] = one
+        paths[path] = address
     return list(paths)
 
 
 def _check_path(path: str) -> None:
-    """Refuse files that Spark would skip without a word, and those in the folders of tables, which are not for long."""
+    """Refuse files that Spark would skip silently, and files in the folders of tables, which may be deleted."""
     *folders, name = path.split("/")
     if name.startswith(("_", ".")) or name.endswith("._COPYING_"):
         expected = "a name that does not begin with _ or . and does not end with ._COPYING_"
-        raise Invalid("Spark skips files of such names", subject=path, expected=expected, advice="Rename the file.")
+        raise Invalid("Spark skips files with such a name", subject=path, expected=expected, advice="Rename the file.")
     if "://" not in path and any(map(_is_id, folders)):
         raise Invalid(
-            "the file lies in the folder of a table, whose files come and go with it",
+            "the file is in the folder of a table, whose files come and go with the table",
             subject=path,
             expected="a file that Lakebed did not write",
-            advice="To bring back rows use restore_table, revert or a branch; to copy them append(other.scan()).",
+            advice="To bring back rows, use restore_table, revert or a branch. To copy rows, use append(other.scan()).",
         )
 
 
@@ -134,25 +88,25 @@ def _is_id(part: str) -> bool:
     return False
 
 
-def _check_there(files: Files, paths: Sequence[str]) -> None:
+def _check_exist(files: Files, paths: Sequence[str]) -> None:
     missing = [path for path in paths if not files.exists(path)]
     for path in missing:
         if isdir(files.location(path)):
-            raise Invalid("this is a folder", subject=path, expected="files", advice="List those that are in it.")
+            raise Invalid("this is a folder", subject=path, expected="files", advice="List the files in it.")
         if _GLOB.search(files.location(path)):
             advice = "Give the files that it matches: glob.glob(…)."
-            raise Invalid("this is a pattern, and no file has it for a name", subject=path, advice=advice)
+            raise Invalid("this is a pattern, and no file has this name", subject=path, advice=advice)
     if missing:
         raise NotFound(
-            "there is no such file" if len(missing) == 1 else f"{len(missing)} files are not there",
+            "there is no such file" if len(missing) == 1 else f"{len(missing)} files are missing",
             subject=", ".join(missing),
-            expected="files that are there",
-            advice="Nothing was added.",
+            expected="files that exist",
+            advice="Nothing was added. Check the paths.",
         )
 
 
 class _File:
-    """A file on its way to become an entry, and what keeps it from that."""
+    """A file that is to become an entry, and the problems that prevent it."""
 
     def __init__(self, files: Files, path: str, schema: Schema, spec: PartitionSpec) -> None:
         self._files, self._path, self._schema, self._spec = files, path, schema, spec
@@ -161,21 +115,21 @@ class _File:
     def entry(self) -> DataFileRef | None:
         """The entry, None if there are problems."""
         try:
-            return self._opened()
+            return self._read_entry()
         except (Corrupt, Invalid) as error:
             self._add(f"{error.subject}: {error.problem}" if error.subject != self._path else error.problem)
         except OSError as error:
-            if error.errno is not None:  # the system's; without a number it is Arrow's
+            if error.errno is not None:  # an error of the system; Arrow's errors have no number
                 raise error_for(error, self._path) from error
-            self._add(f"no Parquet file that can be read: {error}")
-        except (pyarrow.ArrowException, ValueError) as error:  # a name that is no UTF-8 is a ValueError
-            self._add(f"no Parquet file that can be read: {error}")
+            self._add(f"not a readable Parquet file: {error}")
+        except (pyarrow.ArrowException, ValueError) as error:  # a name that is not UTF-8 is a ValueError
+            self._add(f"not a readable Parquet file: {error}")
         return None
 
-    def _opened(self) -> DataFileRef | None:
+    def _read_entry(self) -> DataFileRef | None:
         size = self._files.size(self._path)
         if self._files.read(self._path, 0, min(size, len(MAGIC))) != MAGIC:
-            self._add("no Parquet file, or one whose footer is encrypted: it does not begin with PAR1")
+            self._add("not a Parquet file, or its footer is encrypted: it does not begin with PAR1")
             return None
         with ParquetFile(
             self._files.location(self._path), page_checksum_verification=True, pre_buffer=False
@@ -193,15 +147,15 @@ class _File:
         self.problems.append(f"{self._path}: {problem}")
 
     def _check_footer(self, metadata: FileMetaData, size: int) -> None:
-        """Refuse a footer that is signed, as those are of encrypted columns: asked for such a one, Arrow 26 aborts."""
+        """Refuse a signed footer, which comes with encrypted columns: Arrow 26 aborts when it is asked for one."""
         footer = int.from_bytes(self._files.read(self._path, size - 8, 4), "little")
         if footer != metadata.serialized_size:
-            self._add("encrypted, or no footer of Parquet")
+            self._add("encrypted, or its footer is not Parquet's")
 
     def _check_whole(self, metadata: FileMetaData, size: int) -> None:
-        """Refuse a footer that can't be true: what it says of rows and places has to fit together."""
+        """Refuse a footer whose numbers of rows and places contradict each other."""
         groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
-        rows = sum(one.num_rows for one in groups)
+        rows = sum(group.num_rows for group in groups)
         if rows != metadata.num_rows:
             self._add(f"{metadata.num_rows} rows by its footer, {rows} by its row groups")
         if not rows:
@@ -218,23 +172,23 @@ class _File:
     def _described(self, parquet: ParquetFile, size: int, columns: ForeignColumns) -> DataFileRef | None:
         file = data_file(parquet.metadata, self._schema, path=self._path, size=size)
         if columns.others:
-            set_field_ids(file, columns.held)
+            set_field_ids(file, columns.field_ids)
         seal_blooms(file, self._files.read)
-        bound = bound_fields(self._spec, self._schema)
-        known = {one.field.field_id: known_value(one, file, columns.held) for one in bound}
-        open_fields = [one for one in bound if known[one.field.field_id] is None]
-        wanted = {one.path[0].id for one in open_fields} | self._unsure(columns, file)
-        known |= self._read(parquet, [one for one in self._schema.fields if one.id in wanted], open_fields)
+        fields = bound_fields(self._spec, self._schema)
+        known = {bound.field.field_id: _known_value(bound, file, columns.field_ids) for bound in fields}
+        open_fields = [bound for bound in fields if known[bound.field.field_id] is None]
+        wanted = {bound.path[0].id for bound in open_fields} | self._unsure(columns, file)
+        known |= self._read(parquet, [field for field in self._schema.fields if field.id in wanted], open_fields)
         if self.problems:
             return None
         if self._spec.fields:
-            set_partition(file, self._spec, self._schema, [_value(known[one.field.field_id]) for one in bound])
+            set_partition(file, self._spec, self._schema, [_value(known[bound.field.field_id]) for bound in fields])
         return file
 
     def _unsure(self, columns: ForeignColumns, file: DataFileRef) -> set[int]:
-        """The columns that have to be read, for they may have nulls where the table has none."""
-        nulls = {one.field_id: one.null_count for one in file.statistics if one.HasField("null_count")}
-        ways = [self._schema.ways[one] for one in columns.unsure]
+        """The columns that have to be read: they may have nulls where the table allows none."""
+        nulls = {column.field_id: column.null_count for column in file.statistics if column.HasField("null_count")}
+        ways = [self._schema.ways[id] for id in columns.unsure]
         for [field, *inside] in ways:
             if not inside and nulls.get(field.id):
                 self._add(f"{field.name}: {nulls[field.id]} nulls, and the table requires a value")
@@ -243,30 +197,76 @@ class _File:
     def _read(
         self, parquet: ParquetFile, wanted: Sequence[Field], partitioned: Sequence[BoundField]
     ) -> dict[int, Known | None]:
-        """Read columns: `Invalid` for a null in one that is required; answers the partition values of all rows."""
+        """Read columns: `Invalid` for a null in a required column; return the partition values of all rows."""
         if not wanted:
             return {}
-        form, seen = file_schema(Schema(wanted)), PartitionValues(partitioned)
-        for batch in parquet.iter_batches(BATCH_ROWS, columns=[one.physical_name for one in wanted]):
+        form, seen = file_schema(Schema(wanted)), _PartitionValues(partitioned)
+        for batch in parquet.iter_batches(BATCH_ROWS, columns=[field.physical_name for field in wanted]):
             columns = shaped(batch.columns, batch.schema.names, wanted, form, AS_STORED, batch.num_rows)
             seen.add(pyarrow.Table.from_arrays(columns, schema=form))
         known: dict[int, Known | None] = {}
-        for one, values in seen.values():
+        for bound, values in seen.values():
             if len(values) > 1:
-                self._add(f"{one.field.name}: rows of several partitions, such as {values[0]!r} and {values[1]!r}")
-            known[one.field.field_id] = (values[0],)
+                self._add(f"{bound.field.name}: rows of several partitions, such as {values[0]!r} and {values[1]!r}")
+            known[bound.field.field_id] = (values[0],)
         return known
+
+
+class _PartitionValues:
+    """Collects the partition values of rows, from one table in the form of files after another."""
+
+    def __init__(self, fields: Sequence[BoundField]) -> None:
+        self._fields = fields
+        self._seen: dict[int, pyarrow.Array] = {}
+
+    def add(self, rows: pyarrow.Table) -> None:
+        for bound in self._fields:
+            column = transformed(column_at(rows, bound.path), bound.field.transform, bound.source.type)
+            before = self._seen.get(bound.field.field_id)
+            values = [pyarrow.compute.unique(column), *([] if before is None else [before])]
+            self._seen[bound.field.field_id] = pyarrow.compute.unique(pyarrow.concat_arrays(values))
+
+    def values(self) -> Iterator[tuple[BoundField, list[Value | None]]]:
+        """Each field with at most two of its values: two mean that there are several."""
+        for bound in self._fields:
+            yield bound, [plain_value(value, bound.type) for value in self._seen[bound.field.field_id][:2]]
+
+
+def _known_value(bound: BoundField, file: DataFileRef, field_ids: Iterable[int]) -> Known | None:
+    """The partition value of all rows of a file, if it is known without reading them."""
+    if bound.field.transform.name == "void":
+        return (None,)
+    if bound.path[0].id not in field_ids:
+        default = bound.path[0].initial_default if len(bound.path) == 1 else None
+        return (bound.field.transform.apply(bound.source.type, default),)
+    known = next((column for column in file.statistics if column.field_id == bound.source.id), ColumnStatistics())
+    if known.HasField("null_count") and known.null_count == known.value_count:
+        return (None,)
+    # NaN is in no bounds.
+    if known.null_count or not known.HasField("null_count") or bound.source.type in (FLOAT, DOUBLE):
+        return None
+    return _value_between(bound, known) if known.HasField("lower") and known.HasField("upper") else None
+
+
+def _value_between(bound: BoundField, known: ColumnStatistics) -> Known | None:
+    """The partition value of everything between the bounds, if there is only one; the bounds may be too wide."""
+    type, transform = bound.source.type, bound.field.transform
+    lower, upper = decode_bound(type, known.lower), decode_bound(type, known.upper)
+    if lower != upper and not transform.keeps_order:
+        return None
+    first, last = transform.apply(type, lower), transform.apply(type, upper)
+    return (first,) if first == last else None
 
 
 def _value(known: Known | None) -> Value | None:
     return None if known is None else known[0]
 
 
-def _unfit(problems: Sequence[str], count: int) -> Invalid:
+def _refused(problems: Sequence[str], count: int) -> Invalid:
     return Invalid(
         "the files can't be read as rows of the table",
         subject=f"{count} files" if count > 1 else "",
-        expected="Parquet files with the table's columns, by their names in its files and of their types",
+        expected="Parquet files whose columns have the table's types, and the names that the table's files use",
         found="; ".join(problems),
-        advice="Nothing was added. Change the table or write the files anew, or append(…) their rows.",
+        advice="Nothing was added. Change the table, write the files again, or append(…) their rows.",
     )

@@ -1,4 +1,7 @@
-"""The local engine's part of a compaction: the rows of a group, streamed or sorted by key, into new files."""
+"""The local engine's part of a compaction: it writes the rows of groups, streamed or sorted by key, to new files.
+
+The entry of a new file gets the range of its rows' last changes.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,106 +26,70 @@ from lakebed.table.schema.metadata_columns import LAST_UPDATED
 from lakebed.table.types.values import encode_bound
 
 
-class LastChanges:
-    """The least and the greatest of the sequence numbers that it is shown.
-
-    A row without a number gets that of the commit, which is above all others: then there is nothing to tell.
-    """
-
-    def __init__(self) -> None:
-        self._seen: list[int] = []
-        self._has_null = False
-
-    def noted(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        """The batches as they are; their column of last changes is looked at."""
-        for batch in batches:
-            self.note(batch.column(LAST_UPDATED.name))
-            yield batch
-
-    def note(self, values: pyarrow.Array | pyarrow.ChunkedArray) -> None:
-        self._has_null |= values.null_count > 0
-        found = pyarrow.compute.min_max(values).as_py()
-        self._add(value for value in found.values() if value is not None)
-
-    def add(self, other: "LastChanges") -> None:
-        self._has_null |= other._has_null
-        self._add(other._seen)
-
-    def tell(self, file: DataFileRef) -> None:
-        """Write them into the entry of a file that has no other rows."""
-        if self._seen and not self._has_null:
-            lower, upper = (encode_bound(LAST_UPDATED.type, one) for one in self._seen)
-            rows = file.num_rows
-            file.statistics.add(field_id=LAST_UPDATED.id, value_count=rows, null_count=0, lower=lower, upper=upper)
-
-    def _add(self, values: Iterable[int]) -> None:
-        every = [*self._seen, *values]
-        self._seen = [min(every), max(every)] if every else []
-
-
 def rewrite(target: Target, files: Sequence[DataFileRef]) -> list[DataFileRef]:
-    """New files with exactly the rows of these that are not deleted, each row with its lineage.
+    """New files with exactly the rows of these files that are not deleted, each row with its lineage.
 
-    They are cut by the table's newest spec and sorted by its order, whatever those were; for a commit on level 0. After
-    an error nothing is left behind.
+    They are cut by the table's newest spec and sorted by its order, for a commit on level 0. After an error no file is
+    left behind.
     """
-    return GroupWriter(target, Form(target.state, target.write_options)).streamed(files) if files else []
+    return GroupWriter(target, Form(target.state, target.write_options)).stream(files) if files else []
 
 
 @dataclass(frozen=True, slots=True)
 class GroupWriter(Writer):
-    """Writes the rows of groups. Sorted rows of a group are in order over all its files, up to `held_bytes` of rows."""
+    """Writes the rows of groups; to sort by key, at most `held_bytes` of rows are in memory at a time."""
 
     target: Target
     form: Form
     held_bytes: int = HELD_BYTES
 
     def write(self, groups: Sequence[Group], done: Done) -> None:
-        for one in groups:
-            done([(one, self._written(one))])
+        for group in groups:
+            done([(group, self._write_group(group))])
 
-    def _written(self, group: Group) -> list[DataFileRef]:
-        if self.form.keys is None or group.partition is OLDER_SPEC:
-            return self.streamed(group.files)
-        return self._by_key(group, self.form.keys)
-
-    def streamed(self, files: Sequence[DataFileRef]) -> list[DataFileRef]:
+    def stream(self, files: Sequence[DataFileRef]) -> list[DataFileRef]:
+        """Write the rows of files to new files; rows that are in memory together are cut by partition and sorted."""
         changes = LastChanges()
         state, reader = self.form.written, self._read(files)
-        rows = pyarrow.RecordBatchReader.from_batches(reader.schema, changes.noted(reader))
+        rows = pyarrow.RecordBatchReader.from_batches(reader.schema, changes.observed(reader))
         order, options = self.form.order, self.form.options
-        made = write(self.target.files, state.data_folder, state.schema, rows, state.spec, order, options)
-        for one in made:
-            changes.tell(one)
-        return made
+        new_files = write(self.target.files, state.data_folder, state.schema, rows, state.spec, order, options)
+        for file in new_files:
+            changes.write_to(file)
+        return new_files
 
-    def _by_key(self, group: Group, order: SortOrder) -> list[DataFileRef]:
-        """Files that have no key in common, each with its first and its last."""
+    def _write_group(self, group: Group) -> list[DataFileRef]:
+        if self.form.keys is None or group.partition is OLDER_SPEC:
+            return self.stream(group.files)
+        return self._write_by_key(group, self.form.keys)
+
+    def _write_by_key(self, group: Group, order: SortOrder) -> list[DataFileRef]:
+        """Write files that have no key in common; each entry has the first and the last key."""
         state, options = self.form.written, self.form.options
         rows = SortedRows(lambda *asked: self._read(group.files, *asked), state.schema, order, self.held_bytes)
-        noted: list[_RowGroup] = []
+        row_groups: list[_RowGroup] = []
 
         def tables() -> Iterator[pyarrow.Table]:
-            for one in rows.groups(options):
-                noted.append(_RowGroup(one.key_min, one.key_max))
-                noted[-1].changes.note(one.rows.column(LAST_UPDATED.physical_name))
-                yield one.rows
+            for sorted_group in rows.groups(options):
+                row_groups.append(_RowGroup(sorted_group.key_min, sorted_group.key_max))
+                row_groups[-1].changes.add_values(sorted_group.rows.column(LAST_UPDATED.physical_name))
+                yield sorted_group.rows
 
-        made = write_groups(self.target.files, state.data_folder, state.schema, tables(), options)
-        left = iter(noted)
-        for file in made:
+        new_files = write_groups(self.target.files, state.data_folder, state.schema, tables(), options)
+        left = iter(row_groups)
+        for file in new_files:
             self._complete(file, group.files[0], list(islice(left, max(1, len(file.blocks)))))
-        return made
+        return new_files
 
     def _complete(self, file: DataFileRef, like: DataFileRef, groups: Sequence["_RowGroup"]) -> None:
-        """Tell of a file what is known of its row groups, and put it in the partition of another."""
+        """Set the keys and last changes of a file by its row groups, and its partition to that of the file `like`."""
         state = self.form.state
         file.level = COMPACTED_LEVEL
         file.key_min, file.key_max = groups[0].key_min, groups[-1].key_max
         file.key_schema_id = state.schema.id
-        for one in groups[1:]:
-            groups[0].changes.add(one.changes)
-        groups[0].changes.tell(file)
+        for group in groups[1:]:
+            groups[0].changes.add(group.changes)
+        groups[0].changes.write_to(file)
         if like.HasField("spec_id"):
             values = partition_values(like, state.spec, state.schema)
             set_partition(file, state.spec, state.schema, list(values.values()))
@@ -132,14 +99,50 @@ class GroupWriter(Writer):
     ) -> pyarrow.RecordBatchReader:
         planned = tuple(map(PlannedFile, files))
         names = self.form.written.schema.names if columns is None else columns
-        plan, state = Plan(planned, len(planned)), self.form.state
-        scan = Scan(self.target.sources, state.schema, planned, filter, names, plan=plan)
-        return scan.to_batches()
+        plan = Plan(planned, len(planned))
+        return Scan(self.target.sources, self.form.state.schema, plan, filter, names).to_batches()
+
+
+class LastChanges:
+    """The range of the sequence numbers of rows' last changes.
+
+    A row without a number gets the commit's, which is the greatest of all: then the range is unknown.
+    """
+
+    def __init__(self) -> None:
+        self._extremes: list[int] = []
+        self._has_null = False
+
+    def observed(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        """The same batches, whose last changes are added as they go by."""
+        for batch in batches:
+            self.add_values(batch.column(LAST_UPDATED.name))
+            yield batch
+
+    def add_values(self, values: pyarrow.Array | pyarrow.ChunkedArray) -> None:
+        self._has_null |= values.null_count > 0
+        extremes = pyarrow.compute.min_max(values).as_py()
+        self._extend(value for value in extremes.values() if value is not None)
+
+    def add(self, other: "LastChanges") -> None:
+        self._has_null |= other._has_null
+        self._extend(other._extremes)
+
+    def write_to(self, file: DataFileRef) -> None:
+        """Write the range to the entry of a file that has no other rows."""
+        if self._extremes and not self._has_null:
+            lower, upper = (encode_bound(LAST_UPDATED.type, number) for number in self._extremes)
+            rows = file.num_rows
+            file.statistics.add(field_id=LAST_UPDATED.id, value_count=rows, null_count=0, lower=lower, upper=upper)
+
+    def _extend(self, values: Iterable[int]) -> None:
+        numbers = [*self._extremes, *values]
+        self._extremes = [min(numbers), max(numbers)] if numbers else []
 
 
 @dataclass(frozen=True, slots=True)
 class _RowGroup:
-    """What is known of rows that are written, without the rows."""
+    """The keys and the last changes of a written row group."""
 
     key_min: bytes
     key_max: bytes

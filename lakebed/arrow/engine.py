@@ -1,4 +1,4 @@
-"""The local engine: rows are read and written with Arrow, in this process."""
+"""The local engine: it reads and writes rows with Arrow, in this process."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lakebed.arrow.compaction import GroupWriter, rewrite
 from lakebed.arrow.fit import materialized, reader_of
 from lakebed.arrow.read.get import find_row
 from lakebed.arrow.read.rows import table_of_rows
-from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.rows.assignments import assignments
 from lakebed.arrow.rows.delete import delete_rows, overwrite_rows
 from lakebed.arrow.rows.keys import check_new_keys, share_keys
@@ -37,14 +37,14 @@ from lakebed.table.schema.schema import Schema
 
 
 class ArrowEngine:
-    """The local engine. Rows for an upsert or a merge are held in memory."""
+    """The local engine. Rows for an upsert or a merge are kept in memory."""
 
     @property
     def attempts(self) -> int:
         return 50
 
     def schema_of(self, given: pyarrow.Schema) -> Schema:
-        """Arrow's schema as a table's."""
+        """An Arrow schema as a table's schema."""
         return schema_of(given)
 
     def columns_of(self, data: object) -> tuple[Schema, object]:
@@ -86,7 +86,7 @@ class ArrowEngine:
         limit: int | None = None,
     ) -> Scan:
         """The rows of planned files that pass."""
-        return Scan(sources, schema, plan.files, filter, columns, limit, plan)
+        return Scan(sources, schema, plan, filter, columns, limit)
 
     def read_inline(
         self,
@@ -96,8 +96,9 @@ class ArrowEngine:
         filter: Filter | None,
         columns: Sequence[str],
     ) -> pyarrow.Table:
-        """The rows of inline entries that pass, for an engine that can't read them."""
-        return Scan(sources, schema, [PlannedFile(file) for file in files], filter, columns).to_arrow()
+        """The rows of inline entries that pass, for an engine that can't read inline rows."""
+        plan = pruned_plan([PlannedFile(file) for file in files], filter)
+        return Scan(sources, schema, plan, filter, columns).to_arrow()
 
     def get(self, target: Target, key: Sequence[object]) -> dict[str, object] | None:
         """The row with a primary key."""
@@ -106,7 +107,7 @@ class ArrowEngine:
     def add_files(
         self, files: Files, schema: Schema, spec: PartitionSpec, addresses: Sequence[str]
     ) -> Sequence[DataFileRef]:
-        """Entries for Parquet files of another writer, where they are."""
+        """Entries for Parquet files that another writer wrote, where they are."""
         return added_files(files, schema, spec, addresses)
 
     def share_keys(

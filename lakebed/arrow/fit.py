@@ -1,4 +1,4 @@
-"""Rows that somebody gives, brought to the form that a table's files have, or refused with every reason."""
+"""A caller's rows, brought to the form of a table's files, or refused with every reason."""
 
 import sys
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from lakebed.arrow.shape import AS_GIVEN, Misfit, misfits, shaped
 from lakebed.arrow.types import file_schema
 from lakebed.errors import Invalid
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import Field
 
 BATCH_ROWS = 1 << 17
 
@@ -35,15 +36,15 @@ def reader_of(data: object) -> pyarrow.RecordBatchReader:
 
 
 def materialized(data: object) -> pyarrow.Table:
-    """Rows that somebody gives, all in memory, so that they can be looked at more than once."""
+    """A caller's rows, all in memory, so that they can be read more than once."""
     return reader_of(data).read_all()
 
 
 def fit(data: object, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
-    """The rows as batches of `file_schema(schema)`: columns are found by name, in any order and case.
+    """The rows as batches of `file_schema(schema)`: columns are matched by name, in any order and case.
 
-    Types that lose nothing are cast. Columns that lack have their default, or are null if that is allowed. What can't
-    fit by its type is refused here, all of it in one `Invalid`; what can't by its values, when its batch is reached.
+    Types are cast if nothing is lost. Missing columns get their default, or null if that is allowed. Types that can't
+    fit are refused now, all in one `Invalid`; values that can't fit are refused when their batch is reached.
     """
     reader = reader_of(data)
     unfit = list(misfits(reader.schema, schema.fields, AS_GIVEN))
@@ -54,15 +55,15 @@ def fit(data: object, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
 
 def _fitted(reader: pyarrow.RecordBatchReader, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
     names, form = reader.schema.names, file_schema(schema)
-    for whole in reader:
-        for start in range(0, whole.num_rows, BATCH_ROWS):
-            batch = whole.slice(start, BATCH_ROWS)
+    for given in reader:
+        for start in range(0, given.num_rows, BATCH_ROWS):
+            batch = given.slice(start, BATCH_ROWS)
             columns = shaped(batch.columns, names, schema.fields, form, AS_GIVEN, batch.num_rows)
             yield pyarrow.RecordBatch.from_arrays(columns, schema=form)
 
 
 def _is_pandas(data: object) -> bool:
-    # Who never imported pandas has no DataFrame of it, and importing it would take a second.
+    # A caller that never imported pandas has no DataFrame, and importing pandas would take a second.
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(data, pandas.DataFrame)
 
@@ -72,18 +73,22 @@ def _pandas_table(data: Any) -> pyarrow.Table:
         return pyarrow.Table.from_pandas(data, preserve_index=False)
     except (pyarrow.ArrowException, TypeError, ValueError) as error:
         raise Invalid(
-            "a column of the DataFrame has values of no one type",
+            "a column of the DataFrame has values of different types",
             expected="columns that Arrow can hold",
             found=str(error),
             advice="Convert it with astype, or build a pyarrow table.",
         ) from error
 
 
+def _declared(field: Field) -> str:
+    return f"{field.name} {field.type}{' not null' if field.required else ''}"
+
+
 def _refused(unfit: list[Misfit], schema: Schema) -> Invalid:
     return Invalid(
         "the rows do not fit the table's columns",
         subject=unfit[0].path if len(unfit) == 1 else "",
-        expected=", ".join(f"{one.name} {one.type}{' not null' if one.required else ''}" for one in schema.fields),
+        expected=", ".join(map(_declared, schema.fields)),
         found="; ".join(map(str, unfit)),
         advice="Cast, rename or drop these columns first.",
     )

@@ -1,4 +1,4 @@
-"""The columns of a file that somebody else wrote, beside a table's: which are which, and why they can't be read."""
+"""The columns of a file that another writer wrote, compared with a table's, and why they can't be read."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from lakebed.table.types.types import (
     children_of,
 )
 
-# Beside Iceberg's own forms: both engines read these right, under filters too.
+# In addition to Iceberg's own forms: both engines read these correctly, with filters too.
 _MILLIS: dict[Type, str] = {
     TIMESTAMP: "Timestamp(isAdjustedToUTC=false, timeUnit=milliseconds",
     TIMESTAMPTZ: "Timestamp(isAdjustedToUTC=true, timeUnit=milliseconds",
@@ -36,63 +36,63 @@ _TIMED = ("INT32 Date", "INT64 Timestamp")
 
 @dataclass(slots=True)
 class ForeignColumns:
-    """What a file has of a table's fields.
+    """The columns of a file, compared with a table's fields.
 
-    `held` are the ids of those on every level that it has; `others` the columns that are none of them; `unsure` those
-    that the table requires and the file lets be null; `problems` all that keeps the file from being read, by column.
+    `field_ids` are the fields, on every level, that the file has; `others` are its other columns. `unsure` are the
+    fields that the table requires and the file allows to be null. `problems` say by column why the file can't be read.
     """
 
-    held: set[int] = field(default_factory=set)
+    field_ids: set[int] = field(default_factory=set)
     others: list[str] = field(default_factory=list)
     unsure: set[int] = field(default_factory=set)
     problems: dict[str, str] = field(default_factory=dict)
 
     def add(self, path: str, problem: str) -> None:
-        """Note a problem of a column, unless it has one already."""
+        """Add a problem of a column, unless it has one already."""
         self.problems.setdefault(path, problem)
 
 
 def foreign_columns(metadata: FileMetaData, form: pyarrow.Schema, fields: Fields) -> ForeignColumns:
-    """Compare a file's columns, which Arrow reads in this form, with a table's fields, by their physical names."""
-    found = ForeignColumns()
+    """Compare a file's columns, which Arrow reads in this form, with a table's fields by their physical names."""
+    result = ForeignColumns()
     columns = [metadata.schema.column(place) for place in range(metadata.num_columns)]
-    if not _are_told_apart(form, columns):
-        found.add("its columns", "Arrow and Parquet don't agree on them")
-        return found
-    for one in misfits(form, fields, AS_STORED):
-        if one.expected is not None:
-            found.add(one.path, f"{one.expected} expected, {one.found or 'no such column'} found")
-    _Comparison(found, iter(columns)).compare(form, fields, "")
-    if _REBASED in (metadata.metadata or {}) and any(_form(one).startswith(_TIMED) for one in columns):
-        found.add("its dates", "written in the calendar of Spark 2, which Arrow takes for today's")
-    if not found.held:
-        found.add("its columns", "none of the table's")
-    return found
+    if not _is_one_to_one(form, columns):
+        result.add("its columns", "Arrow and Parquet disagree on them")
+        return result
+    for misfit in misfits(form, fields, AS_STORED):
+        if misfit.expected is not None:
+            result.add(misfit.path, f"{misfit.expected} expected, {misfit.found or 'no such column'} found")
+    _Comparison(result, iter(columns)).compare(form, fields, "")
+    if _REBASED in (metadata.metadata or {}) and any(_form(column).startswith(_TIMED) for column in columns):
+        result.add("its dates", "written in the calendar of Spark 2, which Arrow reads as today's")
+    if not result.field_ids:
+        result.add("its columns", "none of them is the table's")
+    return result
 
 
 class _Comparison:
-    """Goes through the fields as Arrow has them and, leaf by leaf, through the columns as Parquet has them."""
+    """Walks through the fields in Arrow's form and, leaf by leaf, through the columns in Parquet's."""
 
-    def __init__(self, found: ForeignColumns, columns: Iterator[ColumnSchema]) -> None:
-        self._found = found
+    def __init__(self, result: ForeignColumns, columns: Iterator[ColumnSchema]) -> None:
+        self._result = result
         self._columns = columns
 
     def compare(self, arrow: Iterable[pyarrow.Field], fields: Fields, path: str) -> None:
-        wanted = {one.physical_name: one for one in fields}
+        wanted = {field.physical_name: field for field in fields}
         seen: set[str] = set()
-        for one in arrow:
-            if one.name in wanted and one.name not in seen:
-                self._field(one, wanted[one.name], f"{path}{wanted[one.name].name}")
+        for column in arrow:
+            if column.name in wanted and column.name not in seen:
+                self._field(column, wanted[column.name], f"{path}{wanted[column.name].name}")
             else:
-                self._other(one, fields, path, seen)
-            seen.add(one.name)
+                self._other(column, fields, path, seen)
+            seen.add(column.name)
 
     def _field(self, arrow: pyarrow.Field, field: Field, path: str) -> None:
-        self._found.held.add(field.id)
+        self._result.field_ids.add(field.id)
         if _id(arrow) not in (None, field.id):
-            self._found.add(path, f"field id {field.id} expected, {_id(arrow)} found: the file is of another table")
+            self._result.add(path, f"field id {field.id} expected, {_id(arrow)} found: it is another table's file")
         if field.required and arrow.nullable:
-            self._found.unsure.add(field.id)
+            self._result.unsure.add(field.id)
         match field.type:
             case Struct(fields) if pyarrow.types.is_struct(arrow.type):
                 self.compare(arrow.type, fields, f"{path}.")
@@ -103,34 +103,34 @@ class _Comparison:
             case _ if isinstance(field.type, Simple) and not arrow.type.num_fields:
                 self._leaf(next(self._columns), field, path)
             case _:
-                self._pass(arrow)  # a misfit already
+                self._skip(arrow)  # a misfit already
 
     def _parts(self, arrow: Sequence[pyarrow.Field], parts: Fields, path: str) -> None:
-        for one, part in zip(arrow, parts, strict=True):
-            self._field(one, part, f"{path}.{part.name}")
+        for column, part in zip(arrow, parts, strict=True):
+            self._field(column, part, f"{path}.{part.name}")
 
     def _leaf(self, column: ColumnSchema, field: Field, path: str) -> None:
         if not (is_form_of(field.type, column) or _is_millis(field, column)):
-            self._found.add(path, f"{field.type} expected, {_form(column)} found")
+            self._result.add(path, f"{field.type} expected, {_form(column)} found")
         elif isinstance(field.type, Decimal) and column.precision < field.type.precision and not field.widened_from:
-            # Spark fails at such a file, unless it knows that the column was widened.
-            self._found.add(path, f"{field.type} expected, {_form(column)} found: no file of the table is so narrow")
+            # Spark fails on such a file, unless it knows that the column was widened.
+            self._result.add(path, f"{field.type} expected, {_form(column)} found: the table's files have more digits")
 
     def _other(self, arrow: pyarrow.Field, fields: Fields, path: str, seen: set[str]) -> None:
-        """Note a column that is none of the fields, and refuse one that could be taken for one of them."""
-        self._found.others.append(f"{path}{arrow.name}")
+        """Add a column that is not one of the fields, and refuse it if it could be mistaken for one."""
+        self._result.others.append(f"{path}{arrow.name}")
         if arrow.name in seen:
-            self._found.add(f"{path}{arrow.name}", "there are two columns of this name")
-        near = next((one for one in fields if folded_column(arrow.name) in _names(one)), None)
+            self._result.add(f"{path}{arrow.name}", "there are two columns of this name")
+        near = next((field for field in fields if folded_column(arrow.name) in _names(field)), None)
         if near is not None and arrow.name not in seen:
-            self._found.add(f"{path}{arrow.name}", f"files of the table call the column {near.physical_name!r}")
+            self._result.add(f"{path}{arrow.name}", f"files of the table call the column {near.physical_name!r}")
         if _id(arrow) is not None:
-            self._found.add(f"{path}{arrow.name}", f"field id {_id(arrow)}, which is of another table")
+            self._result.add(f"{path}{arrow.name}", f"field id {_id(arrow)}, which belongs to another table")
         if arrow.name.startswith(ABSENT):
-            self._found.add(f"{path}{arrow.name}", f"a name that begins with {ABSENT!r}")
-        self._pass(arrow)
+            self._result.add(f"{path}{arrow.name}", f"a name that begins with {ABSENT!r}")
+        self._skip(arrow)
 
-    def _pass(self, arrow: pyarrow.Field) -> None:
+    def _skip(self, arrow: pyarrow.Field) -> None:
         for _ in range(_leaf_count(arrow.type)):
             next(self._columns)
 
@@ -149,18 +149,18 @@ def _is_millis(field: Field, column: ColumnSchema) -> bool:
 
 
 def _form(column: ColumnSchema) -> str:
-    """A column as Parquet has it."""
-    said = annotation_of(column)
-    return column.physical_type if said == "None" else f"{column.physical_type} {said}"
+    """A column's type in Parquet."""
+    annotation = annotation_of(column)
+    return column.physical_type if annotation == "None" else f"{column.physical_type} {annotation}"
 
 
 def _leaf_count(type: pyarrow.DataType) -> int:
     return sum(_leaf_count(type.field(place).type) for place in range(type.num_fields)) if type.num_fields else 1
 
 
-def _are_told_apart(form: pyarrow.Schema, columns: Sequence[ColumnSchema]) -> bool:
-    """Whether each of Arrow's leaves is the column of Parquet at its place: extension types may hide several."""
-    roots = [one.name for one in form for _ in range(_leaf_count(one.type))]
+def _is_one_to_one(form: pyarrow.Schema, columns: Sequence[ColumnSchema]) -> bool:
+    """Whether each leaf of Arrow's is the Parquet column at its place: extension types may hide several."""
+    roots = [field.name for field in form for _ in range(_leaf_count(field.type))]
     return len(roots) == len(columns) and all(
         f"{column.path}.".startswith(f"{root}.") for root, column in zip(roots, columns, strict=True)
     )

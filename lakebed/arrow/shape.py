@@ -1,7 +1,7 @@
 """Bringing Arrow columns to a schema: names inside structs, order, and types that hold the same values.
 
-The same steps lead from what a user gives to what a file holds, and from what a file holds to what a scan gives. Only
-the names by which fields are found differ, and what those are that lack: that is a `Naming`.
+The same steps lead from a caller's rows to a file's, and from a file's rows to a scan's. Only the names by which fields
+are found differ, and the values of missing fields: that is a `Naming`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,7 +42,7 @@ _WIDER = {(INT, LONG), (FLOAT, DOUBLE)}
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How a field is found among names that arrive, where the keys of both are equal, and its value if it is not."""
+    """How a field is found among given names, by equal keys, and its value if it is missing."""
 
     key: Callable[[str], str]
     key_of: Callable[[Field], str]
@@ -55,7 +55,7 @@ AS_STORED = Naming(str, lambda field: field.physical_name, lambda field: field.i
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A column that is not as the schema has it; `expected` or `found` is None where there is no such column."""
+    """A column that does not fit the schema; `expected` or `found` is None if there is no such column."""
 
     path: str
     expected: str | None
@@ -70,16 +70,16 @@ class Misfit:
 def misfits(
     found: Iterable[pyarrow.Field], fields: Sequence[Field], naming: Naming, path: str = ""
 ) -> Iterator[Misfit]:
-    """Whatever keeps columns of these names and types from being brought to the fields'."""
-    wanted = {naming.key_of(one): one for one in fields}
+    """Why columns with these names and types can't be brought to the fields."""
+    wanted = {naming.key_of(field): field for field in fields}
     seen: set[str] = set()
-    for one in found:
-        key = naming.key(one.name)
+    for column in found:
+        key = naming.key(column.name)
         field = wanted.get(key)
         if field is None or key in seen:
-            yield Misfit(f"{path}{one.name}", None, f"{one.type}{' once more' if key in seen else ''}")
+            yield Misfit(f"{path}{column.name}", None, f"{column.type}{' once more' if key in seen else ''}")
         else:
-            yield from _type_misfits(one.type, field.type, naming, f"{path}{field.name}")
+            yield from _type_misfits(column.type, field.type, naming, f"{path}{field.name}")
         seen.add(key)
     for key, field in wanted.items():
         if field.required and key not in seen and naming.default_of(field) is None:
@@ -90,7 +90,7 @@ def _type_misfits(found: pyarrow.DataType, type: Type, naming: Naming, path: str
     if pyarrow.types.is_dictionary(found):
         found = found.value_type
     if pyarrow.types.is_null(found):
-        return  # where no null may be, whoever brings the rows finds them
+        return  # `shaped` refuses nulls in required columns
     match type:
         case Struct(fields) if pyarrow.types.is_struct(found):
             yield from misfits(found, fields, naming, f"{path}.")
@@ -104,7 +104,7 @@ def _type_misfits(found: pyarrow.DataType, type: Type, naming: Naming, path: str
 
 
 def _holds(type: Type, found: pyarrow.DataType) -> bool:
-    """Whether every value of an Arrow type is one of ours: of finer times the whole ones, of bytes those that fit."""
+    """Whether our type can take an Arrow type; values that don't fit, such as finer times, are found by the cast."""
     if isinstance(type, Decimal):
         whole_digits = type.precision - type.scale
         return is_decimal(found) and 0 <= found.scale <= type.scale and found.precision - found.scale <= whole_digits
@@ -118,7 +118,7 @@ def _holds(type: Type, found: pyarrow.DataType) -> bool:
         return type == BINARY or found == kernel_type(type)
     known = PRIMITIVES.get(found.id)
     if known == BINARY and (type == UUID or isinstance(type, Fixed)):
-        return True  # those of another length are found by the cast
+        return True  # the cast finds values of another length
     return known is not None and (known == type or (known, type) in _WIDER)
 
 
@@ -133,10 +133,10 @@ def shaped(
     path: str = "",
     nulls: int = 0,
 ) -> list[pyarrow.Array]:
-    """Columns that have no misfits, brought to the fields, whose form in Arrow is `target`.
+    """Columns without misfits, brought to the fields, whose form in Arrow is `target`.
 
-    `nulls` is how many of the rows are null themselves, and with them every column. `Invalid` for a null in a column
-    that is required, and for a value that would be lost.
+    `nulls` is how many of the rows, which may be structs, are null themselves; every column is null there. `Invalid`
+    for a null in a required column, and for a value that would be lost.
     """
     found = {naming.key(name): column for name, column in zip(names, columns, strict=True)}
     return [
@@ -150,17 +150,17 @@ def _column(
 ) -> pyarrow.Array:
     if column is None:
         default = naming.default_of(field)
-        # No scalar has a type with UUIDs inside (pyarrow 26), not even a null.
+        # A scalar can't have a type with UUIDs inside (pyarrow 26), not even a null.
         return pyarrow.nulls(rows, form) if default is None else pyarrow.repeat(pyarrow.scalar(default, form), rows)
-    brought = _brought(column, field.type, form, naming, path)
-    if field.required and brought.null_count:
-        if brought.null_count > nulls:
+    values = _converted(column, field.type, form, naming, path)
+    if field.required and values.null_count:
+        if values.null_count > nulls:
             raise _null(path)
-        return _without_nulls(brought)
-    return brought
+        return _without_nulls(values)
+    return values
 
 
-def _brought(column: pyarrow.Array, type: Type, form: pyarrow.DataType, naming: Naming, path: str) -> pyarrow.Array:
+def _converted(column: pyarrow.Array, type: Type, form: pyarrow.DataType, naming: Naming, path: str) -> pyarrow.Array:
     if pyarrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pyarrow.types.is_null(column.type):
@@ -173,26 +173,26 @@ def _brought(column: pyarrow.Array, type: Type, form: pyarrow.DataType, naming: 
         case Map():
             return _map(column, type, form, naming, path)
         case _:
-            brought = column if column.type == form else _cast(column, form, path)
+            values = column if column.type == form else _cast(column, form, path)
             if type == TIME:
-                _check_times(brought, path)
+                _check_times(values, path)
             elif type == STRING and naming is AS_GIVEN:
-                _check_text(brought, path)
-            return brought
+                _check_text(values, path)
+            return values
 
 
 def _struct(
     column: pyarrow.Array, fields: Sequence[Field], form: pyarrow.DataType, naming: Naming, path: str
 ) -> pyarrow.Array:
-    names, rows, nulls = [one.name for one in column.type], len(column), column.null_count
+    names, rows, nulls = [field.name for field in column.type], len(column), column.null_count
     # Flattened, a struct's columns are null wherever it is.
-    brought = shaped(column.flatten(), names, fields, form, naming, rows, path=f"{path}.", nulls=nulls)
-    return pyarrow.StructArray.from_arrays(brought, fields=list(form), mask=column.is_null())
+    columns = shaped(column.flatten(), names, fields, form, naming, rows, path=f"{path}.", nulls=nulls)
+    return pyarrow.StructArray.from_arrays(columns, fields=list(form), mask=column.is_null())
 
 
 def _list(column: pyarrow.Array, type: List, form: pyarrow.DataType, naming: Naming, path: str) -> pyarrow.Array:
     offsets, mask = _offsets(column)
-    elements = _brought(_elements(column, offsets), type.element, form.value_type, naming, f"{path}.element")
+    elements = _converted(_elements(column, offsets), type.element, form.value_type, naming, f"{path}.element")
     if type.element_required and elements.null_count:
         raise _null(f"{path}.element")
     return pyarrow.ListArray.from_arrays(offsets, elements, form, mask=mask)
@@ -202,8 +202,8 @@ def _map(column: pyarrow.Array, type: Map, form: pyarrow.DataType, naming: Namin
     entries = column.cast(pyarrow.list_(pyarrow.struct([column.type.key_field, column.type.item_field])))
     offsets, mask = _offsets(entries)
     keys, values = _elements(entries, offsets).flatten()
-    keys = _brought(keys, type.key, form.key_type, naming, f"{path}.key")
-    values = _brought(values, type.value, form.item_type, naming, f"{path}.value")
+    keys = _converted(keys, type.key, form.key_type, naming, f"{path}.key")
+    values = _converted(values, type.value, form.item_type, naming, f"{path}.value")
     for part, required, name in ((keys, True, "key"), (values, type.value_required, "value")):
         if required and part.null_count:
             raise _null(f"{path}.{name}")
@@ -211,14 +211,14 @@ def _map(column: pyarrow.Array, type: Map, form: pyarrow.DataType, naming: Namin
 
 
 def _elements(lists: pyarrow.Array, offsets: pyarrow.Array) -> pyarrow.Array:
-    """The elements of all lists; those of no list too, for which `flatten` knows no UUIDs (pyarrow 26)."""
+    """The elements of all lists; without any elements `flatten` fails for UUIDs (pyarrow 26)."""
     return lists.flatten() if offsets[-1].as_py() else lists.values.slice(0, 0)
 
 
 def _offsets(lists: pyarrow.Array) -> tuple[pyarrow.Array, pyarrow.Array | None]:
-    """Where each list begins among the elements of them all, and which lists are null.
+    """Where each list begins among the elements of all lists, and which lists are null.
 
-    From the lengths, since pyarrow 26 casts list views to lists with wrong elements, and without saying so.
+    Computed from the lengths, since pyarrow 26 silently casts list views to lists with wrong elements.
     """
     lengths = pyarrow.compute.list_value_length(lists).fill_null(0).cast(pyarrow.int32())
     ends = pyarrow.compute.cumulative_sum_checked(lengths)
@@ -234,17 +234,17 @@ def _cast(column: pyarrow.Array, form: pyarrow.DataType, path: str) -> pyarrow.A
             subject=path,
             expected=str(form),
             found=str(error),
-            advice="Round or split what is given first: nothing is lost silently.",
+            advice="Round or split the values first: nothing is lost silently.",
         ) from error
 
 
 def _check_times(column: pyarrow.Array, path: str) -> None:
-    """Refuse times of another day: Arrow holds them, and Parquet and most readers do not."""
+    """Refuse times outside a day: Arrow allows them, Parquet and most readers don't."""
     extremes = pyarrow.compute.min_max(column.cast(pyarrow.int64())).as_py()
     for value in extremes.values():
         if value is not None and value not in TIMES_OF_DAY:
             raise Invalid(
-                "a value is no time of day",
+                "a value is not a time of day",
                 subject=path,
                 expected=f"0 to {TIMES_OF_DAY[-1]} microseconds since midnight",
                 found=value,
@@ -252,12 +252,12 @@ def _check_times(column: pyarrow.Array, path: str) -> None:
 
 
 def _check_text(column: pyarrow.Array, path: str) -> None:
-    """Refuse text that is no UTF-8, which only what reads it would find: Arrow trusts whoever made it."""
+    """Refuse text that is not UTF-8: Arrow trusts its maker, so only a reader would find out."""
     try:
         column.validate(full=True)
     except pyarrow.ArrowInvalid as error:
         raise Invalid(
-            "a value is no text",
+            "a value is not text",
             subject=path,
             expected="UTF-8",
             found=str(error),
@@ -266,7 +266,7 @@ def _check_text(column: pyarrow.Array, path: str) -> None:
 
 
 def _without_nulls(column: pyarrow.Array) -> pyarrow.Array:
-    """The column of a null row's fields as if each had a value: Parquet's writer refuses nulls there, seen or not."""
+    """The column without marks of nulls, which are in null structs only: Parquet's writer refuses even these."""
     if pyarrow.types.is_struct(column.type):
         parts = [column.field(index) for index in range(column.type.num_fields)]
         return pyarrow.StructArray.from_arrays(parts, fields=list(column.type))
@@ -280,9 +280,9 @@ def _without_nulls(column: pyarrow.Array) -> pyarrow.Array:
 
 def _null(path: str) -> Invalid:
     return Invalid(
-        "a column that is required has a null",
+        "a required column has a null",
         subject=path,
         expected="a value in every row",
         found="null",
-        advice="Give it a value, or leave those rows out.",
+        advice="Give it a value, or leave out these rows.",
     )

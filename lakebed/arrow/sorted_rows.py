@@ -1,4 +1,4 @@
-"""Rows in the order of their primary keys, however many they are: in memory, or range of keys by range of keys."""
+"""Rows in the order of their primary keys, however many: sorted in memory, or one range of keys after another."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -21,18 +21,18 @@ from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field
 
 HELD_BYTES: Final = 256 << 20
-"""Of rows that are sorted in memory; twice that at the peak."""
+"""The most bytes of rows that are sorted in memory; twice that at the peak."""
 
 SAMPLES: Final = 10_000
-"""Keys that are looked at to cut what is too large to be sorted at once."""
+"""How many keys are sampled to cut a range that is too large to sort at once."""
 
 Read = Callable[[Filter | None, Sequence[str] | None], pyarrow.RecordBatchReader]
-"""The rows that pass a filter, with all columns or with some."""
+"""Reads the rows that pass a filter, with all columns or with some."""
 
 
 @dataclass(frozen=True, slots=True)
 class SortedGroup:
-    """Rows in the form of files and in order, and the encoded keys of the first and the last of them."""
+    """Sorted rows in the form of files, and the encoded keys of the first and the last row."""
 
     rows: pyarrow.Table
     key_min: bytes
@@ -41,7 +41,7 @@ class SortedGroup:
 
 @dataclass(frozen=True, slots=True)
 class SortedRows:
-    """The rows of a table by their keys. `schema` has the columns that are written, with the table's primary key."""
+    """A table's rows in the order of their keys. `schema` has the columns to write, with the table's primary key."""
 
     read: Read
     schema: Schema
@@ -49,29 +49,29 @@ class SortedRows:
     held_bytes: int = HELD_BYTES
 
     def groups(self, options: WriteOptions) -> Iterator[SortedGroup]:
-        """All rows in order, as row groups of about the size that is asked for. No key is in two of them."""
+        """All rows in order, as row groups of about the size in the options. No key is in two groups."""
         for table in self._tables(ALL):
             yield from self._cut(table, options)
 
     def _tables(self, within: KeyRange) -> Iterator[pyarrow.Table]:
-        """The rows of a range in order, in tables that have no key in common."""
-        batches, size = self._held(within, self.held_bytes)
+        """The rows of a range in order, in tables without a key in common."""
+        batches, size = self._read_batches(within, self.held_bytes)
         if size > self.held_bytes:
-            rows = sum(one.num_rows for one in batches)
+            rows = sum(batch.num_rows for batch in batches)
             del batches
             cuts = self._cuts(within, size / rows)
             if cuts:
                 for part in within.cut(cuts):
                     yield from self._tables(part)
                 return
-            batches, size = self._held(within, None)  # rows of one key, which can't be told apart
+            batches, size = self._read_batches(within, None)  # rows of a single key can't be cut
         if size:
             table = pyarrow.Table.from_batches(batches)
             del batches
             yield from (part.rows for part in parts_of(table, self.schema, UNPARTITIONED, self.order))
 
-    def _held(self, within: KeyRange, most: int | None) -> tuple[list[pyarrow.RecordBatch], int]:
-        """Rows of a range in the form of files, up to those that are more than `most` bytes; and their bytes."""
+    def _read_batches(self, within: KeyRange, most: int | None) -> tuple[list[pyarrow.RecordBatch], int]:
+        """Rows of a range in the form of files, until they have more than `most` bytes; and their bytes."""
         batches, size = [], 0
         for batch in fit(self.read(within.filter(self.schema), None), self.schema):
             if batch.num_rows:
@@ -82,16 +82,16 @@ class SortedRows:
         return batches, size
 
     def _cuts(self, within: KeyRange, row_bytes: float) -> list[Key]:
-        """Keys that cut a range into pieces that fit in memory, about; none if it has one key alone."""
+        """Keys that cut a range into pieces that about fit in memory; none if it has a single key."""
         rows, keys = self._sample(within)
-        distinct = sorted(set(keys))[1:]  # what begins with the least key would be the whole range again
+        distinct = sorted(set(keys))[1:]  # a cut at the least key would give the whole range again
         pieces = min(len(distinct), int(rows * row_bytes / self.held_bytes) + 1)
         keys.sort()
         chosen = {keys[place * len(keys) // (pieces + 1)] for place in range(1, pieces + 1)}
         return sorted(chosen & set(distinct)) or distinct[:1]
 
     def _sample(self, within: KeyRange) -> tuple[int, list[Key]]:
-        """How many rows a range has, and the keys of some that lie evenly among them."""
+        """How many rows a range has, and the keys of an even sample of them."""
         ways = self._ways
         names = list(dict.fromkeys(way[0].name for way in ways))
         rows, step, keys = 0, 0, list[Key]()
@@ -124,12 +124,12 @@ class SortedRows:
 
     @property
     def _ways(self) -> list[tuple[Field, ...]]:
-        return [self.schema.way_by_id(one) for one in self.schema.identifier_ids]
+        return [self.schema.way_by_id(id) for id in self.schema.identifier_ids]
 
 
 def _value(batch: pyarrow.RecordBatch, way: tuple[Field, ...], place: int) -> Any:
-    found = batch.column(way[0].name)
+    column = batch.column(way[0].name)
     for inner in way[1:]:
-        found = pyarrow.compute.struct_field(found.slice(place, 1), inner.name)
+        column = pyarrow.compute.struct_field(column.slice(place, 1), inner.name)
         place = 0
-    return plain_value(found[place], way[-1].type)
+    return plain_value(column[place], way[-1].type)

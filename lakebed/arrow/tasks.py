@@ -1,6 +1,6 @@
-"""Reading and writing cut into tasks for other processes: what each has to know, pickled, and no catalog.
+"""Reads and writes as tasks for other processes: each has all that it needs, pickled, without a catalog.
 
-Such a process has to reach the lake's files, and nothing else.
+Such a process needs access to the lake's files, and to nothing else.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ class ReadTask:
 
     def batches(self) -> Iterator[pyarrow.RecordBatch]:
         plan = Plan(self.split.files, len(self.split.files), filter=self.filter)
-        yield from Scan(self.sources, self.schema, self.split.files, self.filter, self.columns, plan=plan).to_batches()
+        yield from Scan(self.sources, self.schema, plan, self.filter, self.columns).to_batches()
 
 
 def read_tasks(
@@ -49,22 +49,23 @@ def read_tasks(
     columns: Sequence[str],
     target_bytes: int = TARGET_BYTES,
 ) -> list[ReadTask]:
-    """A plan as tasks of about so many bytes; their rows, one task after the other, are the plan's."""
+    """A plan as tasks of about `target_bytes` each; all tasks, one after the other, give the plan's rows."""
     return [
-        ReadTask(_alone(sources, split), schema, split, filter, tuple(columns)) for split in splits(files, target_bytes)
+        ReadTask(_own_sources(sources, split), schema, split, filter, tuple(columns))
+        for split in splits(files, target_bytes)
     ]
 
 
-def _alone(sources: Sources, split: Split) -> Sources:
-    """The sources of a split, with its inline rows in them, and without a metastore."""
-    inline = [one.file for one in split.files if is_inline(one.file)]
+def _own_sources(sources: Sources, split: Split) -> Sources:
+    """The sources of a split, with its inline rows but without a metastore."""
+    inline = [planned.file for planned in split.files if is_inline(planned.file)]
     bodies = sources.inline_rows(inline) if inline else []
     return Sources(sources.files, sources.table, None, dict(zip(map(inline_id, inline), bodies, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """How rows are written for a table as it is in `state`; the same for all tasks of a write."""
+    """How rows are written for a table in `state`; all tasks of a write share it."""
 
     files: Files
     state: TableState
@@ -73,11 +74,11 @@ class WriteTask:
     options: WriteOptions
 
     def check(self, form: pyarrow.Schema) -> None:
-        """Refuse rows of this form, if they can't be the table's: `Invalid` lists every reason."""
+        """Refuse rows of this form if they can't be the table's: `Invalid` lists every reason."""
         fit(form.empty_table(), self.state.schema)
 
     def write(self, rows: pyarrow.RecordBatchReader) -> list[DataFileRef]:
-        """Write the rows to files under names that no other attempt has; nothing is left behind after an error."""
+        """Write the rows to files with new names; after an error no file is left behind."""
         state = self.state
         with about_table(self.table):
             data = checked(self.checks, state.schema, rows) if self.checks else rows

@@ -1,4 +1,4 @@
-"""Transforms of whole columns: by Arrow's own kernels, or value by value over those that differ."""
+"""Transforms of whole columns: by Arrow's kernels, or in Python once for each distinct value."""
 
 import pyarrow
 import pyarrow.compute
@@ -30,20 +30,20 @@ _PLAIN: dict[Type, pyarrow.DataType] = {
     **dict.fromkeys((TIME, TIMESTAMP, TIMESTAMPTZ, *_NANOS), pyarrow.int64()),
     UUID: UUID_BYTES,
 }
-"""What columns are cast to where Python's values of them are no plain ones, or not exact."""
+"""What columns are cast to if their Python values are not plain values, or not exact."""
 
 
 def column_at(table: pyarrow.Table, path: tuple[Field, ...]) -> pyarrow.ChunkedArray:
-    """A column of a table in the form of files, inside structs too: null wherever one of them is."""
+    """A column of a table in the form of files, or one inside structs: null wherever one of the structs is."""
     column, *inner = path
-    found = table.column(column.physical_name)
-    return pyarrow.compute.struct_field(found, [one.physical_name for one in inner]) if inner else found
+    values = table.column(column.physical_name)
+    return pyarrow.compute.struct_field(values, [field.physical_name for field in inner]) if inner else values
 
 
 def transformed(column: pyarrow.ChunkedArray, transform: Transform, type: Type) -> pyarrow.ChunkedArray:
-    """The partition values of a column of this type; `Invalid` for a value whose partition its type can't hold.
+    """The partition values of a column of this type; `Invalid` for a value whose partition value overflows its type.
 
-    Those that are UUIDs are bytes: Arrow can neither sort UUIDs nor tell which are equal.
+    UUIDs become bytes: Arrow can neither sort nor compare UUIDs.
     """
     try:
         return _transformed(column.cast(UUID_BYTES) if type == UUID else column, transform, type)
@@ -73,7 +73,7 @@ def _transformed(column: pyarrow.ChunkedArray, transform: Transform, type: Type)
         case "truncate" if not isinstance(type, Decimal):
             return _truncated(column, transform.parameter or 0, type)
         case "year" | "month":
-            # There are far fewer days than moments.
+            # There are far fewer days than timestamps.
             days = _transformed(column, Transform("day"), type)
             return _by_value(days.cast(_INT), transform.function(DATE), _INT)
         case "bucket":
@@ -84,19 +84,19 @@ def _transformed(column: pyarrow.ChunkedArray, transform: Transform, type: Type)
 
 
 def _one_nan(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
-    """The column with one NaN for all: they have a sign, which processors set as they like, and would be partitions."""
+    """The column with a single NaN: its sign, which depends on the processor, would make two partitions."""
     return pyarrow.compute.if_else(pyarrow.compute.is_nan(column), pyarrow.scalar(float("nan"), column.type), column)
 
 
 def _by_value(column: pyarrow.ChunkedArray, function: Function, form: pyarrow.DataType) -> pyarrow.ChunkedArray:
     values = pyarrow.compute.unique(column)
-    results = pyarrow.array([None if one is None else function(one) for one in values.to_pylist()], form)
+    results = pyarrow.array([None if value is None else function(value) for value in values.to_pylist()], form)
     return results.take(pyarrow.compute.index_in(column, value_set=values))
 
 
 def _truncated(column: pyarrow.ChunkedArray, width: int, type: Type) -> pyarrow.ChunkedArray:
     if type == STRING:
-        return pyarrow.compute.utf8_slice_codeunits(column, 0, width)  # code points, for all its name
+        return pyarrow.compute.utf8_slice_codeunits(column, 0, width)  # code points, despite its name
     if type == BINARY:
         return pyarrow.compute.binary_slice(column, 0, width)
     whole = column.cast(pyarrow.int64())
@@ -104,7 +104,7 @@ def _truncated(column: pyarrow.ChunkedArray, width: int, type: Type) -> pyarrow.
 
 
 def _floor_divided(column: pyarrow.ChunkedArray, divisor: int) -> pyarrow.ChunkedArray:
-    """Arrow's division goes towards zero; Iceberg's goes down."""
+    """The quotient, rounded down as Iceberg does; Arrow's division rounds towards zero."""
     towards_zero = pyarrow.compute.divide(column, divisor)
     above = pyarrow.compute.less(column, pyarrow.compute.multiply(towards_zero, divisor))
     return pyarrow.compute.subtract(towards_zero, above.cast(pyarrow.int64()))

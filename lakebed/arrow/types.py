@@ -1,4 +1,4 @@
-"""Types of columns as Arrow has them, both ways."""
+"""Types of columns as Arrow's types, and back."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -33,7 +33,7 @@ from lakebed.table.types.types import (
     children_of,
 )
 
-FIELD_ID = b"PARQUET:field_id"  # what Arrow's Parquet writer takes a field's id from, and its reader leaves it in
+FIELD_ID = b"PARQUET:field_id"  # where Arrow's Parquet writer and reader keep a field's id
 COMMENT = b"comment"
 
 _ARROW = {
@@ -55,7 +55,7 @@ _ARROW = {
 
 UUID_BYTES = pyarrow.binary(16)
 
-# By the type's id: which of ours holds all of its values.
+# By the id of Arrow's type: our type that has all of its values.
 PRIMITIVES = {
     pyarrow.lib.Type_BOOL: BOOLEAN,
     pyarrow.lib.Type_INT8: INT,
@@ -79,28 +79,36 @@ PRIMITIVES = {
     pyarrow.lib.Type_BINARY_VIEW: BINARY,
 }
 
+_LISTS = {
+    pyarrow.lib.Type_LIST,
+    pyarrow.lib.Type_LARGE_LIST,
+    pyarrow.lib.Type_FIXED_SIZE_LIST,
+    pyarrow.lib.Type_LIST_VIEW,
+    pyarrow.lib.Type_LARGE_LIST_VIEW,
+}
+
 _ADVICE = {
-    pyarrow.lib.Type_UINT64: "Cast it to int64, or to decimal128(20, 0) for numbers beyond it.",
+    pyarrow.lib.Type_UINT64: "Cast it to int64, or to decimal128(20, 0) for larger numbers.",
     pyarrow.lib.Type_TIME64: "Cast it to microseconds, time64('us').",
     pyarrow.lib.Type_DURATION: "Cast it to a number, such as its microseconds.",
-    pyarrow.lib.Type_STRUCT: "Give it a field: Parquet can't hold a struct without any.",
-    pyarrow.lib.Type_NA: "Give the column a type: nulls alone have none.",
+    pyarrow.lib.Type_STRUCT: "Give it a field: Parquet has no structs without fields.",
+    pyarrow.lib.Type_NA: "Give the column a type: it has only nulls.",
 }
 
 
-@lru_cache(maxsize=256)  # a scan asks by the batch
+@lru_cache(maxsize=256)  # a scan asks for every batch
 def arrow_schema(schema: Schema) -> pyarrow.Schema:
-    """The schema of what a scan gives: the columns by their own names."""
-    return pyarrow.schema([_field(one, _shown_field) for one in schema.fields])
+    """The schema of a scan's rows: the columns by their own names."""
+    return pyarrow.schema([_field(field, _shown_field) for field in schema.fields])
 
 
 @lru_cache(maxsize=256)  # an append of one row asks twice, at 60 µs each
 def file_schema(schema: Schema) -> pyarrow.Schema:
     """The schema of a data file: the columns by their names in the files, with field ids on every level."""
-    return pyarrow.schema([_field(one, _stored_field) for one in schema.fields])
+    return pyarrow.schema([_field(field, _stored_field) for field in schema.fields])
 
 
-# Makes Arrow's field for one of ours, whose type it is given as Arrow has it.
+# Makes Arrow's field from one of ours and its type in Arrow.
 _Maker = Callable[[Field, pyarrow.DataType], pyarrow.Field]
 
 
@@ -126,16 +134,16 @@ def _arrow(type: Type, make: _Maker) -> pyarrow.DataType:
         case Fixed(length):
             return pyarrow.binary(length)
         case List():
-            return pyarrow.list_(*(_field(one, make) for one in children_of(type)))
+            return pyarrow.list_(*(_field(field, make) for field in children_of(type)))
         case Map():
-            return pyarrow.map_(*(_field(one, make) for one in children_of(type)))
+            return pyarrow.map_(*(_field(field, make) for field in children_of(type)))
         case Struct(fields):
-            return pyarrow.struct([_field(one, make) for one in fields])
+            return pyarrow.struct([_field(field, make) for field in fields])
 
 
 def schema_of(arrow: pyarrow.Schema) -> Schema:
-    """The schema that an Arrow schema stands for, still without ids; `Invalid` names a column that has no such type."""
-    return Schema([_field_of(one, one.name) for one in arrow])
+    """An Arrow schema as ours, still without ids; `Invalid` names a column whose type a table can't have."""
+    return Schema([_field_of(field, field.name) for field in arrow])
 
 
 def _field_of(arrow: pyarrow.Field, path: str) -> Field:
@@ -164,7 +172,7 @@ def _type_of(arrow: pyarrow.DataType, path: str) -> Type:
         case pyarrow.lib.Type_FIXED_SIZE_BINARY if arrow.byte_width:
             return Fixed(arrow.byte_width)
         case pyarrow.lib.Type_STRUCT if arrow.num_fields:
-            return Struct(tuple(_field_of(one, f"{path}.{one.name}") for one in arrow))
+            return Struct(tuple(_field_of(field, f"{path}.{field.name}") for field in arrow))
         case pyarrow.lib.Type_MAP:
             key, value = _type_of(arrow.key_type, f"{path}.key"), _type_of(arrow.item_type, f"{path}.value")
             return Map(key, value, not arrow.item_field.nullable)
@@ -179,12 +187,12 @@ def is_decimal(arrow: pyarrow.DataType) -> bool:
 
 
 def is_uuid(arrow: pyarrow.DataType) -> bool:
-    """Whether it is Arrow's UUID: an extension of 16 bytes, which few of its kernels take as it is."""
+    """Whether it is Arrow's UUID: an extension type of 16 bytes, which few kernels take."""
     return isinstance(arrow, pyarrow.UuidType)
 
 
 def kernel_type(type: Type) -> pyarrow.DataType:
-    """What columns of a type are cast to before kernels sort, compare or look up their values: bytes for UUIDs."""
+    """The type to cast columns to before kernels sort, compare or look up their values: bytes for UUIDs."""
     return UUID_BYTES if type == UUID else _arrow(type, _shown_field)
 
 
@@ -193,17 +201,8 @@ def is_list(arrow: pyarrow.DataType) -> bool:
     return arrow.id in _LISTS
 
 
-_LISTS = {
-    pyarrow.lib.Type_LIST,
-    pyarrow.lib.Type_LARGE_LIST,
-    pyarrow.lib.Type_FIXED_SIZE_LIST,
-    pyarrow.lib.Type_LIST_VIEW,
-    pyarrow.lib.Type_LARGE_LIST_VIEW,
-}
-
-
 def shown_value(scalar: pyarrow.Scalar) -> str:
-    """A value as errors show it; only pandas has nanoseconds for Python, and it need not be installed."""
+    """A value for an error message; Python values with nanoseconds need pandas, which may not be installed."""
     try:
         return repr(scalar.as_py())
     except ValueError:
@@ -212,9 +211,9 @@ def shown_value(scalar: pyarrow.Scalar) -> str:
 
 def _refused(arrow: pyarrow.DataType, path: str) -> Invalid:
     return Invalid(
-        "no table can have a column of this type",
+        "a table can't have a column of this type",
         subject=path,
-        expected="one that Iceberg and Arrow both have",
+        expected="a type that both Iceberg and Arrow have",
         found=str(arrow),
         advice=_ADVICE.get(arrow.id, "Cast it to another type."),
     )

@@ -10,7 +10,7 @@ from lakebed.catalog.transaction.context import Ref
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.lake.arguments import fixed_moment
 from lakebed.lake.lines import OpenLine
-from lakebed.records import records_pb2 as pb
+from lakebed.metastore.kinds import BRANCH
 from lakebed.records.names import normal_ref_name
 from lakebed.store import Version
 
@@ -60,8 +60,8 @@ class Branches:
         return [self._opened(ref) for ref in found]
 
     def branch_exists(self, name: str) -> bool:
-        found = refs.resolve(self._line.refs("branch_exists").read(), pb.BRANCH, name)
-        return refs.is_trunk(name) or (found is not None and found.type == pb.BRANCH)
+        found = refs.resolve(self._line.refs("branch_exists").read(), BRANCH, name)
+        return refs.is_trunk(name) or (found is not None and found.type == BRANCH)
 
     def rename_branch(
         self,
@@ -76,7 +76,7 @@ class Branches:
         request = Request(
             "rename_branch", (normal_ref_name(name), normal_ref_name(new_name)), message, author, event_id
         )
-        return self._line.change_refs(lambda work: refs.rename(work, pb.BRANCH, name, new_name), request)
+        return self._line.change_refs(lambda work: refs.rename(work, BRANCH, name, new_name), request)
 
     def drop_branch(
         self,
@@ -88,7 +88,7 @@ class Branches:
     ) -> Commit:
         """Drop a branch: it can't be read or written any more. Its tags, and branches that forked from it, can."""
         request = Request("drop_branch", (normal_ref_name(name),), message, author, event_id)
-        return self._line.change_refs(lambda work: refs.drop(work, pb.BRANCH, name), request)
+        return self._line.change_refs(lambda work: refs.drop(work, BRANCH, name), request)
 
     def undrop_branch(
         self,
@@ -104,7 +104,7 @@ class Branches:
         which = None if id is None else check_id(id)
         new_name = None if as_name is None else normal_ref_name(as_name)
         request = Request("undrop_branch", (normal_ref_name(name), which, new_name), message, author, event_id)
-        return self._line.change_refs(lambda work: refs.undrop(work, pb.BRANCH, name, which, new_name), request)
+        return self._line.change_refs(lambda work: refs.undrop(work, BRANCH, name, which, new_name), request)
 
     def purge_branch(
         self,

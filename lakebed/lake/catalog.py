@@ -35,7 +35,7 @@ from lakebed.lake.tags import Tags
 from lakebed.lake.transaction import Transaction
 from lakebed.lake.view import View
 from lakebed.lake.views import Views
-from lakebed.records import records_pb2 as pb
+from lakebed.metastore.kinds import BRANCH, SHARE, TAG
 from lakebed.store import Version
 from lakebed.table.filter.condition import Condition
 
@@ -175,9 +175,9 @@ class Catalog(Namespaces, Tables, Views, Branches, Tags, Shares, Merges, Propert
 
     def _open_ref(self, name: str) -> "Catalog":
         """The branch, tag or share of a name."""
-        found = None if refs.is_trunk(name) else refs.resolve(self._line.refs("open").read(), pb.BRANCH, name)
-        kind = pb.BRANCH if found is None else found.type
-        return self.tag(name) if kind == pb.TAG else self.share(name) if kind == pb.SHARE else self.branch(name)
+        found = None if refs.is_trunk(name) else refs.resolve(self._line.refs("open").read(), BRANCH, name)
+        kind = BRANCH if found is None else found.type
+        return self.tag(name) if kind == TAG else self.share(name) if kind == SHARE else self.branch(name)
 
     def _beside(self, place: str) -> "Catalog":
         self._line.check_unshared("sql")

@@ -12,7 +12,7 @@ from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.objects import Listing, create, listed, purge_object, undrop_object
-from lakebed.records import records_pb2 as pb
+from lakebed.metastore.kinds import NAMESPACE
 
 
 class Namespaces:
@@ -57,11 +57,11 @@ class Namespaces:
         With `limit` it is one page, and its `token` asks for the next: each item comes once, as of the first page,
         whatever is committed meanwhile.
         """
-        found = listed(self._scope, pb.NAMESPACE, namespace, prefix, recursive, limit, token)
+        found = listed(self._scope, NAMESPACE, namespace, prefix, recursive, limit, token)
         return found.of(lambda one: Namespace(one, self._scope))
 
     def namespace_exists(self, name: Name) -> bool:
-        return objects.exists(self._scope.read(), name, pb.NAMESPACE)
+        return objects.exists(self._scope.read(), name, NAMESPACE)
 
     def rename_namespace(
         self,
@@ -108,7 +108,7 @@ class Namespaces:
         If several of this name were dropped, `id` selects one: `Ambiguous` lists them. `as_name` gives it another name,
         if its own is taken or its namespace was dropped.
         """
-        return undrop_object(self._scope, pb.NAMESPACE, name, id, as_name, message, author, event_id)
+        return undrop_object(self._scope, NAMESPACE, name, id, as_name, message, author, event_id)
 
     def purge_namespace(
         self,
@@ -123,4 +123,4 @@ class Namespaces:
 
         Refused while another ref can see any of it. If it was killed halfway, call it again.
         """
-        return purge_object(self._scope, pb.NAMESPACE, name, id, message, author, event_id)
+        return purge_object(self._scope, NAMESPACE, name, id, message, author, event_id)

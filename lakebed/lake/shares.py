@@ -15,7 +15,7 @@ from lakebed.lake.lines import OpenLine
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.table import Table
 from lakebed.lake.view import View
-from lakebed.records import records_pb2 as pb
+from lakebed.metastore.kinds import SHARE
 from lakebed.records.names import normal_ref_name
 from lakebed.store import Version
 
@@ -105,8 +105,8 @@ class Shares:
         return shares.revoke(self._line.context, self._line.ref, name, wanted, request)
 
     def share_exists(self, name: str) -> bool:
-        found = refs.resolve(self._line.refs("share_exists").read(), pb.SHARE, name)
-        return found is not None and found.type == pb.SHARE
+        found = refs.resolve(self._line.refs("share_exists").read(), SHARE, name)
+        return found is not None and found.type == SHARE
 
     def rename_share(
         self,
@@ -119,7 +119,7 @@ class Shares:
     ) -> Commit:
         """Give a share another name; handles of it stay good."""
         request = Request("rename_share", (normal_ref_name(name), normal_ref_name(new_name)), message, author, event_id)
-        return self._line.change_refs(lambda work: refs.rename(work, pb.SHARE, name, new_name), request)
+        return self._line.change_refs(lambda work: refs.rename(work, SHARE, name, new_name), request)
 
     def drop_share(
         self,
@@ -131,7 +131,7 @@ class Shares:
     ) -> Commit:
         """Drop a share: nothing can be read through it any more, not through existing handles either."""
         request = Request("drop_share", (normal_ref_name(name),), message, author, event_id)
-        return self._line.change_refs(lambda work: refs.drop(work, pb.SHARE, name), request)
+        return self._line.change_refs(lambda work: refs.drop(work, SHARE, name), request)
 
     def undrop_share(
         self,
@@ -147,7 +147,7 @@ class Shares:
         which = None if id is None else check_id(id)
         new_name = None if as_name is None else normal_ref_name(as_name)
         request = Request("undrop_share", (normal_ref_name(name), which, new_name), message, author, event_id)
-        return self._line.change_refs(lambda work: refs.undrop(work, pb.SHARE, name, which, new_name), request)
+        return self._line.change_refs(lambda work: refs.undrop(work, SHARE, name, which, new_name), request)
 
     def purge_share(
         self,
@@ -162,7 +162,7 @@ class Shares:
         which = None if id is None else check_id(id)
         request = Request("purge_share", (normal_ref_name(name), which), message, author, event_id)
         self._line.check_live(request.operation)
-        return refs.purge(self._line.refs("purge_share"), pb.SHARE, name, which, request)
+        return refs.purge(self._line.refs("purge_share"), SHARE, name, which, request)
 
 
 def _given(objects: Granted | Iterable[Granted]) -> list[Shareable]:

@@ -13,7 +13,7 @@ from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.arguments import SchemaLike, as_paths, as_texts, schema_of
 from lakebed.lake.objects import Listing, create, listed, purge_object, undrop_object
 from lakebed.lake.table import Table
-from lakebed.records import records_pb2 as pb
+from lakebed.metastore.kinds import TABLE
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Path
 
@@ -78,11 +78,11 @@ class Tables:
         With `limit` it is one page, and its `token` asks for the next: each item comes once, as of the first page,
         whatever is committed meanwhile.
         """
-        found = listed(self._scope, pb.TABLE, namespace, prefix, recursive, limit, token)
+        found = listed(self._scope, TABLE, namespace, prefix, recursive, limit, token)
         return found.of(lambda one: Table(one, self._scope))
 
     def table_exists(self, name: Name) -> bool:
-        return objects.exists(self._scope.read(), name, pb.TABLE)
+        return objects.exists(self._scope.read(), name, TABLE)
 
     def rename_table(
         self,
@@ -124,7 +124,7 @@ class Tables:
         If several of this name were dropped, `id` selects one: `Ambiguous` lists them. `as_name` gives it another name,
         if its own is taken or its namespace was dropped.
         """
-        return undrop_object(self._scope, pb.TABLE, name, id, as_name, message, author, event_id)
+        return undrop_object(self._scope, TABLE, name, id, as_name, message, author, event_id)
 
     def purge_table(
         self,
@@ -139,4 +139,4 @@ class Tables:
 
         Refused while another ref can see it. If it was killed halfway, call it again.
         """
-        return purge_object(self._scope, pb.TABLE, name, id, message, author, event_id)
+        return purge_object(self._scope, TABLE, name, id, message, author, event_id)

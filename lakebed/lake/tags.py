@@ -10,7 +10,7 @@ from lakebed.catalog.transaction.context import Ref
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.lake.arguments import fixed_moment
 from lakebed.lake.lines import OpenLine
-from lakebed.records import records_pb2 as pb
+from lakebed.metastore.kinds import TAG
 from lakebed.records.names import normal_ref_name
 from lakebed.store import Version
 
@@ -48,7 +48,7 @@ class Tags:
 
     def tag(self, name: str) -> Self:
         """The catalog as the tag of this name has it, on whatever line, or `NotFound`."""
-        made = refs.find(self._line.refs("tag").read(), pb.TAG, name)
+        made = refs.find(self._line.refs("tag").read(), TAG, name)
         return self._opened(*tags.open_tag(self._line.context, self._line.ref, made), tag=made)
 
     def tags(self, *, prefix: str | None = None) -> list[Self]:
@@ -58,8 +58,8 @@ class Tags:
         return [self._opened(ref, version, tag=tag) for tag, ref, version in found]
 
     def tag_exists(self, name: str) -> bool:
-        found = refs.resolve(self._line.refs("tag_exists").read(), pb.TAG, name)
-        return found is not None and found.type == pb.TAG
+        found = refs.resolve(self._line.refs("tag_exists").read(), TAG, name)
+        return found is not None and found.type == TAG
 
     def rename_tag(
         self,
@@ -72,7 +72,7 @@ class Tags:
     ) -> Commit:
         """Give a tag another name; what it stands for stays."""
         request = Request("rename_tag", (normal_ref_name(name), normal_ref_name(new_name)), message, author, event_id)
-        return self._line.change_refs(lambda work: refs.rename(work, pb.TAG, name, new_name), request)
+        return self._line.change_refs(lambda work: refs.rename(work, TAG, name, new_name), request)
 
     def drop_tag(
         self,
@@ -84,7 +84,7 @@ class Tags:
     ) -> Commit:
         """Drop a tag; handles of what it named stay good."""
         request = Request("drop_tag", (normal_ref_name(name),), message, author, event_id)
-        return self._line.change_refs(lambda work: refs.drop(work, pb.TAG, name), request)
+        return self._line.change_refs(lambda work: refs.drop(work, TAG, name), request)
 
     def undrop_tag(
         self,
@@ -100,7 +100,7 @@ class Tags:
         which = None if id is None else check_id(id)
         new_name = None if as_name is None else normal_ref_name(as_name)
         request = Request("undrop_tag", (normal_ref_name(name), which, new_name), message, author, event_id)
-        return self._line.change_refs(lambda work: refs.undrop(work, pb.TAG, name, which, new_name), request)
+        return self._line.change_refs(lambda work: refs.undrop(work, TAG, name, which, new_name), request)
 
     def purge_tag(
         self,
@@ -115,4 +115,4 @@ class Tags:
         which = None if id is None else check_id(id)
         request = Request("purge_tag", (normal_ref_name(name), which), message, author, event_id)
         self._line.check_live(request.operation)
-        return refs.purge(self._line.refs("purge_tag"), pb.TAG, name, which, request)
+        return refs.purge(self._line.refs("purge_tag"), TAG, name, which, request)

@@ -13,7 +13,7 @@ from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.arguments import SchemaLike
 from lakebed.lake.objects import Listing, create, listed, purge_object, undrop_object
 from lakebed.lake.view import View, given_schema, schema_text
-from lakebed.records import records_pb2 as pb
+from lakebed.metastore.kinds import VIEW
 
 
 class Views:
@@ -62,11 +62,11 @@ class Views:
 
         With `limit` it is one page, whose `token` asks for the next.
         """
-        found = listed(self._scope, pb.VIEW, namespace, prefix, recursive, limit, token)
+        found = listed(self._scope, VIEW, namespace, prefix, recursive, limit, token)
         return found.of(lambda one: View(one, self._scope))
 
     def view_exists(self, name: Name) -> bool:
-        return objects.exists(self._scope.read(), name, pb.VIEW)
+        return objects.exists(self._scope.read(), name, VIEW)
 
     def rename_view(
         self,
@@ -104,7 +104,7 @@ class Views:
         event_id: str | UUID | None = None,
     ) -> Commit | None:
         """Bring a dropped view back, under its name or another; `Ambiguous` lists those of one name by their ids."""
-        return undrop_object(self._scope, pb.VIEW, name, id, as_name, message, author, event_id)
+        return undrop_object(self._scope, VIEW, name, id, as_name, message, author, event_id)
 
     def purge_view(
         self,
@@ -116,4 +116,4 @@ class Views:
         event_id: str | UUID | None = None,
     ) -> Commit:
         """Erase a dropped view for good, with its past; refused while another ref can see it."""
-        return purge_object(self._scope, pb.VIEW, name, id, message, author, event_id)
+        return purge_object(self._scope, VIEW, name, id, message, author, event_id)

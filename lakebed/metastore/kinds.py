@@ -8,6 +8,10 @@ from lakebed.metastore.change import LifeRecord
 from lakebed.records import records_pb2 as pb
 from lakebed.records.names import normal_name, normal_ref_name
 
+BRANCH, TAG, SHARE = pb.BRANCH, pb.TAG, pb.SHARE
+NAMESPACE, TABLE, VIEW = pb.NAMESPACE, pb.TABLE, pb.VIEW
+"""The kinds that handles know, under names of their own."""
+
 _CATALOGS = (pb.PROJECT, pb.CATALOG, pb.BRANCH, pb.TAG, pb.SHARE)
 _REFS = (pb.BRANCH, pb.TAG, pb.SHARE)
 _TABLES = (pb.TABLE, pb.VIEW)

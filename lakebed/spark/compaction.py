@@ -18,7 +18,7 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import DataFrame
 
 from lakebed.catalog.data import compaction
-from lakebed.catalog.data.compaction import Done, Form, Made
+from lakebed.catalog.data.compaction import Done, Form, NewFiles
 from lakebed.catalog.data.target import Target
 from lakebed.files import Files
 from lakebed.spark.jobs.run import expect_files
@@ -128,16 +128,16 @@ class GroupWriter(compaction.Writer):
                 pool.shutdown(wait=False, cancel_futures=True)  # the `with` waits for running batches
                 raise
 
-    def spread(self, files: Sequence[DataFileRef]) -> Made:
+    def spread(self, files: Sequence[DataFileRef]) -> NewFiles:
         """Write rows of any partitions into the table's own."""
         target = self.form.options.file_bytes
         most = _live_rows(files) * target // max(1, _live_bytes(files))
         return self._write(self._rows(files), self.form.order, self._set_bounds, most, self.form.state.spec)
 
-    def _write_batch(self, batch: Sequence[Group]) -> list[Made]:
+    def _write_batch(self, batch: Sequence[Group]) -> list[NewFiles]:
         return [self._write_alone(*batch)] if len(batch) == 1 else self._write_together(batch)
 
-    def _write_together(self, groups: Sequence[Group]) -> list[Made]:
+    def _write_together(self, groups: Sequence[Group]) -> list[NewFiles]:
         """Write a file for each of the groups, by one job."""
         state, options = self.form.written, self.form.options
         order = self.form.order if self.form.keys is None else self.form.keys
@@ -147,12 +147,12 @@ class GroupWriter(compaction.Writer):
         folder, most = f"{state.data_folder}/{uuid4()}", max(_live_rows(group.files) for group in groups)
         files, row_bytes = self.target.files, self._row_bytes(most)
         made = write_with_layout(files, folder, state.schema, rows, layout, options, row_bytes=row_bytes)
-        by_group: list[Made] = [[] for _ in groups]
+        by_group: list[NewFiles] = [[] for _ in groups]
         for file in made:
             by_group[group_of(file.path)].append(file)
         return by_group
 
-    def _write_alone(self, group: Group) -> Made:
+    def _write_alone(self, group: Group) -> NewFiles:
         if group.partition is OLDER_SPEC:
             return self.spread(group.files)
         order = self.form.sorts if self.form.keys is None else self.form.keys
@@ -165,7 +165,7 @@ class GroupWriter(compaction.Writer):
             rows = ranges_of_order(rows, schema, order, count)
         return self._write(rows, order, self._completion(group), _live_rows(group.files))
 
-    def _pack(self, group: Group) -> Made:
+    def _pack(self, group: Group) -> NewFiles:
         """Write files one after the other in each task, which makes one file of them: nothing is shuffled."""
         bins = self._bins(group.files)
         # Spark 4.1 and later turn a union of single tasks into one task, unless a part of it has no task at all.
@@ -190,7 +190,7 @@ class GroupWriter(compaction.Writer):
 
     def _write(
         self, rows: DataFrame, order: SortOrder, complete: Complete, most: int, spec: PartitionSpec = UNPARTITIONED
-    ) -> Made:
+    ) -> NewFiles:
         """Write the rows to files of at most `most` rows, and complete their entries."""
         state, files, options = self.form.written, self.target.files, self.form.options
         folder, row_bytes = f"{state.data_folder}/{uuid4()}", self._row_bytes(most)

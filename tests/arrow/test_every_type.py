@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.types import arrow_schema
 from lakebed.arrow.write.inline import Inlined, inline
 from lakebed.arrow.write.write import write
@@ -20,6 +20,7 @@ from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles
 from lakebed.table.filter.bind import parse_filter
+from lakebed.table.filter.filter import Filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.sort_order import make_sort_order
 from lakebed.table.partition.spec import make_spec
@@ -144,8 +145,8 @@ def files(tmp_path: Path) -> LocalFiles:
     return LocalFiles(tmp_path)
 
 
-def scanned(files: LocalFiles, schema: Schema, data_files: list[DataFileRef], *more: Any) -> Scan:
-    return Scan(sources_of(files), schema, [PlannedFile(one) for one in data_files], *more)
+def scanned(files: LocalFiles, schema: Schema, data_files: list[DataFileRef], filter: Filter | None = None) -> Scan:
+    return Scan(sources_of(files), schema, pruned_plan([PlannedFile(one) for one in data_files], filter), filter)
 
 
 def test_every_type_has_values() -> None:
@@ -175,7 +176,8 @@ def test_inline_rows_are_read_and_known_as_those_of_a_file(
     data = table_of(schema, rows)
     made = inline(schema, data, 1_000_000, room_bytes=1_000_000)
     assert isinstance(made, Inlined)
-    found = Scan(sources_of(files, made.bodies), schema, [PlannedFile(one) for one in made.entries]).to_arrow()
+    plan = pruned_plan([PlannedFile(one) for one in made.entries])
+    found = Scan(sources_of(files, made.bodies), schema, plan).to_arrow()
     assert found.schema.equals(arrow_schema(schema), check_metadata=True)
     found.validate(full=True)
     assert plain_rows(schema, found) == plain_rows(schema, data)
@@ -333,7 +335,7 @@ def test_a_file_with_a_time_of_another_day_is_corrupt(files: LocalFiles) -> None
     lie = pyarrow.table({"t": pyarrow.array([DAY], pyarrow.int64()).cast(pyarrow.time64("us"))})
     pyarrow.parquet.write_table(lie, files.location(file.path))
     file.file_size = files.head(file.path).size
-    with pytest.raises(Corrupt, match="no time of day"):
+    with pytest.raises(Corrupt, match="not a time of day"):
         scanned(files, schema, [file]).to_arrow()
 
 

@@ -14,6 +14,7 @@ from lakebed.table.partition.transforms import parse_transform
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import INT, parse_type
 from lakebed.table.types.values import scaled
+from tests.support.examples import examples
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 VALUES = {
@@ -54,7 +55,7 @@ def column_of(name, *chunks):
     return pyarrow.chunked_array([pyarrow.array(chunk, form) for chunk in chunks], form)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(150, 400))
 @given(st.sampled_from(TRANSFORMS), st.sampled_from(list(VALUES)), st.data())
 def test_a_column_is_transformed_as_its_values_are(text, name, data):
     transform, type = parse_transform(text), parse_type(name)

@@ -54,7 +54,7 @@ def test_all_files_that_are_not_there_are_named(files, put, tmp_path):
 def test_folders_and_patterns_are_refused_with_what_to_do(files, put, tmp_path):
     put(TABLE, "lake/landing/a.parquet")
     for path in (tmp_path, tmp_path / "lake" / "landing"):
-        with pytest.raises(Invalid, match="List those that are in it"):
+        with pytest.raises(Invalid, match="List the files in it"):
             added_files(files, SCHEMA, UNPARTITIONED, [str(path)])
     for pattern in ("*.parquet", "[ab].parquet", "?.parquet", "{a,b}.parquet"):
         with pytest.raises(Invalid, match="glob"):

@@ -413,7 +413,7 @@ def test_a_transaction_that_ends_in_an_error_deletes_no_file_of_others(lake: Lak
 def test_one_transaction_can_not_take_a_file_away_and_add_it_again(main, table, outside):
     path = outside(1)
     table.add_files([path])
-    with pytest.raises(Invalid, match="takes a file away and adds it"), main.transaction("reload") as tx:
+    with pytest.raises(Invalid, match="removes a file and adds it"), main.transaction("reload") as tx:
         tx.table("t").truncate()
         tx.table("t").add_files([path])
     assert ids(table) == [1]

@@ -30,6 +30,7 @@ from tests.support.catalog.history import ROOT, History
 from tests.support.catalog.merge_model import merge
 from tests.support.catalog.model import NAMESPACE, TABLE, VIEW, Refused, State
 from tests.support.catalog.steps import COLUMNS, EVOLUTIONS, PARTS, PICK, STEPS, Deed, Step, picked
+from tests.support.examples import examples
 
 MOST_LINES = 6
 
@@ -420,7 +421,7 @@ SETTINGS = settings(stateful_step_count=25, deadline=None, suppress_health_check
 
 
 def test_the_catalog_and_its_model_agree():
-    run_state_machine_as_test(CatalogMachine, settings=settings(SETTINGS, max_examples=20))
+    run_state_machine_as_test(CatalogMachine, settings=settings(SETTINGS, max_examples=examples(12, 20)))
 
 
 def test_the_catalog_and_its_model_agree_on_every_version_after_each_step():

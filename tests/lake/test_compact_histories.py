@@ -14,6 +14,7 @@ from lakebed.catalog.transaction.context import Context
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.store import MemoryStore
+from tests.support.examples import examples
 
 LINEAGE = ["_row_id", "_last_updated_sequence_number"]
 
@@ -170,7 +171,7 @@ class _History:
 
 
 @given(st.lists(st.tuples(STEPS, st.integers(0, 9)), min_size=3, max_size=14))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15, 40), deadline=None)
 def test_reads_are_the_same_at_every_version_of_any_history(steps):
     """Law 6: of rows, their ids and sequence numbers, of the newest row of a key, before and after a compaction."""
     with tempfile.TemporaryDirectory() as folder, MemoryStore() as store:

@@ -103,7 +103,7 @@ def test_what_does_not_fit_is_refused(main: Catalog) -> None:
     table = main.create_table("t", COLUMNS)
     with pytest.raises(Invalid, match=r"code: a value does not fit the column"):
         table.append(pyarrow.table({"code": [b"abcd"]}))
-    with pytest.raises(Invalid, match=r"opens: a value is no time of day"):
+    with pytest.raises(Invalid, match=r"opens: a value is not a time of day"):
         table.append(pyarrow.table({"opens": pyarrow.array([-1], pyarrow.time64("us"))}))
     with pytest.raises(Invalid, match=r"column 'token' of type uuid"):
         table.scan("token = 'abc'")

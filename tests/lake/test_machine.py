@@ -21,6 +21,7 @@ from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
+from tests.support.examples import examples
 
 PARTS = st.sampled_from(["a", "A", "b", "c"])
 NAMES = st.lists(PARTS, min_size=1, max_size=3).map(tuple)
@@ -349,7 +350,7 @@ class HandlesMachine(RuleBasedStateMachine):
 
 TestHandles = HandlesMachine.TestCase
 TestHandles.settings = settings(
-    max_examples=50,
+    max_examples=examples(25, 50),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

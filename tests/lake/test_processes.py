@@ -125,7 +125,10 @@ def test_four_processes_that_append_to_one_table_lose_nothing(folder, start, tmp
         assert_sound(folder, table)
 
 
-@pytest.mark.parametrize("script", [APPENDER, LOADER], ids=["appends", "transactions"])
+@pytest.mark.parametrize(
+    "script",  # a loader appends as well
+    [pytest.param(APPENDER, marks=pytest.mark.long, id="appends"), pytest.param(LOADER, id="transactions")],
+)
 def test_nothing_acknowledged_is_lost_and_nothing_is_half_there_after_kills(folder, start, tmp_path, script):
     """Law 1: three processes are killed (SIGKILL) while they commit, three times."""
     chance = random.Random(17)

@@ -394,7 +394,7 @@ with lakebed.connect(sys.argv[2], author=f"process {sys.argv[3]}") as lake:
 
 @pytest.mark.parametrize(
     ("inline", "steps"),
-    [("0", 30), ("64000", 30), pytest.param("2000", 300, marks=pytest.mark.long)],
+    [("0", 15), ("64000", 15), pytest.param("2000", 300, marks=pytest.mark.long)],
     ids=["files", "inline", "mixed"],
 )
 def test_processes_that_change_one_table_lose_nothing(tmp_path, inline, steps):

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import lakebed
 from lakebed import Lake
-from lakebed.catalog.data.live_files import folded, replayed
+from lakebed.catalog.data.live_files import files_from_deltas, files_since_checkpoint
 from lakebed.catalog.refs.catalogs import DEFAULT, open_project
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.bodies import Bodies
@@ -406,7 +406,7 @@ class RowsMachine(RuleBasedStateMachine):
         state = table_state(work, self.table.id)
         first, second = (
             {path: (one.file.SerializeToString(deterministic=True), one.snapshot_id) for path, one in files.items()}
-            for files in (how(work, state).all(work.context) for how in (folded, replayed))
+            for files in (how(work, state).all(work.context) for how in (files_since_checkpoint, files_from_deltas))
         )
         assert first == second
 

@@ -5,7 +5,7 @@ import random
 import pyarrow
 import pytest
 
-from lakebed.catalog.data.live_files import folded
+from lakebed.catalog.data.live_files import files_since_checkpoint
 from lakebed.catalog.data.snapshots import manifests
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction import pending_delta
@@ -58,7 +58,7 @@ def test_every_version_lists_its_own_segments_and_no_value_is_too_large(main, st
 
 def paths(table):
     work = table._scope.read()
-    return sorted(folded(work, table_state(work, table.id)).all(work.context))
+    return sorted(files_since_checkpoint(work, table_state(work, table.id)).all(work.context))
 
 
 def test_a_delta_that_no_value_holds_is_an_object(main, store, monkeypatch):

@@ -14,13 +14,14 @@ from lakebed.store.conflicts import ReadSet, WriteSet
 from lakebed.store.sqlite import file
 from lakebed.store.transaction import Committed, KeyRange
 from lakebed.testing.store.machine import store_machine
+from tests.support.examples import examples
 
 
-def check(open_stores: Callable[[], Sequence[Store]], examples: int) -> None:
+def check(open_stores: Callable[[], Sequence[Store]], tries: int) -> None:
     run_state_machine_as_test(
         store_machine(open_stores),
         settings=settings(
-            max_examples=examples,
+            max_examples=tries,
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),
@@ -30,7 +31,7 @@ def check(open_stores: Callable[[], Sequence[Store]], examples: int) -> None:
 
 
 def test_the_store_in_memory_does_as_the_model() -> None:
-    check(lambda: [MemoryStore()], examples=400)
+    check(lambda: [MemoryStore()], tries=examples(200, 400))
 
 
 def test_two_handles_on_a_file_do_as_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +43,7 @@ def test_two_handles_on_a_file_do_as_the_model(monkeypatch: pytest.MonkeyPatch) 
             path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "lake.db"
             return [SQLiteStore(path), SQLiteStore(path)]
 
-        check(open_two, examples=120)
+        check(open_two, tries=examples(50, 120))
 
 
 class BlindStore(MemoryStore):

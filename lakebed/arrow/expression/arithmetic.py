@@ -1,4 +1,4 @@
-"""Calculating with columns of numbers as Spark does in ANSI mode: an overflow or a zero below the line is an error."""
+"""Arithmetic on columns of numbers as in Spark's ANSI mode: an overflow or a division by zero is an error."""
 
 import decimal
 import math
@@ -18,6 +18,7 @@ from lakebed.table.types.types import Decimal
 
 Columns = Sequence[pyarrow.Array]
 
+_EXACT = decimal.Context(prec=400, rounding=decimal.ROUND_HALF_UP)
 _CHECKED: dict[Function, Callable[[pyarrow.Array, pyarrow.Array], pyarrow.Array]] = {
     Function.ADD: compute.add_checked,
     Function.SUBTRACT: compute.subtract_checked,
@@ -45,23 +46,23 @@ def calculate(call: Call, values: Columns) -> pyarrow.Array:
 
 
 def overflow(expression: Expression) -> Invalid:
-    """The error of a result that its type does not hold."""
+    """The error for a result that does not fit its type."""
     return Invalid(
-        "an expression has a result beyond its type",
+        "the result of an expression does not fit its type",
         subject=str(expression),
         expected=str(expression.type),
         advice="Cast to a wider type first.",
     )
 
 
-def _no_overflow(call: Call, found: pyarrow.Array, *given: pyarrow.Array) -> pyarrow.Array:
-    """What was found, which is null where it does not fit; it may be so only where one of the given values is."""
+def _no_overflow(call: Call, result: pyarrow.Array, *given: pyarrow.Array) -> pyarrow.Array:
+    """The result, if it is null only where a given value is; elsewhere null means that it does not fit."""
     unknown = given[0].is_null()
-    for one in given[1:]:
-        unknown = compute.or_(unknown, one.is_null())
-    if found.null_count > compute.sum(unknown, min_count=0).as_py():
+    for values in given[1:]:
+        unknown = compute.or_(unknown, values.is_null())
+    if result.null_count > compute.sum(unknown, min_count=0).as_py():
         raise overflow(call)
-    return found
+    return result
 
 
 def _check_divisor(call: Call, left: pyarrow.Array, right: pyarrow.Array) -> None:
@@ -71,19 +72,19 @@ def _check_divisor(call: Call, left: pyarrow.Array, right: pyarrow.Array) -> Non
 
 
 def _remainder(left: pyarrow.Array, right: pyarrow.Array) -> pyarrow.Array:
-    """What is left of the dividend, with its sign."""
+    """The remainder, with the dividend's sign."""
     unknown = compute.or_(left.is_null(), right.is_null())
     if pyarrow.types.is_integer(left.type):
-        odd = compute.or_(unknown, compute.equal(right, -1))  # the least of all ints has no quotient by -1
+        odd = compute.or_(unknown, compute.equal(right, -1))  # the least int has no quotient by -1
         right = compute.if_else(odd.fill_null(True), pyarrow.scalar(1, right.type), right)
-    dividend, divisor = (one.fill_null(0).to_numpy(zero_copy_only=False) for one in (left, right))
+    dividend, divisor = (values.fill_null(0).to_numpy(zero_copy_only=False) for values in (left, right))
     with numpy.errstate(invalid="ignore"):
-        found = numpy.fmod(dividend, divisor)
-    return pyarrow.array(found, left.type, mask=unknown.to_numpy(zero_copy_only=False))
+        remainder = numpy.fmod(dividend, divisor)
+    return pyarrow.array(remainder, left.type, mask=unknown.to_numpy(zero_copy_only=False))
 
 
 def negate(call: Call, values: Columns) -> pyarrow.Array:
-    """The value with the other sign."""
+    """The value with the opposite sign."""
     try:
         return compute.negate_checked(values[0])
     except pyarrow.ArrowInvalid as error:
@@ -99,12 +100,12 @@ def unsigned(call: Call, values: Columns) -> pyarrow.Array:
 
 
 def rounded(call: Call, values: Columns) -> pyarrow.Array:
-    """The value rounded half away from zero to so many digits behind the point."""
+    """The value, rounded half away from zero to the given number of decimal places."""
     value, digits = values[0], _digits(call)
     if isinstance(call.type, Decimal):
         return _no_overflow(call, fitted(rounded_decimals(value, digits), call.type), value)
     if pyarrow.types.is_floating(value.type):
-        return by_value(value, lambda one: _rounded_float(one, digits), value.type)
+        return by_value(value, lambda number: _rounded_float(number, digits), value.type)
     return value if digits >= 0 else _rounded_whole(call, value, digits)
 
 
@@ -113,24 +114,21 @@ def _digits(call: Call) -> int:
     return int(digits.value) if isinstance(digits, Constant) else 0
 
 
-_EXACT = decimal.Context(prec=400, rounding=decimal.ROUND_HALF_UP)
-
-
 def _rounded_float(value: float, digits: int) -> float:
     if not math.isfinite(value):
         return value
-    # As the digits that are printed say, not as the bits do: 2.675 to two of them is 2.68.
+    # By the printed digits, not by the bits: 2.675 to two places is 2.68.
     shown = decimal.Decimal(repr(value))
     if digits < -int(shown.as_tuple().exponent):
         shown = shown.quantize(decimal.Decimal(1).scaleb(-digits, _EXACT), context=_EXACT)
-    return float(shown) + 0.0  # a decimal has one zero
+    return float(shown) + 0.0  # without a negative zero
 
 
 def _rounded_whole(call: Call, value: pyarrow.Array, digits: int) -> pyarrow.Array:
     as_decimals = value.cast(pyarrow.decimal128(20, 0))
-    found = rounded_decimals(as_decimals, digits)
+    rounded = rounded_decimals(as_decimals, digits)
     try:
-        return found.cast(value.type)
+        return rounded.cast(value.type)
     except pyarrow.ArrowInvalid as error:
         raise overflow(call) from error
 
@@ -144,7 +142,7 @@ def whole(call: Call, values: Columns) -> pyarrow.Array:
         return _no_overflow(call, fitted(kernel(wide), call.type), value)
     if not pyarrow.types.is_floating(value.type):
         return value
-    # Java takes NaN for 0.
+    # Java converts NaN to 0.
     number = kernel(compute.if_else(compute.is_nan(value), 0.0, value))
     try:
         return number.cast(pyarrow.int64())
@@ -153,10 +151,10 @@ def whole(call: Call, values: Columns) -> pyarrow.Array:
 
 
 def extreme(call: Call, values: Columns) -> pyarrow.Array:
-    """The greatest or the least of those that are not null."""
+    """The greatest or the least of the values that are not null."""
     best = values[0]
-    for one in values[1:]:
-        better = less(best, one) if call.function is Function.GREATEST else less(one, best)
+    for other in values[1:]:
+        better = less(best, other) if call.function is Function.GREATEST else less(other, best)
         taken = compute.or_kleene(compute.is_null(best), better.fill_null(False))
-        best = compute.if_else(taken, one, best)
+        best = compute.if_else(taken, other, best)
     return best

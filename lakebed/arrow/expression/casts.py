@@ -1,4 +1,4 @@
-"""Casting columns as Spark does in ANSI mode: what the other type can't hold is an error, or null with TRY_CAST."""
+"""Casting columns as in Spark's ANSI mode: a value that does not fit is an error, or null with TRY_CAST."""
 
 import decimal
 import math
@@ -32,16 +32,21 @@ from lakebed.table.types.types import (
 )
 
 _RANGES = {pyarrow.int32(): range(-(2**31), 2**31), pyarrow.int64(): range(-(2**63), 2**63)}
+_MOMENT_TEXT: dict[Type, Callable[[int], str]] = {
+    DATE: casts.day_text,
+    TIMESTAMP: casts.moment_text,
+    TIMESTAMPTZ: casts.moment_text,
+}
 _NANOS = {TIMESTAMP: 1000, TIMESTAMPTZ: 1000, TIMESTAMP_NS: 1, TIMESTAMPTZ_NS: 1, DATE: DAY_NANOS}
 
 
 def cast(expression: Cast, value: pyarrow.Array, form: pyarrow.DataType) -> pyarrow.Array:
-    """The values as those of another type, whose form is given; `Invalid` names the first that has none there."""
-    found = _tried(value, expression.value.type, expression.type, form)
-    if found.null_count > value.null_count and expression.casting is not Casting.TRY_CAST:
-        lost = compute.and_(found.is_null(), value.is_valid())
+    """The values as another type, whose form is given; `Invalid` names the first value that does not fit."""
+    result = _try_cast(value, expression.value.type, expression.type, form)
+    if result.null_count > value.null_count and expression.casting is not Casting.TRY_CAST:
+        lost = compute.and_(result.is_null(), value.is_valid())
         raise _refused(expression, shown_value(value.filter(lost)[0]))
-    return found
+    return result
 
 
 def _refused(expression: Cast, value: str) -> Invalid:
@@ -51,12 +56,12 @@ def _refused(expression: Cast, value: str) -> Invalid:
         subject=f"column {expression.column!r}" if storing else str(expression),
         expected=str(expression.type),
         found=f"{value} of type {expression.value.type}",
-        advice="" if storing else "Use TRY_CAST to have null for it.",
+        advice="" if storing else "Use TRY_CAST to get null instead.",
     )
 
 
-def _tried(value: pyarrow.Array, found: Type, wanted: Type, form: pyarrow.DataType) -> pyarrow.Array:
-    """The values as those of another type, null also where there is none."""
+def _try_cast(value: pyarrow.Array, found: Type, wanted: Type, form: pyarrow.DataType) -> pyarrow.Array:
+    """The values as another type; null also where a value does not fit."""
     if found == VOID:
         return pyarrow.nulls(len(value), form)
     if found in DATETIMES and wanted in DATETIMES:
@@ -81,7 +86,7 @@ def _tried(value: pyarrow.Array, found: Type, wanted: Type, form: pyarrow.DataTy
         case _ if found == STRING and wanted in DATETIMES:
             return _read_moments(value, wanted, form)
         case _:
-            return value  # the same type but for ids, which whoever stores it sees to
+            return value  # the same type except for ids, which are set when it is stored
 
 
 def _whole(value: pyarrow.Array, found: Type, form: pyarrow.DataType) -> pyarrow.Array:
@@ -95,21 +100,22 @@ def _whole(value: pyarrow.Array, found: Type, form: pyarrow.DataType) -> pyarrow
         low, high = pyarrow.scalar(float(allowed.start)), pyarrow.scalar(float(allowed.stop))
     elif isinstance(found, Decimal):
         number = compute.trunc(value).cast(pyarrow.decimal256(76, found.scale))
-        low, high = (pyarrow.scalar(decimal.Decimal(one), number.type) for one in (allowed.start, allowed.stop))
+        low, high = (pyarrow.scalar(decimal.Decimal(bound), number.type) for bound in (allowed.start, allowed.stop))
     else:
         number = value.cast(pyarrow.int64())
         if form == number.type:
             return number
         low, high = pyarrow.scalar(allowed.start, number.type), pyarrow.scalar(allowed.stop, number.type)
     fits = compute.and_(compute.greater_equal(number, low), compute.less(number, high))
-    return _kept(number, fits).cast(form)
+    return _null_unless(fits, number).cast(form)
 
 
 def _in(allowed: range, number: int | None) -> int | None:
-    return number if number is not None and number in allowed else None  # a range would look for None one by one
+    # A range would compare None with its numbers one by one.
+    return number if number is not None and number in allowed else None
 
 
-def _kept(value: pyarrow.Array, fits: pyarrow.Array) -> pyarrow.Array:
+def _null_unless(fits: pyarrow.Array, value: pyarrow.Array) -> pyarrow.Array:
     return compute.if_else(fits, value, pyarrow.scalar(None, value.type))
 
 
@@ -117,7 +123,7 @@ def _floating(value: pyarrow.Array, found: Type, form: pyarrow.DataType) -> pyar
     if found == STRING:
         return by_value(value, casts.plain_number, pyarrow.string()).cast(form)
     if isinstance(found, Decimal):
-        return by_value(value, _plain, pyarrow.string()).cast(form)  # Arrow's own cast is not the nearest number
+        return by_value(value, _plain, pyarrow.string()).cast(form)  # Arrow's own cast does not give the nearest number
     if found == BOOLEAN:
         return value.cast(pyarrow.int32()).cast(form)
     return value.cast(form, safe=False)  # the nearest number, of a long too
@@ -144,7 +150,7 @@ def _nearest(number: decimal.Decimal | None, type: Decimal) -> decimal.Decimal |
 
 
 def _shown(number: float) -> decimal.Decimal | None:
-    """The number that is printed, as Java has it, not the one that the bits are."""
+    """The number as printed, which Java uses, not the number of the bits."""
     return decimal.Decimal(repr(number)) if math.isfinite(number) else None
 
 
@@ -153,13 +159,6 @@ def _booleans(value: pyarrow.Array, found: Type) -> pyarrow.Array:
         return by_value(value, casts.parse_boolean, pyarrow.bool_())
     zero = pyarrow.scalar(decimal.Decimal(0) if isinstance(found, Decimal) else 0, value.type)
     return compute.not_equal(value, zero)
-
-
-_MOMENT_TEXT: dict[Type, Callable[[int], str]] = {
-    DATE: casts.day_text,
-    TIMESTAMP: casts.moment_text,
-    TIMESTAMPTZ: casts.moment_text,
-}
 
 
 def _text(value: pyarrow.Array, found: Type) -> pyarrow.Array:
@@ -184,7 +183,7 @@ def _decoded(value: bytes) -> str | None:
 
 def _sized(value: pyarrow.Array, length: int) -> pyarrow.Array:
     value = value.cast(pyarrow.binary())
-    return _kept(value, compute.equal(compute.binary_length(value), length)).cast(pyarrow.binary(length))
+    return _null_unless(compute.equal(compute.binary_length(value), length), value).cast(pyarrow.binary(length))
 
 
 def _read_moments(value: pyarrow.Array, wanted: Type, form: pyarrow.DataType) -> pyarrow.Array:
@@ -202,7 +201,7 @@ def _ticks(value: pyarrow.Array) -> pyarrow.Array:
 
 
 def _moments(value: pyarrow.Array, unit: int, wanted: int, form: pyarrow.DataType) -> pyarrow.Array:
-    """Moments of one unit, in nanoseconds, in another. A day is that of the moment; no other digit is lost."""
+    """Timestamps or dates in another unit; units are in nanoseconds. Only a date drops digits; others become null."""
     ticks, lost = _ticks(value).fill_null(0).to_numpy(zero_copy_only=False), value.is_null().to_numpy(False)
     if unit >= wanted:
         factor = unit // wanted

@@ -6,11 +6,11 @@ import pyarrow.compute as compute
 from lakebed.arrow.types import is_decimal
 from lakebed.table.filter.filter import Operator
 
-_WIDEST = 76  # digits of Arrow's widest decimal: as many as any two of a table need together
+_WIDEST = 76  # digits of Arrow's widest decimal: enough for any two decimals of a table
 
 
 def compare(operator: Operator, left: pyarrow.Array, right: pyarrow.Array) -> pyarrow.Array:
-    """Whether the values compare so; null where one of them is."""
+    """Whether the comparison holds; null where one of the values is."""
     match operator:
         case Operator.EQUAL:
             return equal(left, right)
@@ -27,32 +27,32 @@ def compare(operator: Operator, left: pyarrow.Array, right: pyarrow.Array) -> py
 
 
 def equal(left: pyarrow.Array, right: pyarrow.Array) -> pyarrow.Array:
-    """Whether both are equal; null where one is null."""
+    """Whether the values are equal; null where one of them is."""
     left, right = _comparable(left, right)
-    found = compute.equal(left, right)
+    are_equal = compute.equal(left, right)
     if not pyarrow.types.is_floating(left.type):
-        return found
-    return compute.or_(found, compute.and_(compute.is_nan(left), compute.is_nan(right)))
+        return are_equal
+    return compute.or_(are_equal, compute.and_(compute.is_nan(left), compute.is_nan(right)))
 
 
 def less(left: pyarrow.Array, right: pyarrow.Array) -> pyarrow.Array:
-    """Whether the first is less; null where one is null."""
+    """Whether the first value is less; null where one of them is."""
     left, right = _comparable(left, right)
-    found = compute.less(left, right)
+    is_less = compute.less(left, right)
     if not pyarrow.types.is_floating(left.type):
-        return found
-    return compute.or_(found, compute.and_(compute.is_nan(right), compute.invert(compute.is_nan(left))))
+        return is_less
+    return compute.or_(is_less, compute.and_(compute.is_nan(right), compute.invert(compute.is_nan(left))))
 
 
 def among(value: pyarrow.Array, options: pyarrow.Array) -> pyarrow.Array:
-    """Whether the value equals one of a few; null if it equals none, and one of them or itself is null."""
+    """Whether the value equals one of the options; null if it is null, or equals none and one option is null."""
     wanted = options.drop_null()
     if pyarrow.types.is_floating(value.type):
-        # Values are looked up by their bits, and so the two zeros would be told apart.
-        value, wanted = (compute.add(one, pyarrow.scalar(0.0, value.type)) for one in (value, wanted))
-    found = compute.is_in(value, value_set=wanted)
-    unknown = compute.or_(value.is_null(), compute.and_(compute.invert(found), options.null_count > 0))
-    return compute.if_else(unknown, pyarrow.scalar(None, pyarrow.bool_()), found)
+        # Values are looked up by their bits, which differ for the two zeros.
+        value, wanted = (compute.add(numbers, pyarrow.scalar(0.0, value.type)) for numbers in (value, wanted))
+    is_among = compute.is_in(value, value_set=wanted)
+    unknown = compute.or_(value.is_null(), compute.and_(compute.invert(is_among), options.null_count > 0))
+    return compute.if_else(unknown, pyarrow.scalar(None, pyarrow.bool_()), is_among)
 
 
 def _comparable(left: pyarrow.Array, right: pyarrow.Array) -> tuple[pyarrow.Array, pyarrow.Array]:

@@ -1,4 +1,4 @@
-"""Columns of decimals: exact results, rounded half away from zero to the type that Spark gives them."""
+"""Arithmetic on columns of decimals: exact results, rounded half away from zero to Spark's type for them."""
 
 import decimal
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from lakebed.table.expression.expression import Function
 from lakebed.table.types.types import Decimal
 
 _WIDEST = 76  # digits of Arrow's widest decimal
-_QUOTIENT_SCALE = 38  # Spark rounds a quotient to so many digits first, then to its type
+_QUOTIENT_SCALE = 38  # Spark rounds a quotient to this many digits first, then to its type
 _EXACT = decimal.Context(prec=200, rounding=decimal.ROUND_HALF_UP)
 _WHOLE_DIGITS = {pyarrow.int32(): 10, pyarrow.int64(): 20}
 
@@ -31,8 +31,8 @@ def calculate_decimals(function: Function, left: pyarrow.Array, right: pyarrow.A
         return fitted(quotients, type)
     pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)
     calculate = _BY_ROW[function]
-    found = [None if a is None or b is None else nearest(calculate(a, b), type) for a, b in pairs]
-    return pyarrow.array(found, pyarrow.decimal128(type.precision, type.scale))
+    results = [None if a is None or b is None else nearest(calculate(a, b), type) for a, b in pairs]
+    return pyarrow.array(results, pyarrow.decimal128(type.precision, type.scale))
 
 
 def _exact_digits(function: Function, left: pyarrow.DataType, right: pyarrow.DataType) -> int:
@@ -43,15 +43,15 @@ def _exact_digits(function: Function, left: pyarrow.DataType, right: pyarrow.Dat
 
 
 def _divided(left: pyarrow.Array, right: pyarrow.Array, type: Decimal) -> pyarrow.Array | None:
-    """Quotients with a digit more than the type has, the rest cut off: enough to round by. None if too long."""
+    """Quotients truncated to more digits than the type has, enough to round correctly; None if they are too long."""
     above, below = left.type, right.type
     scale = max(above.scale, type.scale - below.precision + below.scale)
     digits = above.precision - above.scale + scale
-    # The scale that Arrow gives a quotient: four or more, that of the dividend with room for the divisor's digits.
+    # Arrow's scale of a quotient: at least four, the dividend's scale plus room for the divisor's digits.
     behind = max(4, scale + below.precision - below.scale + 1)
     if digits >= _WIDEST or digits - scale + below.scale + behind >= _WIDEST or behind <= type.scale:
         return None
-    # A quotient is as far from a tie as its divisor lets it: nearer than this, rounding twice as Spark does may matter.
+    # The divisor limits how near a quotient is to a tie: nearer than this, rounding twice, as Spark does, may matter.
     if below.precision + max(0, above.scale - type.scale - below.scale) > _QUOTIENT_SCALE - type.scale:
         return None
     divisor = compute.if_else(left.is_valid(), right, pyarrow.scalar(None, below))
@@ -65,7 +65,7 @@ def _widened(value: pyarrow.Array) -> pyarrow.Array:
 
 
 def _quotient(left: decimal.Decimal, right: decimal.Decimal) -> decimal.Decimal:
-    # In whole numbers: a division that is rounded twice could round a tie the wrong way.
+    # In integers: rounding twice could round a tie the wrong way.
     (_, above, scale), (_, below, other_scale) = left.as_tuple(), right.as_tuple()
     numerator = _whole(above) * 10 ** (_QUOTIENT_SCALE + int(scale) - int(other_scale))
     magnitude, rest = divmod(numerator, _whole(below))
@@ -88,14 +88,14 @@ _BY_ROW: dict[Function, Callable[[decimal.Decimal, decimal.Decimal], decimal.Dec
 
 
 def nearest(value: decimal.Decimal, type: Decimal) -> decimal.Decimal | None:
-    """The decimal of a type that is nearest, the one further from zero of two; None if it is beyond the type."""
-    found = value.quantize(decimal.Decimal(1).scaleb(-type.scale), context=_EXACT)
+    """The nearest decimal of a type, away from zero on a tie; None if it does not fit the type."""
+    rounded = value.quantize(decimal.Decimal(1).scaleb(-type.scale), context=_EXACT)
     # By `copy_abs`: `abs` rounds to the 28 digits of Python's own context.
-    return found if found.copy_abs() < 10 ** (type.precision - type.scale) else None
+    return rounded if rounded.copy_abs() < 10 ** (type.precision - type.scale) else None
 
 
 def rounded_decimals(value: pyarrow.Array, digits: int) -> pyarrow.Array:
-    """Decimals rounded half away from zero, in a type that holds them all."""
+    """Decimals rounded half away from zero, in a type that fits them all."""
     type = value.type
     wide = value.cast(pyarrow.decimal256(min(_WIDEST, type.precision + 1), type.scale))
     if digits >= type.scale:
@@ -106,7 +106,7 @@ def rounded_decimals(value: pyarrow.Array, digits: int) -> pyarrow.Array:
 
 
 def fitted(value: pyarrow.Array, type: Decimal) -> pyarrow.Array:
-    """Decimals as those of a type, rounded half away from zero; null also where one is beyond it."""
+    """Decimals as a type, rounded half away from zero; null also where a decimal does not fit."""
     form = pyarrow.decimal128(type.precision, type.scale)
     rounded = rounded_decimals(value, type.scale)
     scale = max(rounded.type.scale, type.scale)

@@ -1,6 +1,6 @@
-"""Calculating expressions over rows in memory, a column at a time.
+"""Evaluating expressions on rows in memory, a column at a time.
 
-Parts that SQL does not look at in a row are not calculated for it either: an error there would be wrong.
+Parts that SQL does not evaluate for a row are not evaluated for it here either: an error there would be wrong.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,10 +35,13 @@ from lakebed.table.expression.expression import (
 from lakebed.table.expression.types import UUID_LENGTH
 from lakebed.table.types.types import UUID, Fixed, Type, children_of, with_children
 
+_DIVISIONS = (Function.DIVIDE, Function.REMAINDER)
+_STRICT = (Function.ADD, Function.SUBTRACT, Function.MULTIPLY, Function.CONCAT)
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of one or more sources, side by side; each has `count` of them."""
+    """Rows of one or more sources, side by side; each source has `count` rows."""
 
     batches: Mapping[str, pyarrow.RecordBatch]
     count: int
@@ -50,32 +53,32 @@ class Rows:
 
 
 def evaluate(expression: Expression, rows: Rows) -> pyarrow.Array:
-    """The values of an expression, one for each row; `Invalid` names the part that has none for one of them."""
+    """The values of an expression, one for each row; `Invalid` names the part that fails for a row."""
     wanted: dict[str, dict[str, Type]] = {name: {} for name in rows.batches}
     for column in columns_of(expression):
         wanted[column.source][column.way[0].name] = column.way[0].type
-    # A source of which no column is read is left out: without columns Arrow's batches have no rows to filter.
+    # A source without a column to read is left out: a batch of Arrow's without columns has no rows to filter.
     read = {name: _readable(rows.batches[name], columns) for name, columns in wanted.items() if columns}
     return _values(expression, Rows(read, rows.count))
 
 
 def _readable(batch: pyarrow.RecordBatch, columns: Mapping[str, Type]) -> pyarrow.RecordBatch:
-    """Some columns as kernels take them, in the layouts that Arrow has for their types."""
-    found = [_as_kernels_take(batch.column(name), type) for name, type in columns.items()]
-    return pyarrow.RecordBatch.from_arrays(found, [*columns])
+    """Some columns, in the layouts that kernels take for their types."""
+    arrays = [_for_kernels(batch.column(name), type) for name, type in columns.items()]
+    return pyarrow.RecordBatch.from_arrays(arrays, [*columns])
 
 
-def _as_kernels_take(column: pyarrow.Array, type: Type) -> pyarrow.Array:
+def _for_kernels(column: pyarrow.Array, type: Type) -> pyarrow.Array:
     if is_uuid(column.type):
         return column.storage
     wanted = arrow_type(type)
     if pyarrow.types.is_nested(wanted) or column.type == wanted:
         return column
-    return column.cast(wanted)  # text in another layout, a shorter int: what `schema_of` takes for the same type
+    return column.cast(wanted)  # text in another layout, a shorter int: `schema_of` treats them as the same type
 
 
 def arrow_type(type: Type) -> pyarrow.DataType:
-    """What values of a type are while they are calculated: UUIDs are bytes, inside of others too."""
+    """The type of values during evaluation: UUIDs are bytes, inside other types too."""
     return pyarrow.null() if type == VOID else kernel_type(_without_uuids(type))
 
 
@@ -83,7 +86,7 @@ def _without_uuids(type: Type) -> Type:
     """The type with bytes for UUIDs: Arrow makes no arrays of types that have extensions inside (pyarrow 26)."""
     if type == UUID:
         return Fixed(UUID_LENGTH)
-    return with_children(type, tuple(replace(one, type=_without_uuids(one.type)) for one in children_of(type)))
+    return with_children(type, tuple(replace(child, type=_without_uuids(child.type)) for child in children_of(type)))
 
 
 def _values(expression: Expression, rows: Rows) -> pyarrow.Array:
@@ -107,47 +110,43 @@ def _values(expression: Expression, rows: Rows) -> pyarrow.Array:
 
 
 def _arguments(call: Call, arguments: Sequence[Expression], rows: Rows) -> list[pyarrow.Array]:
-    if call.function in _DIVISIONS:  # Spark looks at the divisor first
+    if call.function in _DIVISIONS:  # Spark evaluates the divisor first
         return _until_null(arguments[::-1], rows)[::-1]
     if call.function in _STRICT:
         return _until_null(arguments, rows)
-    return [_values(one, rows) for one in arguments]
-
-
-_DIVISIONS = (Function.DIVIDE, Function.REMAINDER)
-_STRICT = (Function.ADD, Function.SUBTRACT, Function.MULTIPLY, Function.CONCAT)
+    return [_values(argument, rows) for argument in arguments]
 
 
 def _until_null(arguments: Sequence[Expression], rows: Rows) -> list[pyarrow.Array]:
-    """The values of arguments, each calculated only where none before it is null: there the result is."""
-    found, known = [], pyarrow.repeat(True, rows.count)
-    for one in arguments:
-        found.append(_where(one, rows, known))
-        known = compute.and_(known, compute.is_valid(found[-1]))
-    return found
+    """The values of arguments, each evaluated only where none before it is null: there the result is null anyway."""
+    values, known = [], pyarrow.repeat(True, rows.count)
+    for argument in arguments:
+        values.append(_where(argument, rows, known))
+        known = compute.and_(known, compute.is_valid(values[-1]))
+    return values
 
 
 def _one_of(value: pyarrow.Array, options: Sequence[Expression], rows: Rows) -> pyarrow.Array:
-    written = [one.value for one in options if isinstance(one, Constant)]
-    found = among(value, pyarrow.array(written, value.type))
-    for one in options:
-        if not isinstance(one, Constant):
-            found = compute.or_kleene(found, equal(value, _values(one, rows)))
-    return found
+    constants = [option.value for option in options if isinstance(option, Constant)]
+    is_one = among(value, pyarrow.array(constants, value.type))
+    for option in options:
+        if not isinstance(option, Constant):
+            is_one = compute.or_kleene(is_one, equal(value, _values(option, rows)))
+    return is_one
 
 
 def _repeated(value: object, type: pyarrow.DataType, count: int) -> pyarrow.Array:
     if value is None:
         return pyarrow.nulls(count, type)
-    # By `take`, since no scalar is a map (pyarrow 26).
+    # By `take`, since pyarrow 26 has no scalars of maps.
     return pyarrow.array([value], type).take(pyarrow.array(numpy.zeros(count, numpy.int64)))
 
 
 def _column(column: ColumnOf, rows: Rows) -> pyarrow.Array:
-    found = rows.batches[column.source].column(column.way[0].name)
-    for one in column.way[1:]:
-        found = compute.struct_field(found, one.name)  # null where the struct is
-    return _as_kernels_take(found, column.type)
+    values = rows.batches[column.source].column(column.way[0].name)
+    for field in column.way[1:]:
+        values = compute.struct_field(values, field.name)  # null where the struct is
+    return _for_kernels(values, column.type)
 
 
 _Calculation = Callable[[Call, Sequence[pyarrow.Array]], pyarrow.Array]
@@ -188,15 +187,15 @@ def _same(left: pyarrow.Array, right: pyarrow.Array) -> pyarrow.Array:
 def _lazy(expression: AllTrue | AnyTrue | Case | Coalesce, rows: Rows) -> pyarrow.Array:
     match expression:
         case AllTrue(parts):
-            found = _values(parts[0], rows)
+            holds = _values(parts[0], rows)
             for part in parts[1:]:
-                found = compute.and_kleene(found, _where(part, rows, found.fill_null(True)))
-            return found
+                holds = compute.and_kleene(holds, _where(part, rows, holds.fill_null(True)))
+            return holds
         case AnyTrue(parts):
-            found = _values(parts[0], rows)
+            holds = _values(parts[0], rows)
             for part in parts[1:]:
-                found = compute.or_kleene(found, _where(part, rows, compute.invert(found.fill_null(False))))
-            return found
+                holds = compute.or_kleene(holds, _where(part, rows, compute.invert(holds.fill_null(False))))
+            return holds
         case Case():
             return _case(expression, rows)
         case Coalesce(parts):
@@ -218,28 +217,28 @@ def _coalesce(parts: Sequence[Expression], rows: Rows) -> pyarrow.Array:
     pending = pyarrow.repeat(True, rows.count)
     chosen, values = [], []
     for part in parts:
-        found = _where(part, rows, pending)
-        holds = compute.and_(pending, compute.is_valid(found))
+        part_values = _where(part, rows, pending)
+        holds = compute.and_(pending, compute.is_valid(part_values))
         chosen.append(holds)
-        values.append(found)
+        values.append(part_values)
         pending = compute.and_not(pending, holds)
     return _picked([*chosen, pending], [*values, values[0]])
 
 
 def _where(expression: Expression, rows: Rows, mask: pyarrow.Array) -> pyarrow.Array:
-    """The values where the mask, which has no nulls, is true, calculated there only; null elsewhere."""
+    """The values where the mask, which has no nulls, is true, evaluated only there; null elsewhere."""
     asked = compute.sum(mask, min_count=0).as_py()
     if asked == rows.count:
         return _values(expression, rows)
     if asked == 0:
         return pyarrow.nulls(rows.count, arrow_type(expression.type))
-    found = _values(expression, rows.filter(mask))
+    values = _values(expression, rows.filter(mask))
     places = compute.subtract(compute.cumulative_sum(mask.cast(pyarrow.int64())), 1)
-    return found.take(compute.if_else(mask, places, pyarrow.scalar(None, pyarrow.int64())))
+    return values.take(compute.if_else(mask, places, pyarrow.scalar(None, pyarrow.int64())))
 
 
 def _picked(masks: Sequence[pyarrow.Array], values: Sequence[pyarrow.Array]) -> pyarrow.Array:
-    """Of several columns the values for which the masks are true: one of them in each row."""
+    """The values of several columns where their masks are true: in each row one mask is."""
     count = len(masks[0])
     column = numpy.zeros(count, numpy.int64)
     for index, mask in enumerate(masks):

@@ -1,4 +1,4 @@
-"""A table's filter as an expression of Arrow, over the columns by whatever names they have where it is used."""
+"""A table's filter as an Arrow expression, over columns by the names that the caller gives them."""
 
 import operator
 from collections.abc import Callable, Iterable
@@ -41,10 +41,10 @@ _COMPARED: dict[Operator, _Join] = {
 
 
 def to_arrow(filter: Filter, name_of: NameOf) -> compute.Expression:
-    """The expression that is true of the rows that the filter keeps, for rows in memory.
+    """An expression that is true for the rows that pass the filter, for rows in memory.
 
-    A scanner of Parquet must not have it. Equal bounds make Arrow take a column for that one value, so that `is_nan(x)`
-    is false of [1.0, NaN] (pyarrow 26; a kin of apache/arrow#34162): row groups are skipped by `plan.pruning` instead.
+    Never give it to a Parquet scanner: Arrow takes a column with equal bounds as that one value, so that `is_nan(x)` is
+    false for [1.0, NaN] (pyarrow 26; related to apache/arrow#34162). Row groups are skipped by `plan.pruning` instead.
     """
     match filter:
         case And(parts):
@@ -93,15 +93,15 @@ def _like(pattern: Pattern, column: compute.Expression) -> compute.Expression:
         case (Wildcard.ANY, str(inner), Wildcard.ANY):
             return compute.match_substring(column, inner)
         case parts:
-            # `match_like` of pyarrow 26 takes an escaped backslash at the end, as in '%a\\\\', for two.
+            # `match_like` of pyarrow 26 reads an escaped backslash at the end, as in '%a\\\\', as two.
             return compute.match_substring_regex(column, rf"(?s)\A{''.join(map(_regular, parts))}\z")
 
 
 def _regular(part: str | Wildcard) -> str:
-    """A part of a pattern as a regular expression of RE2."""
+    """A part of a pattern as an RE2 regular expression."""
     if isinstance(part, Wildcard):
         return "." if part is Wildcard.ONE else ".*"
-    return "".join(one if one.isalnum() or not one.isascii() else rf"\x{{{ord(one):x}}}" for one in part)
+    return "".join(char if char.isalnum() or not char.isascii() else rf"\x{{{ord(char):x}}}" for char in part)
 
 
 def _comparable(field: Field, column: compute.Expression) -> compute.Expression:
@@ -113,6 +113,6 @@ def _scalar(field: Field, value: Value) -> compute.Expression:
 
 
 def _array(field: Field, values: Iterable[Value]) -> pyarrow.Array:
-    # `is_in` looks values up by their bits, and so tells the two zeros apart.
+    # `is_in` looks up values by their bits, which differ for the two zeros.
     zeros = [0.0, -0.0] if field.type in (FLOAT, DOUBLE) and 0.0 in values else []
     return pyarrow.array([*values, *zeros], kernel_type(field.type))

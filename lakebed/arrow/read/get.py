@@ -1,4 +1,4 @@
-"""The row with a key."""
+"""Finding the row with a primary key."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,58 +24,58 @@ from lakebed.table.types.values import decode_bound
 
 
 def find_row(target: Target, key: Sequence[Any]) -> dict[str, Any] | None:
-    """The row with a primary key, None if there is none; of several, which appends may have made, the newest.
+    """The row with a primary key, None if there is none; if appends added several, the newest.
 
-    Files with newer rows are opened first, until no other can have a newer one. Of the files above level 0 one at most
-    has the key among its bounds, in each partition and level.
+    Files with newer rows are opened first, until no other file can have a newer row. In each partition and level above
+    level 0, at most one file has the key within its bounds.
     """
     schema = target.schema
     _check_key(schema, key)
     values = [_plain(schema, place, value) for place, value in enumerate(key)]
     filter = all_of(comparisons(schema, values))
     encoded, is_keyed = encode_key(key_types(schema), values), target.is_keyed
-    found: _Found | None = None
-    for one in newest_first(target.plan(filter).files):
-        if knows_keys(one.file, is_keyed) and not may_have_key(one.file, encoded):
+    newest: _Row | None = None
+    for planned in _newest_first(target.plan(filter).files):
+        if knows_keys(planned.file, is_keyed) and not may_have_key(planned.file, encoded):
             continue
-        if found is not None and last_change(one.file) < found.age[0]:
+        if newest is not None and _last_change(planned.file) < newest.age[0]:
             break
-        for row in _read(target, one, filter):
-            found = row if found is None or row.age > found.age else found
-    return None if found is None else found.row
+        for row in _read(target, planned, filter):
+            newest = row if newest is None or row.age > newest.age else newest
+    return None if newest is None else newest.values
 
 
-def newest_first(planned: Sequence[PlannedFile]) -> list[PlannedFile]:
-    """The files by the last change of a row that they may have, and the last planned of those that are alike."""
-    return sorted(planned, key=lambda one: last_change(one.file))[::-1]
+def _newest_first(files: Sequence[PlannedFile]) -> list[PlannedFile]:
+    """The files by the last change of their rows, newest first; of equal files the last planned comes first."""
+    return sorted(files, key=lambda planned: _last_change(planned.file))[::-1]
 
 
-def last_change(file: DataFileRef) -> float:
-    """The sequence number that no row of the file was changed after. Rows that were compacted have older ones."""
+def _last_change(file: DataFileRef) -> float:
+    """The greatest sequence number that a row of the file may have. Compacted rows have older numbers."""
     if not file.HasField("first_row_id"):
         return inf
-    known = next((one for one in file.statistics if one.field_id == LAST_UPDATED.id), None)
+    known = next((column for column in file.statistics if column.field_id == LAST_UPDATED.id), None)
     return file.seq_max if known is None else cast(int, decode_bound(LAST_UPDATED.type, known.upper))
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A row, and when it was changed last: by its sequence number, then by its id."""
+class _Row:
+    """A row, and its last change: a sequence number, then its id."""
 
     age: tuple[float, int]
-    row: dict[str, Any]
+    values: dict[str, Any]
 
 
-def _read(target: Target, planned: PlannedFile, filter: Filter) -> Iterator[_Found]:
-    """The rows of a file that pass, the last one first."""
-    names, whole = target.schema.names, Plan((planned,), 1)
-    own = {folded_column(one) for one in names}
-    lineage = [one for one in (LAST_UPDATED.name, ROW_ID.name) if one not in own]
-    scan = Scan(target.sources, target.schema, [planned], filter, [*names, *lineage], plan=whole)
+def _read(target: Target, planned: PlannedFile, filter: Filter) -> Iterator[_Row]:
+    """The rows of a file that pass, the last row first."""
+    names = target.schema.names
+    own = {folded_column(name) for name in names}
+    lineage = [name for name in (LAST_UPDATED.name, ROW_ID.name) if name not in own]
+    scan = Scan(target.sources, target.schema, Plan((planned,), 1), filter, [*names, *lineage])
     table = scan.to_arrow()
     rows, ages = _python_rows(table.select(range(len(names)))), table.select(range(len(names), table.num_columns))
     for row, age in zip(reversed(rows), reversed(ages.to_pylist()), strict=True):
-        yield _Found(_age(planned.file, age), row)
+        yield _Row(_age(planned.file, age), row)
 
 
 def _python_rows(table: pyarrow.Table) -> list[dict[str, Any]]:
@@ -91,7 +91,7 @@ def _python_rows(table: pyarrow.Table) -> list[dict[str, Any]]:
 
 def _age(file: DataFileRef, lineage: Mapping[str, int | None]) -> tuple[float, int]:
     if not file.HasField("first_row_id"):
-        return inf, 0  # of the work itself
+        return inf, 0  # written by the work itself
     change, row_id = lineage.get(LAST_UPDATED.name), lineage.get(ROW_ID.name)
     return (file.seq_max if change is None else change), (file.first_row_id if row_id is None else row_id)
 
@@ -103,7 +103,8 @@ def _check_key(schema: Schema, key: Sequence[Any]) -> None:
             advice="Give it one with evolve(): change.primary_key(…), or use scan(where=…).",
         )
     if len(key) != len(schema.identifier_ids):
-        raise Invalid("a key has another number of values", expected=", ".join(schema.key), found=f"{len(key)} values")
+        problem = "a key has the wrong number of values"
+        raise Invalid(problem, expected=", ".join(schema.key), found=f"{len(key)} values")
 
 
 def _plain(schema: Schema, place: int, value: Any) -> Value:
@@ -111,9 +112,9 @@ def _plain(schema: Schema, place: int, value: Any) -> Value:
     if value is None:
         raise Invalid("a key has a null", subject=field.name, expected=f"a value of type {field.type}")
     try:
-        # Not by Arrow, which takes 1.5 for 1, a time for its day and bytes for text (pyarrow 26).
+        # Not by Arrow, which takes 1.5 as 1, a time as its day and bytes as text (pyarrow 26).
         return cast(Value, constant(lit(value), field).value)
     except Invalid as error:
         raise Invalid(
-            "a key's value is of another type", subject=field.name, expected=field.type, found=repr(value)
+            "a key's value has the wrong type", subject=field.name, expected=field.type, found=repr(value)
         ) from error

@@ -1,4 +1,4 @@
-"""Columns that say where a row is and whence it came, made while it is read."""
+"""Metadata columns, which say where a row is and when it was changed last, computed while it is read."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ LINEAGE_IDS = frozenset({ROW_ID.id, LAST_UPDATED.id})
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Rows of a file that follow one another: the position of the first of them, and how many there are."""
+    """Consecutive rows of a file: the position of the first row, and how many there are."""
 
     file: DataFileRef
     start: int
@@ -28,18 +28,18 @@ def is_metadata(field: Field) -> bool:
 
 
 def holds_lineage(form: pyarrow.Schema, field: Field) -> bool:
-    """Whether a file has a column of lineage itself, as it does for rows that were written again.
+    """Whether the file itself has a lineage column, as it does for rows that were written again.
 
-    Told by its id: a table's own column could have the name.
+    It is recognized by its id: a table's own column could have the name.
     """
     place = form.get_field_index(field.physical_name)
     return field.id in LINEAGE_IDS and place >= 0 and _id(form.field(place)) == field.id
 
 
 def metadata_column(field: Field, place: Place, own: pyarrow.Array | None) -> pyarrow.Array:
-    """The column's values for rows of a file; `own` is what the file itself says of lineage, null where it does not.
+    """The column's values for rows of a file; `own` is the file's own lineage column, null where it has no value.
 
-    Rows that no commit has numbered yet, in a transaction of their own, have no lineage.
+    Rows that the running transaction wrote have no lineage yet.
     """
     file = place.file
     if field.id == FILE.id:

@@ -1,4 +1,4 @@
-"""Reading the rows of one entry: whole, by the table's columns, without those that were deleted, or `Corrupt`."""
+"""Reading the rows of an entry, with the table's columns and without deleted rows; damage is `Corrupt`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,43 +28,45 @@ def read(
 ) -> Iterator[pyarrow.RecordBatch]:
     """The entry's rows that pass the filter and are not deleted, in their order, as batches of `arrow_schema(schema)`.
 
-    The schema has the columns that the filter needs; among them may be those of `table.metadata_columns`, by their ids.
-    `Corrupt` if the rows are not those that were written: a file's size is looked at before, its rows are counted and
-    its pages' checksums are verified while it is read.
+    The schema has the columns that the filter needs, and may have those of `schema.metadata_columns`, by their ids.
+    `Corrupt` if the rows are not those that were written: a file's size is checked before it is opened, its rows are
+    counted and its pages' checksums verified while it is read.
     """
     vector = read_vector(sources.files, planned.file)
     with opened(sources, planned.file) as stored:
         rows = _Rows((planned.file,), stored, vector)
         rows.check_columns(schema.fields)
         for group in stored.groups(planned.row_groups):
-            if not rows.are_gone(group):
+            if not rows.are_deleted(group):
                 yield from _passing(rows, group, schema, filter)
 
 
 def read_inline(
     sources: Sources, files: Sequence[DataFileRef], schema: Schema, filter: Filter | None
 ) -> Iterator[pyarrow.RecordBatch]:
-    """The rows of inline entries, one after the other, as `read` gives them, but of many entries together.
+    """The rows of inline entries, as `read` returns them, but of many entries together.
 
-    The schema has no metadata columns: their values differ by the entry.
+    The schema has no metadata columns: their values differ by entry.
     """
     for stored in inline_rows(sources, files):
-        yield from _together(sources, stored, schema, filter)
+        yield from _read_together(sources, stored, schema, filter)
 
 
-def _together(sources: Sources, stored: InlineRows, schema: Schema, filter: Filter | None) -> list[pyarrow.RecordBatch]:
+def _read_together(
+    sources: Sources, stored: InlineRows, schema: Schema, filter: Filter | None
+) -> list[pyarrow.RecordBatch]:
     rows = _Rows(stored.files, stored, _joined_vector(sources, stored.files))
     try:
         with damage(rows.path):
             rows.check_columns(schema.fields)
             return list(_passing(rows, stored.whole, schema, filter))
     except Corrupt:
-        # One by one, so that the error has the name of the entry that is damaged.
-        return [batch for one in stored.files for batch in read(sources, PlannedFile(one), schema, filter)]
+        # Entry by entry, so that the error names the damaged entry.
+        return [batch for file in stored.files for batch in read(sources, PlannedFile(file), schema, filter)]
 
 
 def _joined_vector(sources: Sources, files: Sequence[DataFileRef]) -> FrozenBitMap64 | None:
-    """What is deleted of entries whose rows are counted on from one to the next."""
+    """The deleted rows of entries, with positions that count on from one entry to the next."""
     joined, start = FrozenBitMap64(), 0
     for file in files:
         vector = read_vector(sources.files, file)
@@ -75,34 +77,34 @@ def _joined_vector(sources: Sources, files: Sequence[DataFileRef]) -> FrozenBitM
 
 
 def _passing(rows: "_Rows", group: Group, schema: Schema, filter: Filter | None) -> Iterator[pyarrow.RecordBatch]:
-    """A row group's rows that pass. The columns that the filter has no use for are read only if there is one.
+    """A row group's rows that pass. Columns that the filter does not need are read only if a row passes.
 
-    So one row in a million of 8 columns, in no order, is found in a third of the time.
+    This finds one row in a million of 8 columns, in no order, in a third of the time.
     """
     if filter is None:
         yield from rows.batches(group, schema)
         return
     tested = fields_of(filter)
-    others = Schema([one for one in schema.fields if one not in tested])
+    others = Schema([field for field in schema.fields if field not in tested])
     first = list(rows.batches(group, Schema(tested)))
-    if any(_kept(batch, filter).num_rows for batch in first):
+    if any(_filtered(batch, filter).num_rows for batch in first):
         for batch, rest in zip(first, rows.batches(group, others), strict=True):
             columns = {**_columns(batch), **_columns(rest)}
-            ordered = [columns[one.name] for one in schema.fields]
-            yield _kept(pyarrow.RecordBatch.from_arrays(ordered, schema=arrow_schema(schema)), filter)
+            ordered = [columns[field.name] for field in schema.fields]
+            yield _filtered(pyarrow.RecordBatch.from_arrays(ordered, schema=arrow_schema(schema)), filter)
 
 
 def _columns(batch: pyarrow.RecordBatch) -> dict[str, pyarrow.Array]:
     return dict(zip(batch.schema.names, batch.columns, strict=True))
 
 
-def _kept(batch: pyarrow.RecordBatch, filter: Filter) -> pyarrow.RecordBatch:
+def _filtered(batch: pyarrow.RecordBatch, filter: Filter) -> pyarrow.RecordBatch:
     return batch.filter(to_arrow(filter, lambda field: field.name))
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """What is stored of an entry, or of several that are inline, and which rows of it are deleted."""
+    """The stored rows of an entry, or of several inline entries, and which of them are deleted."""
 
     files: tuple[DataFileRef, ...]
     stored: StoredRows
@@ -112,74 +114,74 @@ class _Rows:
     def path(self) -> str:
         return self.files[0].path
 
-    def are_gone(self, group: Group) -> bool:
+    def are_deleted(self, group: Group) -> bool:
         """Whether every row of a group is deleted, so that it need not be read."""
-        return self.vector is not None and _deleted(self.vector, group.start, group.rows) == group.rows
+        return self.vector is not None and _deleted_count(self.vector, group.start, group.rows) == group.rows
 
     def batches(self, group: Group, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
         """The group's rows that are not deleted, with the columns of the schema."""
         own = self._stored_columns(schema.fields)
-        names = [one.physical_name for one in own]
+        names = [field.physical_name for field in own]
         start = group.start
         for batch in self.stored.batches(group, names):
-            yield _without(self._shown(batch, own, schema, start), self.vector, start)
+            yield _without_deleted(self._shaped(batch, own, schema, start), self.vector, start)
             start += batch.num_rows
 
     def check_columns(self, fields: Sequence[Field]) -> None:
         wanted = self._stored_columns(fields)
-        # Columns that the schema does not have are none of its concern: they were dropped, or not asked for.
-        unfit = [str(one) for one in misfits(self.stored.form, wanted, AS_STORED) if one.expected is not None]
-        # A footer has no checksum. Nulls for a column whose name was damaged would go unseen, but for its statistics.
-        lost = {path[-1].id: path[0].name for path in leaves(wanted) if not _holds(self.stored.form, path)}
-        if lost:
-            recorded = {one.field_id for file in self.files for one in file.statistics}
-            unfit += [f"no column {name}" for id, name in lost.items() if id in recorded]
+        # Columns that are not in the schema don't matter: they were dropped, or not asked for.
+        unfit = [str(misfit) for misfit in misfits(self.stored.form, wanted, AS_STORED) if misfit.expected is not None]
+        # A footer has no checksum: without a look at the statistics, a column with a damaged name would read as nulls.
+        missing = {path[-1].id: path[0].name for path in leaves(wanted) if not _has_column(self.stored.form, path)}
+        if missing:
+            recorded = {column.field_id for file in self.files for column in file.statistics}
+            unfit += [f"no column {name}" for id, name in missing.items() if id in recorded]
         if unfit:
             raise damaged(self.path, "the table's columns", "; ".join(unfit))
 
     def _stored_columns(self, fields: Sequence[Field]) -> tuple[Field, ...]:
-        """The table's own columns, which a file may lack, and those of lineage that are in the file."""
-        own = tuple(one for one in fields if not is_metadata(one) or holds_lineage(self.stored.form, one))
+        """The table's own columns, which may be missing from a file, and the lineage columns that the file has."""
+        own = tuple(field for field in fields if not is_metadata(field) or holds_lineage(self.stored.form, field))
         return fields_for_file(self.files[0], own)
 
-    def _shown(
+    def _shaped(
         self, batch: pyarrow.RecordBatch, own: Sequence[Field], schema: Schema, start: int
     ) -> pyarrow.RecordBatch:
         if not schema.fields:
             return batch.select([])
         rows, form = batch.num_rows, arrow_schema(schema)
-        types = [form.field(one.name) for one in own]
-        brought = shaped(batch.columns, batch.schema.names, own, types, AS_STORED, rows)
+        types = [form.field(field.name) for field in own]
+        columns = shaped(batch.columns, batch.schema.names, own, types, AS_STORED, rows)
         if len(own) < len(schema.fields) or any(map(is_metadata, own)):
             place = Place(self.files[0], start, rows)
-            found = {one.id: column for one, column in zip(own, brought, strict=True)}
-            brought = [
-                metadata_column(one, place, found.get(one.id)) if is_metadata(one) else found[one.id]
-                for one in schema.fields
+            stored = {field.id: column for field, column in zip(own, columns, strict=True)}
+            columns = [
+                metadata_column(field, place, stored.get(field.id)) if is_metadata(field) else stored[field.id]
+                for field in schema.fields
             ]
-        return pyarrow.RecordBatch.from_arrays(brought, schema=form)
+        return pyarrow.RecordBatch.from_arrays(columns, schema=form)
 
 
-def _without(batch: pyarrow.RecordBatch, vector: FrozenBitMap64 | None, start: int) -> pyarrow.RecordBatch:
+def _without_deleted(batch: pyarrow.RecordBatch, vector: FrozenBitMap64 | None, start: int) -> pyarrow.RecordBatch:
     """A batch, whose first row has the position `start`, without its deleted rows."""
-    gone = 0 if vector is None else _deleted(vector, start, batch.num_rows)
-    if vector is None or not gone:
+    deleted = 0 if vector is None else _deleted_count(vector, start, batch.num_rows)
+    if vector is None or not deleted:
         return batch
     if not batch.num_columns:
-        return batch.slice(gone)  # nothing tells its rows apart
-    # The vector is shared by all readers: what is cut out of it is a copy.
+        return batch.slice(deleted)  # without columns all rows are alike
+    # All readers share the vector: the part of this batch is a copy.
     inside = BitMap64()
     inside.add_range(start, start + batch.num_rows)
     inside &= vector
-    kept = numpy.ones(batch.num_rows, numpy.bool_)
-    kept[numpy.frombuffer(inside.to_array(), numpy.uint64) - numpy.uint64(start)] = False
-    return batch.filter(pyarrow.array(kept))
+    is_live = numpy.ones(batch.num_rows, numpy.bool_)
+    is_live[numpy.frombuffer(inside.to_array(), numpy.uint64) - numpy.uint64(start)] = False
+    return batch.filter(pyarrow.array(is_live))
 
 
-def _deleted(vector: FrozenBitMap64, start: int, rows: int) -> int:
+def _deleted_count(vector: FrozenBitMap64, start: int, rows: int) -> int:
     return vector.range_cardinality(start, start + rows)
 
 
-def _holds(found: pyarrow.Schema | pyarrow.StructType, path: Sequence[Field]) -> bool:
-    place = found.get_field_index(path[0].physical_name)
-    return place >= 0 and (len(path) == 1 or _holds(found.field(place).type, path[1:]))
+def _has_column(form: pyarrow.Schema | pyarrow.StructType, path: Sequence[Field]) -> bool:
+    place = form.get_field_index(path[0].physical_name)
+    return place >= 0 and (len(path) == 1 or _has_column(form.field(place).type, path[1:]))

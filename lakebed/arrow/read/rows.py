@@ -1,4 +1,4 @@
-"""Rows that are in memory as plain values, as an Arrow table."""
+"""Rows of plain Python values as an Arrow table."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,12 +17,12 @@ def table_of_rows(
     filter: Filter | None = None,
     columns: Iterable[str] | None = None,
 ) -> pyarrow.Table:
-    """The rows that pass the filter, with the columns asked for; each row has a plain value for each column."""
+    """The rows that pass the filter, with the columns asked for; each row has a value for each column of the schema."""
     shown = schema if columns is None else schema.select(columns)
     form = arrow_schema(schema)
-    held = list(rows)
-    made = [pyarrow.array([row[place] for row in held], one.type) for place, one in enumerate(form)]
-    table = pyarrow.Table.from_arrays(made, schema=form)
+    all_rows = list(rows)
+    arrays = [pyarrow.array([row[place] for row in all_rows], field.type) for place, field in enumerate(form)]
+    table = pyarrow.Table.from_arrays(arrays, schema=form)
     if filter is not None:
         table = table.filter(to_arrow(filter, lambda field: field.name))
-    return table.select([one.name for one in shown.fields])
+    return table.select([field.name for field in shown.fields])

@@ -11,7 +11,6 @@ import pyarrow
 from lakebed.arrow.read.read import read, read_inline
 from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.deletion_vectors import live_rows
-from lakebed.catalog.data.live_files import LiveFiles
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Filter, fields_of
@@ -26,43 +25,42 @@ if TYPE_CHECKING:
     import pandas
 
 WINDOW_FILES = 1000
-WINDOW_BYTES = 4 << 20  # of inline rows that are fetched at once
+WINDOW_BYTES = 4 << 20  # of inline rows, fetched at once
 
 
 class Scan:
-    """What is read when one of its methods is called, and again by each: the rows in the order of the snapshot's files.
+    """The rows of planned files that pass a filter, in the order of the files; each method reads them again.
 
-    `files` are those that a plan kept, or all; without a plan they are pruned here by their statistics. Rows are tested
-    by a file's `residual`, or by the filter if it has none. `columns` may name those of `table.metadata_columns` too.
-    What a read meets that is not as it was written is `Corrupt`, with the file's path, before a wrong row is given.
+    Rows are tested by a file's `residual`, or by the filter if it has none. `columns` may also name those of
+    `schema.metadata_columns`. Anything that is not as it was written is `Corrupt`, with the file's path, before a wrong
+    row is returned. `pruned_plan` makes a plan for callers that have only files.
     """
 
     def __init__(
         self,
         sources: Sources,
         schema: Schema,
-        files: Sequence[PlannedFile],
+        plan: Plan,
         filter: Filter | None = None,
         columns: Iterable[str] | None = None,
         limit: int | None = None,
-        plan: Plan | None = None,
     ) -> None:
         self.schema = schema if columns is None else selected_columns(schema, columns)
         self._sources = sources
         self._filter = filter
         self._limit = _checked_limit(limit)
-        self._plan = plan if plan is not None else _pruned(files, filter)
+        self._plan = plan
 
     def to_arrow(self) -> pyarrow.Table:
-        """All rows in memory, in the schema's form, also if there are none."""
+        """All rows in memory, with the schema's columns even if there are none."""
         return pyarrow.Table.from_batches(self._batches(), arrow_schema(self.schema))
 
     def to_batches(self) -> pyarrow.RecordBatchReader:
-        """The rows a batch at a time, so that they need not fit in memory together."""
+        """The rows, one batch at a time: they need not fit in memory together."""
         return pyarrow.RecordBatchReader.from_batches(arrow_schema(self.schema), self._batches())
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """All rows as a DataFrame of pandas, which has to be installed."""
+        """All rows as a pandas DataFrame; pandas has to be installed."""
         return self.to_arrow().to_pandas()
 
     def count(self) -> int:
@@ -70,50 +68,41 @@ class Scan:
 
         Without a filter the files of a checkpoint are counted by their columns: a million of them take 6 to 30 ms.
         """
-        files = self._plan.files
-        rows = files.live_rows() if isinstance(files, LiveFiles) and self._filter is None else self._counted()
+        count_all = self._plan.live_rows if self._filter is None else None
+        rows = self._count_by_file() if count_all is None else count_all()
         return rows if self._limit is None else min(rows, self._limit)
 
-    def _counted(self) -> int:
-        """How many rows there are, or as many as the limit asks for and maybe more."""
-        known = [(planned, self._known_rows(planned)) for planned in self._opened()]
-        rows = sum(count or 0 for _, count in known)
-        tested = [planned for planned, count in known if count is None]
-        for batch in self._read(tested, Schema([])):
-            if self._limit is not None and rows >= self._limit:
-                break
-            rows += batch.num_rows
-        return rows
-
     def files(self) -> list[str]:
-        """The files that a read opens, as other engines open them; with a filter and a limit, at most these.
+        """The locations of the files that a read opens, for other engines; with a filter and a limit, at most these.
 
-        `Invalid` if they are not all of it: if there are inline rows, or rows that are deleted but still in the files.
+        `Invalid` if the files alone would give other rows: if there are inline rows, or deleted rows in the files.
         """
-        opened = [one.file for one in self._opened()]
+        opened = [planned.file for planned in self._opened()]
         _check_plain(sum(map(is_inline, opened)), "inline rows, which are in no file")
-        _check_plain(sum(one.HasField("dv_path") for one in opened), "files with rows that are deleted")
-        return [self._sources.files.location(one.path) for one in opened]
+        _check_plain(sum(file.HasField("dv_path") for file in opened), "files with deleted rows")
+        return [self._sources.files.location(file.path) for file in opened]
 
     def splits(self, target_bytes: int = TARGET_BYTES) -> list[Split]:
-        """The scan as tasks of about so many bytes of files: the same for the same snapshot and filter, wherever it is
-        asked. `of` reads one. `Invalid` with a limit, which is of all rows together.
+        """The scan as tasks of about `target_bytes` of files each; `of` reads one.
+
+        The same snapshot and filter always give the same splits. `Invalid` with a limit, which holds for all rows
+        together.
         """
         if self._limit is not None:
             raise Invalid("a scan with a limit has no splits", found=f"limit {self._limit}")
         return splits(self._plan.files, target_bytes)
 
     def of(self, split: Split) -> "Scan":
-        """The rows of one of its splits. Those of all, one after the other, are the scan's, in its order."""
+        """The rows of one of its splits. All splits, one after the other, give the scan's rows in its order."""
         plan = Plan(split.files, len(split.files), filter=self._filter)
-        return Scan(self._sources, self.schema, split.files, self._filter, limit=self._limit, plan=plan)
+        return Scan(self._sources, self.schema, plan, self._filter, limit=self._limit)
 
     def explain(self) -> str:
-        """How the files were chosen: what each step left out, and why not more."""
+        """How the files were chosen: what each step cut, and why not more."""
         return plan_text(self._plan)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows for whoever takes Arrow's C stream: pyarrow, polars, DuckDB, `append` of another table."""
+        """The rows for all that read Arrow's C stream: pyarrow, polars, DuckDB, `append` of another table."""
         return self.to_batches().__arrow_c_stream__(requested_schema)
 
     def _batches(self) -> Iterator[pyarrow.RecordBatch]:
@@ -127,7 +116,7 @@ class Scan:
                 return
 
     def _opened(self) -> Iterator[PlannedFile]:
-        """The files that have to be looked at until the limit is surely reached."""
+        """The files to open until the limit is certain to be reached."""
         left = self._limit
         if left == 0:
             return
@@ -138,57 +127,70 @@ class Scan:
                 if left <= 0:
                     return
 
+    def _count_by_file(self) -> int:
+        """How many rows there are; with a limit, any number at or above it will do."""
+        known = [(planned, self._known_rows(planned)) for planned in self._opened()]
+        rows = sum(count or 0 for _, count in known)
+        tested = [planned for planned, count in known if count is None]
+        for batch in self._read(tested, Schema([])):
+            if self._limit is not None and rows >= self._limit:
+                break
+            rows += batch.num_rows
+        return rows
+
     def _known_rows(self, planned: PlannedFile) -> int | None:
-        """How many rows a file gives, None if only reading it tells."""
+        """How many rows a file gives, None if it has to be read to know."""
         if planned.row_groups is not None or self._test(planned) is not None:
             return None
         return live_rows(self._sources.files, planned.file)
 
     def _test(self, planned: PlannedFile) -> Filter | None:
         filter = self._filter if planned.residual is None else planned.residual
-        # Without columns a filter keeps every row or none, and pruning is all of it.
+        # A filter without columns keeps every row or none: pruning has applied it.
         return filter if filter is not None and fields_of(filter) else None
 
     def _read(self, files: Iterable[PlannedFile], schema: Schema) -> Iterator[pyarrow.RecordBatch]:
-        """The rows of files that pass, with the columns of the schema alone."""
+        """The rows of files that pass, with only the columns of the schema."""
         for sources, run in _located(self._sources, files):
             filter = self._test(run[0])
-            ids = {one.id for one in schema.fields}
-            others = [] if filter is None else [one for one in fields_of(filter) if one.id not in ids]
+            ids = {field.id for field in schema.fields}
+            others = [] if filter is None else [field for field in fields_of(filter) if field.id not in ids]
             needed = Schema([*schema.fields, *others])
             for batch in _rows(sources, run, needed, filter):
                 yield batch.select(range(len(schema.fields)))
 
 
+def pruned_plan(files: Sequence[PlannedFile], filter: Filter | None = None) -> Plan:
+    """A plan of files that no catalog has planned: they are pruned by their statistics."""
+    left = tuple(files)
+    if filter is not None:
+        left = tuple(_in_row_groups(planned, filter) for planned in files if may_match(filter, planned.file))
+    groups = sum(max(1, len(planned.file.blocks)) for planned in files)
+    left_groups = sum(planned.num_row_groups for planned in left)
+    return Plan(left, len(files), {"statistics": Cut(len(files) - len(left), groups - left_groups)})
+
+
 def _rows(
     sources: Sources, run: Sequence[PlannedFile], schema: Schema, filter: Filter | None
 ) -> Iterator[pyarrow.RecordBatch]:
-    """The rows of a file, or of inline entries: together, unless columns are asked for that tell them apart."""
-    if len(run) > 1 and not any(one.id in METADATA_IDS for one in schema.fields):
-        yield from read_inline(sources, [one.file for one in run], schema, filter)
+    """The rows of a file, or of inline entries: together, unless metadata columns differ by entry."""
+    if len(run) > 1 and not any(field.id in METADATA_IDS for field in schema.fields):
+        yield from read_inline(sources, [planned.file for planned in run], schema, filter)
     else:
         for planned in run:
             yield from read(sources, planned, schema, filter)
 
 
-def _pruned(files: Sequence[PlannedFile], filter: Filter | None) -> Plan:
-    if filter is None:
-        kept = tuple(files)
-    else:
-        kept = tuple(_in_row_groups(one, filter) for one in files if may_match(filter, one.file))
-    row_groups = sum(max(1, len(one.file.blocks)) for one in files)
-    left = sum(one.num_row_groups for one in kept)
-    return Plan(kept, len(files), {"statistics": Cut(len(files) - len(kept), row_groups - left)})
-
-
 def _in_row_groups(planned: PlannedFile, filter: Filter) -> PlannedFile:
-    if planned.row_groups is not None:
-        return planned
-    return replace(planned, row_groups=row_group_matches(filter, planned.file))
+    return (
+        planned
+        if planned.row_groups is not None
+        else replace(planned, row_groups=row_group_matches(filter, planned.file))
+    )
 
 
 def _located(sources: Sources, files: Iterable[PlannedFile]) -> Iterator[tuple[Sources, list[PlannedFile]]]:
-    """Each file with where its rows are; inline ones are fetched, and given, as many at once as fit in memory."""
+    """Each file with where its rows are; inline rows are fetched, and returned, as many at once as fit in memory."""
     waiting: list[PlannedFile] = []
     size = 0
     for planned in files:
@@ -201,17 +203,17 @@ def _located(sources: Sources, files: Iterable[PlannedFile]) -> Iterator[tuple[S
 
 
 def _fetched(sources: Sources, files: Sequence[PlannedFile]) -> Iterator[tuple[Sources, list[PlannedFile]]]:
-    inline = [one.file for one in files if is_inline(one.file)]
+    inline = [planned.file for planned in files if is_inline(planned.file)]
     if inline:
         bodies = dict(zip(map(inline_id, inline), sources.inline_rows(inline), strict=True))
         sources = replace(sources, pending=bodies)
     for (together, _), run in groupby(files, _kind):
-        for some in [list(run)] if together else ([one] for one in run):
-            yield sources, some
+        for batch in [list(run)] if together else ([planned] for planned in run):
+            yield sources, batch
 
 
 def _kind(planned: PlannedFile) -> tuple[bool, Filter | None]:
-    """What files have in common that are read together: they are inline, and tested alike."""
+    """Whether a file is inline, and how its rows are tested: inline files of one kind are read together."""
     return is_inline(planned.file) and planned.row_groups is None, planned.residual
 
 
@@ -220,7 +222,7 @@ def _checked_limit(limit: int | None) -> int | None:
         return None
     if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0:
         return min(limit, sys.maxsize)
-    raise Invalid("the limit is no number of rows", expected="0 or more, or None", found=repr(limit))
+    raise Invalid("the limit is not a number of rows", expected="0 or more, or None", found=repr(limit))
 
 
 def _check_plain(count: int, what: str) -> None:

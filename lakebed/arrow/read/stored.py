@@ -1,4 +1,4 @@
-"""The rows of one entry as they are stored: in a Parquet file, or inline as an Arrow stream."""
+"""The rows of an entry as they are stored: in a Parquet file, or inline as an Arrow stream."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,18 +31,18 @@ class StoredRows(Protocol):
     """Rows by their physical columns."""
 
     form: pyarrow.Schema
-    """The columns that are stored, whoever wrote them."""
+    """The columns that are stored, whichever engine wrote them."""
 
     def groups(self, row_groups: Sequence[int] | None) -> list[Group]:
         """The row groups of these numbers, None for all."""
 
     def batches(self, group: Group, names: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        """The group's rows with those of the columns that are there; `Corrupt` if they are not as many as it says."""
+        """The group's rows, with the columns that are stored; `Corrupt` if their number is not the group's."""
 
 
 @contextmanager
 def opened(sources: Sources, file: DataFileRef) -> Iterator[StoredRows]:
-    """The rows of an entry, and `Corrupt` for whatever can't be read of them inside the `with`."""
+    """Open an entry's rows; inside the `with`, anything that can't be read is `Corrupt`."""
     with damage(file.path):
         if is_inline(file):
             [rows] = inline_rows(sources, [file])
@@ -55,19 +55,19 @@ def opened(sources: Sources, file: DataFileRef) -> Iterator[StoredRows]:
 
 
 def inline_rows(sources: Sources, files: Sequence[DataFileRef]) -> Iterator["InlineRows"]:
-    """The rows of inline entries in their order, those of one form that follow one another together.
+    """The rows of inline entries in their order; consecutive entries with the same columns come together.
 
-    Of 1,000 entries of one row each, to bring each alone to the table's columns would take most of the time.
+    Otherwise, with 1,000 entries of one row, most of the time would go into casting each to the table's columns.
     """
-    held: list[tuple[DataFileRef, pyarrow.Table]] = []
+    waiting: list[tuple[DataFileRef, pyarrow.Table]] = []
     for file, body in zip(files, sources.inline_rows(files), strict=True):
         table = _inline_table(file, body)
-        if held and not held[0][1].schema.equals(table.schema):
-            yield InlineRows(held)
-            held = []
-        held.append((file, table))
-    if held:
-        yield InlineRows(held)
+        if waiting and not waiting[0][1].schema.equals(table.schema):
+            yield InlineRows(waiting)
+            waiting = []
+        waiting.append((file, table))
+    if waiting:
+        yield InlineRows(waiting)
 
 
 def _inline_table(file: DataFileRef, body: bytes) -> pyarrow.Table:
@@ -79,23 +79,23 @@ def _inline_table(file: DataFileRef, body: bytes) -> pyarrow.Table:
 
 
 class InlineRows:
-    """Rows of entries that are bodies of the metastore, of one form; each entry is a group."""
+    """Rows of inline entries with the same columns; all of them are one group."""
 
-    def __init__(self, held: Sequence[tuple[DataFileRef, pyarrow.Table]]) -> None:
-        self.files = tuple(file for file, _ in held)
-        self.form: pyarrow.Schema = held[0][1].schema
+    def __init__(self, entries: Sequence[tuple[DataFileRef, pyarrow.Table]]) -> None:
+        self.files = tuple(file for file, _ in entries)
+        self.form: pyarrow.Schema = entries[0][1].schema
         self.whole = Group(0, 0, sum(file.num_rows for file in self.files))
-        tables = [table for _, table in held]
+        tables = [table for _, table in entries]
         self._table = (pyarrow.concat_tables(tables) if len(tables) > 1 else tables[0]).combine_chunks()
 
     def groups(self, row_groups: Sequence[int] | None) -> list[Group]:
-        return _chosen(self.files[0], [self.whole.rows], row_groups)
+        return _chosen_groups(self.files[0], [self.whole.rows], row_groups)
 
     def batches(self, group: Group, names: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        held = [one for one in names if one in self.form.names]
+        stored = [name for name in names if name in self.form.names]
         for batch in self._table.to_batches():
             for start in range(0, group.rows, BATCH_ROWS):
-                yield batch.slice(start, BATCH_ROWS).select(held)
+                yield batch.slice(start, BATCH_ROWS).select(stored)
 
 
 class ParquetRows:
@@ -103,13 +103,13 @@ class ParquetRows:
 
     def __init__(self, file: DataFileRef, parquet: ParquetFile) -> None:
         self._file, self._parquet = file, parquet
-        self._rows = [int(parquet.metadata.row_group(one).num_rows) for one in range(parquet.num_row_groups)]
-        # The footer has a total too, but a reader goes by the row groups.
+        self._rows = [int(parquet.metadata.row_group(number).num_rows) for number in range(parquet.num_row_groups)]
+        # The footer has a total too, but readers go by the row groups.
         check_rows(file, file.num_rows, sum(self._rows))
         self.form: pyarrow.Schema = parquet.schema_arrow
 
     def groups(self, row_groups: Sequence[int] | None) -> list[Group]:
-        return _chosen(self._file, self._rows, row_groups)
+        return _chosen_groups(self._file, self._rows, row_groups)
 
     def batches(self, group: Group, names: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         rows = 0
@@ -121,7 +121,7 @@ class ParquetRows:
         check_rows(self._file, group.rows, rows)
 
 
-def _chosen(file: DataFileRef, rows: Sequence[int], row_groups: Sequence[int] | None) -> list[Group]:
+def _chosen_groups(file: DataFileRef, rows: Sequence[int], row_groups: Sequence[int] | None) -> list[Group]:
     groups, start = [], 0
     for number, count in enumerate(rows):
         groups.append(Group(number, start, count))
@@ -130,7 +130,7 @@ def _chosen(file: DataFileRef, rows: Sequence[int], row_groups: Sequence[int] | 
         return groups
     if row_groups and not 0 <= min(row_groups) <= max(row_groups) < len(rows):
         raise damaged(file.path, f"row groups {', '.join(map(str, row_groups))}", f"{len(rows)} row groups")
-    return [groups[one] for one in sorted(set(row_groups))]
+    return [groups[number] for number in sorted(set(row_groups))]
 
 
 def check_rows(file: DataFileRef, expected: int, found: int) -> None:
@@ -140,14 +140,14 @@ def check_rows(file: DataFileRef, expected: int, found: int) -> None:
 
 @contextmanager
 def damage(path: str) -> Iterator[None]:
-    """Raise what Arrow can't read inside as what it means."""
+    """Raise what Arrow can't read inside the `with` as `Corrupt`, and errors of the system as what they mean."""
     try:
         yield
     except OSError as error:
-        if error.errno is not None:  # the system's; without a number it is Arrow's
+        if error.errno is not None:  # an error of the system; Arrow's errors have no number
             raise error_for(error, path) from error
         raise damaged(path, "rows that can be read", str(error)) from error
-    except (pyarrow.ArrowException, ValueError, Invalid) as error:  # a name that is no UTF-8 is a ValueError
+    except (pyarrow.ArrowException, ValueError, Invalid) as error:  # a name that is not UTF-8 is a ValueError
         raise damaged(path, "rows that can be read", str(error)) from error
 
 

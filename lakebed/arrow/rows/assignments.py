@@ -1,4 +1,4 @@
-"""Columns of rows in memory that are set to expressions."""
+"""Setting columns of rows in memory to expressions."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,10 +13,10 @@ from lakebed.table.schema.schema import Schema
 
 
 def assignments(values: Values, schema: Schema) -> Callable[[pyarrow.RecordBatch], Sequence[pyarrow.Array]]:
-    """What gives the new columns of rows, in the schema's order: those without a value stay.
+    """A function that answers the new columns of rows, in the schema's order; columns without a value stay.
 
-    Names and types are checked at once, and the time is that of this call for all rows. `Invalid` from a batch names
-    the expression or the column that a row's values don't fit.
+    Names and types are checked now, and the current time is that of this call for all rows. `Invalid` from a batch
+    names the expression or the column that a row's values don't fit.
     """
     bound = bind_assignments(values, schema, rows_scope(schema))
 
@@ -29,17 +29,17 @@ def assignments(values: Values, schema: Schema) -> Callable[[pyarrow.RecordBatch
 def assigned(
     bound: Sequence[Assignment], rows: Rows, schema: Schema, columns: Sequence[pyarrow.Array]
 ) -> list[pyarrow.Array]:
-    """Columns of a schema, with those replaced that have a value."""
-    found = list(columns)
+    """The columns of a schema, replaced where an assignment has a value."""
+    replaced = list(columns)
     places = {name: index for index, name in enumerate(schema.names)}
-    for one in bound:
-        found[places[one.field.name]] = stored_values(one, rows, schema)
-    return found
+    for assignment in bound:
+        replaced[places[assignment.field.name]] = _values(assignment, rows, schema)
+    return replaced
 
 
-def stored_values(assignment: Assignment, rows: Rows, schema: Schema) -> pyarrow.Array:
-    """The values of a column as the table has them; `Invalid` for a null where none may be."""
+def _values(assignment: Assignment, rows: Rows, schema: Schema) -> pyarrow.Array:
+    """The values of a column in the table's form; `Invalid` for a null in a required column."""
     field = assignment.field
     form = arrow_schema(schema.select([field.name]))
-    [found] = shaped([evaluate(assignment.value, rows)], [field.name], [field], form, AS_GIVEN, rows.count)
-    return found
+    [values] = shaped([evaluate(assignment.value, rows)], [field.name], [field], form, AS_GIVEN, rows.count)
+    return values

@@ -1,13 +1,13 @@
-"""Primary keys of rows in files."""
+"""Primary keys of rows in files: whether two sides of a merge share one, and whether those of new rows are new."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow
 import pyarrow.compute
 
-from lakebed.arrow.read.scan import Scan
-from lakebed.arrow.rows.source import JOINED_ROWS, column_filter
+from lakebed.arrow.read.scan import Scan, pruned_plan
+from lakebed.arrow.rows.source import column_filter, tables_to_join
 from lakebed.arrow.types import shown_value
 from lakebed.catalog.data.row_changes import Written
 from lakebed.catalog.data.row_sources import Sources
@@ -21,58 +21,58 @@ from lakebed.table.types.types import DOUBLE, FLOAT
 
 
 def share_keys(sources: Sources, schema: Schema, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
-    """Whether a primary key is in files of both sides. The key columns of all of them are read into memory."""
-    one, other = keys_of(sources, schema, ours), keys_of(sources, schema, theirs)
-    return bool(one.join(other, keys=one.column_names, join_type="left semi").num_rows)
+    """Whether a primary key is in files of both sides. The key columns of all files are read into memory."""
+    our_keys, their_keys = _keys_of(sources, schema, ours), _keys_of(sources, schema, theirs)
+    return bool(our_keys.join(their_keys, keys=our_keys.column_names, join_type="left semi").num_rows)
 
 
-def keys_of(sources: Sources, schema: Schema, wanted: Sequence[DataFileRef]) -> pyarrow.Table:
+def check_new_keys(target: Target, written: Written) -> None:
+    """Refuse written rows if one of their keys is repeated, or already in the table; the read set gets these keys.
+
+    The keys of the written rows are read into memory.
+    """
+    if not written.files:
+        return
+    sources, schema = target.sources, target.schema
+    with_written = replace(sources, pending={**sources.pending, **written.bodies})
+    keys = _keys_of(with_written, schema, written.files)
+    _check_distinct(target.name, schema, keys)
+    filter = _key_filter(schema, keys)
+    scan = Scan(sources, schema, target.plan(filter), filter, _key_columns(schema))
+    for rows in tables_to_join(scan.to_batches()):
+        known = keys.join(_keys_in(rows, schema), keys=keys.column_names, join_type="left semi", use_threads=False)
+        if known.num_rows:
+            raise _refused(target.name, schema, known, "is in the table already")
+
+
+def _keys_of(sources: Sources, schema: Schema, files: Sequence[DataFileRef]) -> pyarrow.Table:
     """The keys of the rows of files, a column for each part of the key."""
-    rows = Scan(sources, schema, [PlannedFile(one) for one in wanted], columns=key_columns(schema)).to_arrow()
-    return keys_in(rows, schema)
+    plan = pruned_plan([PlannedFile(file) for file in files])
+    return _keys_in(Scan(sources, schema, plan, columns=_key_columns(schema)).to_arrow(), schema)
 
 
-def key_columns(schema: Schema) -> list[str]:
-    """The columns that the key is, or is inside of."""
-    return list(dict.fromkeys(schema.way_by_id(one)[0].name for one in schema.identifier_ids))
+def _key_columns(schema: Schema) -> list[str]:
+    """The columns that are part of the key, or contain a part of it."""
+    return list(dict.fromkeys(schema.way_by_id(id)[0].name for id in schema.identifier_ids))
 
 
-def keys_in(rows: pyarrow.Table, schema: Schema) -> pyarrow.Table:
-    """The keys of rows that have these columns, as a join takes them."""
+def _keys_in(rows: pyarrow.Table, schema: Schema) -> pyarrow.Table:
+    """The keys of rows with these columns, in a form that Arrow can join."""
     ways = [schema.way_by_id(id) for id in schema.identifier_ids]
-    values = [_value(rows[way[0].name], [one.name for one in way[1:]]) for way in ways]
+    values = [_value(rows[way[0].name], [field.name for field in way[1:]]) for way in ways]
     return pyarrow.table(values, names=[f"key {number}" for number in range(len(values))])
 
 
 def _value(column: pyarrow.ChunkedArray, path: list[str]) -> pyarrow.ChunkedArray:
     for name in path:
         column = pyarrow.compute.struct_field(column, name)
-    # Arrow's joins know no extension types.
+    # Arrow can't join extension types.
     return column.cast(column.type.storage_type) if isinstance(column.type, pyarrow.BaseExtensionType) else column
 
 
-def check_new_keys(target: Target, written: Written) -> None:
-    """Refuse rows of which a key comes twice, or is in the table; what was looked at becomes read.
-
-    The keys of the written rows are in memory.
-    """
-    if not written.files:
-        return
-    there, schema = target.sources, target.schema
-    own = replace(there, pending={**there.pending, **written.bodies})
-    keys = keys_of(own, schema, written.files)
-    _check_once(target.name, schema, keys)
-    filter = _filter(schema, keys)
-    planned = target.plan(filter).files
-    for held in _key_tables(Scan(there, schema, planned, filter, key_columns(schema)), schema):
-        found = keys.join(held, keys=keys.column_names, join_type="left semi", use_threads=False)
-        if found.num_rows:
-            raise _known(target.name, schema, found, "is in the table already")
-
-
-def _filter(schema: Schema, keys: pyarrow.Table) -> Filter | None:
-    """What rows with one of the keys pass; a column inside a struct, or of numbers with NaN, tells nothing."""
-    ways = [schema.way_by_id(one) for one in schema.identifier_ids]
+def _key_filter(schema: Schema, keys: pyarrow.Table) -> Filter | None:
+    """A filter that rows with one of the keys pass; columns inside structs, or with NaN, don't take part."""
+    ways = [schema.way_by_id(id) for id in schema.identifier_ids]
     parts = [
         column_filter(way[0], keys.column(place))
         for place, way in enumerate(ways)
@@ -81,35 +81,19 @@ def _filter(schema: Schema, keys: pyarrow.Table) -> Filter | None:
     return all_of(parts) if parts else None
 
 
-def _key_tables(scan: Scan, schema: Schema) -> Iterator[pyarrow.Table]:
-    """The keys of the table's rows, some at a time."""
-    waiting: list[pyarrow.RecordBatch] = []
-    for batch in scan.to_batches():
-        waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= JOINED_ROWS:
-            yield _keys(waiting, schema)
-            waiting = []
-    if waiting:
-        yield _keys(waiting, schema)
-
-
-def _keys(batches: Sequence[pyarrow.RecordBatch], schema: Schema) -> pyarrow.Table:
-    return keys_in(pyarrow.Table.from_batches(batches), schema)
-
-
-def _check_once(table: str, schema: Schema, keys: pyarrow.Table) -> None:
+def _check_distinct(table: str, schema: Schema, keys: pyarrow.Table) -> None:
     counted = keys.group_by(keys.column_names).aggregate([([], "count_all")])
-    twice = counted.filter(pyarrow.compute.greater(counted["count_all"], 1))
-    if twice.num_rows:
-        raise _known(table, schema, twice, "comes twice in the rows that are given")
+    repeated = counted.filter(pyarrow.compute.greater(counted["count_all"], 1))
+    if repeated.num_rows:
+        raise _refused(table, schema, repeated, "comes twice in the rows that are given")
 
 
-def _known(table: str, schema: Schema, found: pyarrow.Table, problem: str) -> Invalid:
-    example = [f"{name} = {shown_value(found.column(place)[0])}" for place, name in enumerate(schema.key)]
+def _refused(table: str, schema: Schema, keys: pyarrow.Table, problem: str) -> Invalid:
+    example = [f"{name} = {shown_value(keys.column(place)[0])}" for place, name in enumerate(schema.key)]
     return Invalid(
         f"a primary key {problem}",
         subject=f"{table}: {', '.join(example)}",
-        expected="keys that are new, as the property write.check-keys has it",
-        found=f"at least {found.num_rows} such keys",
-        advice="Use upsert(…) to put rows in the place of those with their keys. Nothing was written.",
+        expected="new keys, as the property write.check-keys demands",
+        found=f"at least {keys.num_rows} such keys",
+        advice="Nothing was written. Use upsert(…) to replace rows with the same keys.",
     )

@@ -1,4 +1,4 @@
-"""Which rows of a table and of a source match: those whose keys are equal, and not null."""
+"""Which rows of a table and of a source match: those with equal keys that are not null."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from lakebed.table.keys.errors import matched_twice
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Rows that match, by their places: as many of the table as of the source, in the order of the table's."""
+    """The places of matching rows: as many of the table as of the source, in the order of the table's rows."""
 
     target: pyarrow.Array
     source: pyarrow.Array
@@ -25,30 +25,12 @@ class Pairs:
 
 def matched_pairs(keys: Sequence[KeyPair], target: pyarrow.RecordBatch, source: pyarrow.RecordBatch) -> Pairs:
     """All pairs of rows whose keys are equal."""
-    ours = _keyed([one.target for one in keys], TARGET, target)
-    theirs = _keyed([one.source for one in keys], SOURCE, source)
+    ours = _key_table([pair.target for pair in keys], TARGET, target)
+    theirs = _key_table([pair.source for pair in keys], SOURCE, source)
     names = [name for name in ours.column_names if name != TARGET]
-    found = ours.join(theirs, names, join_type="inner", use_threads=False).combine_chunks()
-    found = found.sort_by([(TARGET, "ascending"), (SOURCE, "ascending")]).combine_chunks()
-    return Pairs(_whole(found[TARGET]), _whole(found[SOURCE]))
-
-
-def _keyed(keys: Sequence[Expression], side: str, batch: pyarrow.RecordBatch) -> pyarrow.Table:
-    rows = Rows({side: batch}, batch.num_rows)
-    columns = {f"key{index}": _by_bits(evaluate(one, rows)) for index, one in enumerate(keys)}
-    return pyarrow.table({**columns, side: pyarrow.array(numpy.arange(batch.num_rows), pyarrow.int64())})
-
-
-def _by_bits(key: pyarrow.Array) -> pyarrow.Array:
-    """A key as a join compares it: NaN equals NaN, and the two zeros are one, as everywhere in SQL here."""
-    if not pyarrow.types.is_floating(key.type):
-        return key
-    one_nan = compute.if_else(compute.is_nan(key), pyarrow.scalar(float("nan"), key.type), key)
-    return compute.add(one_nan, pyarrow.scalar(0.0, key.type)).view(f"int{key.type.bit_width}")
-
-
-def _whole(column: pyarrow.ChunkedArray) -> pyarrow.Array:
-    return column.chunk(0) if column.num_chunks else pyarrow.array([], pyarrow.int64())
+    joined = ours.join(theirs, names, join_type="inner", use_threads=False).combine_chunks()
+    joined = joined.sort_by([(TARGET, "ascending"), (SOURCE, "ascending")]).combine_chunks()
+    return Pairs(_whole(joined[TARGET]), _whole(joined[SOURCE]))
 
 
 def check_single(keys: Sequence[KeyPair], pairs: Pairs, target: pyarrow.RecordBatch) -> None:
@@ -58,5 +40,23 @@ def check_single(keys: Sequence[KeyPair], pairs: Pairs, target: pyarrow.RecordBa
     if len(again) == 0:
         return
     row = Rows({TARGET: target.slice(places[again[0]], 1)}, 1)
-    key = ", ".join(f"{one.column.way[-1].name} = {shown_value(evaluate(one.column, row)[0])}" for one in keys)
+    key = ", ".join(f"{pair.column.way[-1].name} = {shown_value(evaluate(pair.column, row)[0])}" for pair in keys)
     raise matched_twice(key, int((places == places[again[0]]).sum()))
+
+
+def _key_table(keys: Sequence[Expression], side: str, batch: pyarrow.RecordBatch) -> pyarrow.Table:
+    rows = Rows({side: batch}, batch.num_rows)
+    columns = {f"key{index}": _by_bits(evaluate(key, rows)) for index, key in enumerate(keys)}
+    return pyarrow.table({**columns, side: pyarrow.array(numpy.arange(batch.num_rows), pyarrow.int64())})
+
+
+def _by_bits(key: pyarrow.Array) -> pyarrow.Array:
+    """A key as a join compares it: NaN equals NaN, and the two zeros are equal, as everywhere in SQL here."""
+    if not pyarrow.types.is_floating(key.type):
+        return key
+    one_nan = compute.if_else(compute.is_nan(key), pyarrow.scalar(float("nan"), key.type), key)
+    return compute.add(one_nan, pyarrow.scalar(0.0, key.type)).view(f"int{key.type.bit_width}")
+
+
+def _whole(column: pyarrow.ChunkedArray) -> pyarrow.Array:
+    return column.chunk(0) if column.num_chunks else pyarrow.array([], pyarrow.int64())

@@ -1,4 +1,4 @@
-"""Rows that take the place of those with the same key, or are new."""
+"""Upserting rows: they replace rows with the same key, or are inserted."""
 
 from lakebed.arrow.rows.source import KeyedRows, matches
 from lakebed.arrow.write.rows import write_rows
@@ -8,10 +8,10 @@ from lakebed.table.schema.metadata_columns import ROW_ID
 
 
 def upsert_rows(target: Target, keyed: KeyedRows) -> RowChange:
-    """Put rows in the place of those with the same keys, whose ids they take over; the others are added."""
+    """Replace the rows with the same keys, whose ids the new rows take over; insert the rest."""
     if not keyed.rows.num_rows:
         return RowChange()
-    found = matches(target, keyed)
-    rows = keyed.rows.append_column(ROW_ID.name, found.row_ids(keyed.rows.num_rows))
+    matched = matches(target, keyed)
+    rows = keyed.rows.append_column(ROW_ID.name, matched.row_ids(keyed.rows.num_rows))
     written = write_rows(target.with_columns(ROW_ID), rows)
-    return rows_replaced(target, written, found.deletion())
+    return rows_replaced(target, written, matched.deletion())

@@ -1,4 +1,4 @@
-"""Rows that somebody gives, looked at by a table's checks on their way."""
+"""A table's checks, tested on rows while they are written."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,18 +20,18 @@ SHOWN_BYTES = 200
 
 
 def checked(checks: Sequence[Check], schema: Schema, data: Any) -> pyarrow.RecordBatchReader:
-    """The rows with the table's columns; `Invalid` names a check that can't be read, or that one of them breaks.
+    """The rows with the table's columns; `Invalid` names a check that can't be parsed, or that a row breaks.
 
-    They stream through: of what comes after the batch that has the first broken row nothing is known.
+    Rows stream through: nothing after the batch with the first bad row is tested.
     """
-    bound = [(one, _bound(one, schema)) for one in checks]
+    bound = [(check, _bound(check, schema)) for check in checks]
     form = arrow_schema(schema)
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
         for batch in fit(data, schema):
             rows = _named(batch, schema, form)
             for check, condition in bound:
-                _look(check, condition, rows)
+                _test(check, condition, rows)
             yield rows
 
     return pyarrow.RecordBatchReader.from_batches(form, batches())
@@ -50,7 +50,7 @@ def _named(batch: pyarrow.RecordBatch, schema: Schema, form: pyarrow.Schema) -> 
     return table.combine_chunks().to_batches()[0] if table.num_rows else batch.cast(form)
 
 
-def _look(check: Check, condition: Expression, rows: pyarrow.RecordBatch) -> None:
+def _test(check: Check, condition: Expression, rows: pyarrow.RecordBatch) -> None:
     holds = evaluate(condition, Rows({ROWS: rows}, rows.num_rows)).fill_null(True)
     if compute.all(holds, min_count=0).as_py():
         return

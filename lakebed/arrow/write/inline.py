@@ -1,7 +1,7 @@
-"""Inline rows: so few that a file of their own would cost more than they do. They are bodies in the metastore.
+"""Inline rows: so few that a file would cost more than the rows. They are bodies in the metastore.
 
-A body is one Arrow IPC stream with the columns of `file_schema`, as a data file has them. It has no checksum: the
-store's values have theirs.
+A body is one Arrow IPC stream with the columns of `file_schema`, like a data file. It has no checksum: the store's
+values have checksums of their own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,10 +27,10 @@ from lakebed.table.partition.values import set_partition
 from lakebed.table.schema.schema import Schema
 
 ID_BITS = 62
-"""Of a random id: no store has to be asked for one. Of 10 million in a table two are the same once in 90,000 times."""
+"""Size of a random id, which takes no round trip. Of 10 million in a table two collide once in 90,000 times."""
 
 PLAIN_BYTES = 8_000
-TRIED = 4  # rows that take more than so many limits in memory are not tried: they would hardly fit when compressed
+TRIED = 4  # rows that take more than this many limits in memory are not tried: they would hardly fit compressed
 
 _PLAIN = IpcWriteOptions(use_threads=False)
 _COMPRESSED = IpcWriteOptions(use_threads=False, compression="lz4")
@@ -55,23 +55,23 @@ def inline(
     *,
     room_bytes: int,
 ) -> Inlined | pyarrow.RecordBatchReader:
-    """The rows as bodies, or all of them again to be written to files if they are too many.
+    """The rows as bodies; if there are too many, a reader of all of them, to be written to files.
 
-    They are too many if one stream of them all has more than `limit_bytes`, or their bodies, one for each partition,
-    more than `room_bytes` together. A reader is read no further than it takes to know.
+    There are too many if one stream of all rows has more than `limit_bytes`, or their bodies, one for each partition,
+    have more than `room_bytes` together. A reader is read only until that is known.
     """
     reader = reader_of(data)
-    batches, all_of_them = _peeked(reader, TRIED * limit_bytes)
-    if all_of_them:
+    batches, is_all = _first_batches(reader, TRIED * limit_bytes)
+    if is_all:
         fitted = list(fit(pyarrow.RecordBatchReader.from_batches(reader.schema, batches), schema))
-        made = _inlined(schema, fitted, limit_bytes, spec, order) if fitted else Inlined((), {})
-        if made is not None and sum(map(len, made.bodies.values())) <= room_bytes:
-            return made
+        inlined = _inlined(schema, fitted, limit_bytes, spec, order) if fitted else Inlined((), {})
+        if inlined is not None and sum(map(len, inlined.bodies.values())) <= room_bytes:
+            return inlined
     return pyarrow.RecordBatchReader.from_batches(reader.schema, chain(batches, reader))
 
 
-def _peeked(reader: pyarrow.RecordBatchReader, most: int) -> tuple[list[pyarrow.RecordBatch], bool]:
-    """Batches of so many bytes or, if that is more than there are, all; and whether they are all."""
+def _first_batches(reader: pyarrow.RecordBatchReader, most: int) -> tuple[list[pyarrow.RecordBatch], bool]:
+    """The first batches, until they have more than `most` bytes; and whether these are all."""
     batches, size = [], 0
     for batch in reader:
         batches.append(batch)
@@ -82,7 +82,7 @@ def _peeked(reader: pyarrow.RecordBatchReader, most: int) -> tuple[list[pyarrow.
 
 
 def _size(batch: pyarrow.RecordBatch, most: int) -> int:
-    # The buffers whole, of which a slice may show little, are looked at first: 1 µs, the exact size 25.
+    # The size of whole buffers, of which a slice may show little, takes 1 µs; the exact size takes 25.
     whole = int(batch.get_total_buffer_size())
     return whole if whole <= most else int(batch.nbytes)
 
@@ -90,7 +90,7 @@ def _size(batch: pyarrow.RecordBatch, most: int) -> int:
 def _inlined(
     schema: Schema, batches: Sequence[pyarrow.RecordBatch], limit: int, spec: PartitionSpec, order: SortOrder
 ) -> Inlined | None:
-    """The rows as bodies, None if a stream of them all has more bytes than the limit."""
+    """The rows as bodies, None if one stream of all rows has more bytes than the limit."""
     parts = list(_parts(schema, batches, spec, order))
     streams = [_stream(rows) for _, rows in parts]
     whole = streams[0] if len(streams) == 1 else _stream(_joined(batches))
@@ -119,12 +119,12 @@ def _joined(batches: Sequence[pyarrow.RecordBatch]) -> pyarrow.RecordBatch:
 
 
 def _stream(rows: pyarrow.RecordBatch) -> bytes:
-    plain = _written(rows, _PLAIN)
-    # One row of 8 columns is 1.6 kB and would grow. Of 1,000 rows, 82 kB, lz4 leaves 33 in 0.1 ms, zstd 16 in 0.6.
-    return plain if len(plain) <= PLAIN_BYTES else min(plain, _written(rows, _COMPRESSED), key=len)
+    plain = _encoded(rows, _PLAIN)
+    # One row of 8 columns takes 1.6 kB and would grow. Of 82 kB, 1,000 rows, lz4 leaves 33 in 0.1 ms, zstd 16 in 0.6.
+    return plain if len(plain) <= PLAIN_BYTES else min(plain, _encoded(rows, _COMPRESSED), key=len)
 
 
-def _written(rows: pyarrow.RecordBatch, options: IpcWriteOptions) -> bytes:
+def _encoded(rows: pyarrow.RecordBatch, options: IpcWriteOptions) -> bytes:
     sink = pyarrow.BufferOutputStream()
     with new_stream(sink, rows.schema, options=options) as writer:
         writer.write_batch(rows)

@@ -24,43 +24,44 @@ class Part:
 
 
 def parts_of(table: pyarrow.Table, schema: Schema, spec: PartitionSpec, order: SortOrder) -> Iterator[Part]:
-    """A table in the form of files, cut by partitions, which come in the order of their first rows.
+    """A table in the form of files, cut by partitions, in the order of their first rows.
 
-    Rows that the order does not tell apart stay in theirs. Unless they lie right already, all are copied once.
+    Rows that the sort order does not distinguish stay in their order. All rows are copied once, unless they are in
+    order already.
     """
-    bound = bound_fields(spec, schema)
-    columns = [transformed(column_at(table, one.path), one.field.transform, one.source.type) for one in bound]
+    fields = bound_fields(spec, schema)
+    columns = [transformed(column_at(table, bound.path), bound.field.transform, bound.source.type) for bound in fields]
     codes = _codes(columns, table.num_rows)
     keys: Keys = [(codes, "ascending"), *_sort_keys(table, schema, order)]
-    if len(keys) > 1 or not _lie_together(codes):
+    if len(keys) > 1 or not _are_contiguous(codes):
         places = _sorted_places(keys)
         table, codes = table.take(places), codes.take(places)
         columns = [column.take(places) for column in columns]
     for start, length in _runs(codes):
-        values = (plain_value(column[start], one.type) for column, one in zip(columns, bound, strict=True))
+        values = (plain_value(column[start], bound.type) for column, bound in zip(columns, fields, strict=True))
         yield Part(tuple(values), table.slice(start, length))
 
 
 def _codes(columns: list[pyarrow.ChunkedArray], rows: int) -> pyarrow.Array:
-    """For each row the number of its partition, counted in the order of their first rows."""
+    """The number of each row's partition; partitions are numbered in the order of their first rows."""
     codes = pyarrow.repeat(pyarrow.scalar(0, pyarrow.int64()), rows)
     for column in columns:
         values = pyarrow.compute.unique(column)
         places = pyarrow.compute.index_in(column, value_set=values).combine_chunks().cast(pyarrow.int64())
         both = pyarrow.compute.add(pyarrow.compute.multiply(codes, len(values)), places)
-        # Numbered anew each time: a product of all counts could be beyond 64 bits.
+        # Renumbered each time: a product of all counts could exceed 64 bits.
         codes = pyarrow.compute.index_in(both, value_set=pyarrow.compute.unique(both)).cast(pyarrow.int64())
     return codes
 
 
-def _lie_together(codes: pyarrow.Array) -> bool:
+def _are_contiguous(codes: pyarrow.Array) -> bool:
     """Whether all rows of each partition follow one another."""
     return sum(1 for _ in _runs(codes)) == len(pyarrow.compute.unique(codes))
 
 
 def _sort_keys(table: pyarrow.Table, schema: Schema, order: SortOrder) -> Iterator[tuple[pyarrow.Array, str]]:
-    for one, path in sorted_columns(order, schema):
-        yield from _field_keys(transformed(column_at(table, path), one.transform, path[-1].type), one)
+    for field, path in sorted_columns(order, schema):
+        yield from _field_keys(transformed(column_at(table, path), field.transform, path[-1].type), field)
 
 
 def _field_keys(values: pyarrow.ChunkedArray, field: SortField) -> Iterator[tuple[pyarrow.Array, str]]:
@@ -68,7 +69,7 @@ def _field_keys(values: pyarrow.ChunkedArray, field: SortField) -> Iterator[tupl
     if values.null_count:
         yield values.is_null(), "descending" if field.null_order is NullOrder.FIRST else "ascending"
     if pyarrow.types.is_floating(values.type):
-        # Iceberg has NaN above all numbers. Arrow would keep it beside the nulls, whatever the direction.
+        # Iceberg sorts NaN above all numbers. Arrow would put it beside the nulls, in either direction.
         yield pyarrow.compute.is_nan(values), direction
     yield values, direction
 
@@ -81,7 +82,7 @@ def _sorted_places(keys: Keys) -> pyarrow.Array:
 
 
 def _runs(codes: pyarrow.Array) -> Iterator[tuple[int, int]]:
-    """Where each run of equal numbers begins, and how long it is."""
+    """The start and the length of each run of equal numbers."""
     start = 0
     for end in pyarrow.compute.run_end_encode(codes).run_ends.to_pylist():
         yield start, end - start

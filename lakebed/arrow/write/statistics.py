@@ -1,4 +1,4 @@
-"""What is known of the columns of rows in memory: the same that the footer of a Parquet file says, sizes apart."""
+"""Statistics of the columns of rows in memory: the same as in a Parquet footer, except for sizes."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -13,10 +13,10 @@ from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import STRING, Field, Type, leaves
 from lakebed.table.types.values import lower_bound, upper_bound
 
-FEW_ROWS = 16  # so many are quicker looked at in Python: a row of 8 columns in 60 µs, by Arrow's kernels in 140
+FEW_ROWS = 16  # up to this number Python is faster: a row of 8 columns takes 60 µs, by Arrow's kernels 140
 
 _INT32, _INT64, _BINARY = pyarrow.int32(), pyarrow.int64(), pyarrow.binary()
-# By the type's id: as what its values are compared. Python's dates end before Arrow's do, and a text may be no UTF-8.
+# By the type's id: what its values are compared as. Python's dates end before Arrow's, and text may not be UTF-8.
 _COMPARED: dict[int, Callable[[pyarrow.Array], pyarrow.Array]] = {
     pyarrow.lib.Type_DATE32: lambda values: values.view(_INT32),
     pyarrow.lib.Type_TIME64: lambda values: values.view(_INT64),
@@ -27,24 +27,24 @@ _COMPARED: dict[int, Callable[[pyarrow.Array], pyarrow.Array]] = {
 
 
 def add_statistics(file: DataFileRef, schema: Schema, rows: pyarrow.RecordBatch) -> None:
-    """Count and bound each column of rows in the form of files: where a value can't be sure, there is none."""
-    for place, (field, *inner) in _counted(schema):
+    """Add counts and bounds of each column of rows in the form of files; what is not certain is left out."""
+    for place, (field, *inner) in _ways(schema):
         last = inner[-1] if inner else field
         known = file.statistics.add(field_id=last.id, value_count=rows.num_rows)
         _fill(known, last.type, _values(rows.column(place), inner))
 
 
 @lru_cache(maxsize=256)
-def _counted(schema: Schema) -> list[tuple[int, tuple[Field, ...]]]:
-    """The ways to the columns that are counted, each with the place of its first field."""
-    places = {one.id: place for place, one in enumerate(schema.fields)}
-    # A row's lineage is nothing that a filter asks for.
+def _ways(schema: Schema) -> list[tuple[int, tuple[Field, ...]]]:
+    """The ways to the columns with statistics, each with the place of its first field."""
+    places = {field.id: place for place, field in enumerate(schema.fields)}
+    # Filters never ask for a row's lineage.
     return [(places[way[0].id], way) for way in leaves(schema.fields) if way[-1].id not in METADATA_IDS]
 
 
 def _values(column: pyarrow.Array, inner: Sequence[Field]) -> pyarrow.Array:
-    """A column, or one inside structs: null wherever one of them is."""
-    return pyarrow.compute.struct_field(column, [one.physical_name for one in inner]) if inner else column
+    """A column, or a column inside structs: null wherever one of the structs is."""
+    return pyarrow.compute.struct_field(column, [field.physical_name for field in inner]) if inner else column
 
 
 def _fill(known: ColumnStatistics, type: Type, values: pyarrow.Array) -> None:
@@ -59,10 +59,10 @@ def _fill(known: ColumnStatistics, type: Type, values: pyarrow.Array) -> None:
 
 
 def _few(values: pyarrow.Array) -> tuple[int, Any, Any]:
-    """How many are no numbers, and the least and the greatest of the others."""
-    there = [one for one in values.to_pylist() if one is not None]
-    numbers = [one for one in there if one == one]
-    return len(there) - len(numbers), min(numbers, default=None), max(numbers, default=None)
+    """How many values are NaN, and the least and the greatest of the rest."""
+    present = [value for value in values.to_pylist() if value is not None]
+    numbers = [value for value in present if value == value]
+    return len(present) - len(numbers), min(numbers, default=None), max(numbers, default=None)
 
 
 def _many(values: pyarrow.Array) -> tuple[int, Any, Any]:
@@ -71,8 +71,8 @@ def _many(values: pyarrow.Array) -> tuple[int, Any, Any]:
         nans = pyarrow.compute.sum(pyarrow.compute.is_nan(values), min_count=0).as_py()
     if nans + values.null_count == len(values):
         return nans, None, None
-    found = pyarrow.compute.min_max(values)  # leaves NaN out where there is a number
-    return nans, found["min"].as_py(), found["max"].as_py()
+    extremes = pyarrow.compute.min_max(values)  # ignores NaN if there is a number
+    return nans, extremes["min"].as_py(), extremes["max"].as_py()
 
 
 def _fill_bounds(known: ColumnStatistics, type: Type, low: Any, high: Any) -> None:

@@ -1,4 +1,4 @@
-"""Writing rows as data files: ordinary Parquet, durable before anybody can refer to it."""
+"""Writing rows as data files: plain Parquet, durable before anything refers to it; with the options of the writer."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -26,23 +26,13 @@ from lakebed.table.statistics.bloom import unblocked_fpp
 from lakebed.table.statistics.footers import data_file
 from lakebed.table.types.types import DOUBLE, FLOAT, leaves
 
-
-def bloom_options(options: WriteOptions, schema: Schema) -> dict[str, Any]:
-    """By the paths of columns; `Invalid` for a column that can't have a filter.
-
-    Arrow makes each filter as small as the values of its row group allow, so that the largest group alone counts.
-    """
-    rate = {"ndv": options.group_rows, "fpp": unblocked_fpp(options.bloom_fpp)}
-    return {".".join(one.physical_name for one in way): rate for way in bloom_ways(options, schema)}
-
-
 TINY_BYTES = 16 << 10  # in memory
-HELD_BYTES = 256 << 20  # in memory, of rows that are cut by partitions or sorted; twice that at the peak
+HELD_BYTES = 256 << 20  # of rows in memory, to cut by partitions or to sort; twice that at the peak
 
 _ALWAYS: dict[str, Any] = {
     "store_schema": False,  # the table has it
-    "store_decimal_as_integer": True,  # as Iceberg has it where a decimal is short enough
-    "write_page_checksum": True,  # a flipped bit is found, for 0 to 3 % of the time
+    "store_decimal_as_integer": True,  # as Iceberg does where a decimal is short enough
+    "write_page_checksum": True,  # finds a flipped bit, for 0 to 3 % of the time
     "compression": "zstd",
 }
 _LARGE: dict[str, Any] = {
@@ -50,8 +40,8 @@ _LARGE: dict[str, Any] = {
     # The default of 1 MB lets a group of distinct numbers become a dictionary: 2 × the time, 1.4 × the bytes.
     "dictionary_pagesize_limit": 1 << 17,
 }
-# One row of 8 columns takes 350 µs this way, with dictionaries 640. Without zstd it would take 200: that all files of a
-# table are alike is worth more.
+# One row of 8 columns takes 350 µs this way, with dictionaries 640. Without zstd it would take 200, but that all files
+# of a table are alike is worth more.
 _TINY: dict[str, Any] = {**_ALWAYS, "use_dictionary": False}
 
 
@@ -64,17 +54,17 @@ def write(
     order: SortOrder = UNSORTED,
     options: WriteOptions = DEFAULTS,
 ) -> list[DataFileRef]:
-    """Write the rows to new files in the folder, each durable and whole, and answer their entries; none for no rows.
+    """Write the rows to new files in the folder, each durable and whole; return their entries, none for no rows.
 
-    A file has rows of one partition, sorted by the order. Rows stream through: what is in memory does not grow with
-    them. After an error nothing is left behind.
+    A file has rows of one partition, sorted by the order. Rows stream through: memory does not grow with their number.
+    After an error no file is left behind.
     """
     batches = fit(data, schema)
-    form = _Form(schema, options, bloom_options(options, schema))
+    form = _Form(schema, options, _bloom_options(options, schema))
     written: list[DataFileRef] = []
-    with _taken_back(files) as paths:
+    with _deleted_on_error(files) as paths:
         for values, groups in _partitions(batches, schema, spec, order, options):
-            for file in _files(files, folder, form, groups, paths):
+            for file in _write_files(files, folder, form, groups, paths):
                 if spec != UNPARTITIONED:
                     set_partition(file, spec, schema, values)
                 written.append(file)
@@ -84,27 +74,37 @@ def write(
 def write_groups(
     files: Files, folder: str, schema: Schema, groups: Iterator[pyarrow.Table], options: WriteOptions = DEFAULTS
 ) -> list[DataFileRef]:
-    """Write tables in the form of files, each as a row group of its own, in their order; none of them is empty.
+    """Write tables in the form of files, each as a row group of its own, in their order; none of them may be empty.
 
-    A file ends behind the row group that fills it. After an error nothing is left behind.
+    A file ends after the row group that fills it. After an error no file is left behind.
     """
-    with _taken_back(files) as paths:
-        return list(_files(files, folder, _Form(schema, options, bloom_options(options, schema)), groups, paths))
+    form = _Form(schema, options, _bloom_options(options, schema))
+    with _deleted_on_error(files) as paths:
+        return list(_write_files(files, folder, form, groups, paths))
+
+
+def _bloom_options(options: WriteOptions, schema: Schema) -> dict[str, Any]:
+    """Arrow's options of bloom filters, by the paths of columns; `Invalid` for a column that can't have a filter.
+
+    Arrow makes each filter as small as the values of its row group allow, so only the largest group counts.
+    """
+    rate = {"ndv": options.group_rows, "fpp": unblocked_fpp(options.bloom_fpp)}
+    return {".".join(field.physical_name for field in way): rate for way in bloom_ways(options, schema)}
 
 
 @contextmanager
-def _taken_back(files: Files) -> Iterator[list[str]]:
-    """Paths to be noted, whose files are deleted after an error."""
+def _deleted_on_error(files: Files) -> Iterator[list[str]]:
+    """A list to add paths to: their files are deleted after an error."""
     paths: list[str] = []
     try:
         yield paths
     except BaseException as error:
         for failure in files.delete_many(paths):
-            error.add_note(f"{failure.path} could not be deleted and stays behind: {failure.error}")
+            error.add_note(f"{failure.path} could not be deleted and is left behind: {failure.error}")
         raise
 
 
-def _files(
+def _write_files(
     files: Files, folder: str, form: "_Form", groups: Iterator[pyarrow.Table], paths: list[str]
 ) -> Iterator[DataFileRef]:
     for first in groups:
@@ -124,17 +124,17 @@ class _Form:
 def _partitions(
     batches: Iterable[pyarrow.RecordBatch], schema: Schema, spec: PartitionSpec, order: SortOrder, options: WriteOptions
 ) -> Iterator[tuple[tuple[Value | None, ...], Iterator[pyarrow.Table]]]:
-    """Partition values, each with its row groups. A partition comes again if its rows lie too far apart to be held."""
+    """Partition values with their row groups. A partition comes again if its rows don't fit in memory together."""
     if not spec.fields and not order.fields:
         yield (), _groups(batches, options)
         return
-    for held in _held(batches):
-        for part in parts_of(held, schema, spec, order):
+    for table in _tables(batches):
+        for part in parts_of(table, schema, spec, order):
             yield part.values, _cut(part.rows, part.rows.nbytes, options)
 
 
-def _held(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
-    """The rows in tables that are as large as may be held at once."""
+def _tables(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
+    """The rows in tables of at most `HELD_BYTES`, or of one batch."""
     waiting: list[pyarrow.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -148,7 +148,7 @@ def _held(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:
 
 
 def _groups(batches: Iterable[pyarrow.RecordBatch], options: WriteOptions) -> Iterator[pyarrow.Table]:
-    """The rows in tables of which each is to be a row group."""
+    """The rows in tables, one for each row group."""
     waiting: list[pyarrow.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -162,7 +162,7 @@ def _groups(batches: Iterable[pyarrow.RecordBatch], options: WriteOptions) -> It
 
 
 def _cut(table: pyarrow.Table, size: int, options: WriteOptions) -> Iterator[pyarrow.Table]:
-    """A table of this size in memory, cut where it has more rows or bytes than a row group."""
+    """A table of this size in memory, cut into row groups of at most the allowed rows and bytes."""
     step = max(1, min(options.group_rows, table.num_rows * options.group_bytes // max(1, size)))
     for start in range(0, table.num_rows, step):
         yield table.slice(start, step)
@@ -171,11 +171,11 @@ def _cut(table: pyarrow.Table, size: int, options: WriteOptions) -> Iterator[pya
 def _write_file(
     files: Files, path: str, form: _Form, first: pyarrow.Table, others: Iterator[pyarrow.Table]
 ) -> DataFileRef:
-    """Write a file of the first table and as many others as it takes to fill it."""
+    """Write the first table, and as many others as it takes to fill the file."""
     tables = chain([first], others)
     with files.create(path) as file:
         if first.nbytes < TINY_BYTES:
-            # Arrow calls one of Python's files some thirty times for what little there is: 0.2 ms more than one write.
+            # Arrow calls a Python file some thirty times, however little there is: 0.2 ms more than one write.
             buffer = pyarrow.BufferOutputStream()
             metadata, nans = _write_parquet(buffer, form, first.schema, tables, _TINY)
             file.write(buffer.getvalue())
@@ -191,7 +191,7 @@ def _write_file(
 def _write_parquet(
     sink: Any, form: _Form, stored: pyarrow.Schema, tables: Iterable[pyarrow.Table], settings: dict[str, Any]
 ) -> tuple[FileMetaData, list[dict[int, int]]]:
-    """Write tables until there are no more or the file is full; answers the footer, and each table's NaNs by field id.
+    """Write tables until there are no more or the file is full; return the footer, and each table's NaNs by field id.
 
     Each table is a row group.
     """
@@ -206,13 +206,13 @@ def _write_parquet(
 
 
 def _nan_counts(table: pyarrow.Table, schema: Schema) -> dict[int, int]:
-    """How many values of each floating-point column are no numbers, by field id: Parquet's footers don't say."""
+    """How many values of each floating-point column are NaN, by field id: Parquet's footers don't say."""
     counts = {}
     for column, *inner in leaves(schema.fields):
-        field = inner[-1] if inner else column
-        if field.type in (FLOAT, DOUBLE):
+        leaf = inner[-1] if inner else column
+        if leaf.type in (FLOAT, DOUBLE):
             values = table.column(column.physical_name)
             if inner:
-                values = pyarrow.compute.struct_field(values, [one.physical_name for one in inner])
-            counts[field.id] = pyarrow.compute.sum(pyarrow.compute.is_nan(values), min_count=0).as_py()
+                values = pyarrow.compute.struct_field(values, [field.physical_name for field in inner])
+            counts[leaf.id] = pyarrow.compute.sum(pyarrow.compute.is_nan(values), min_count=0).as_py()
     return counts

@@ -1,9 +1,9 @@
-"""Files that were there before, added to a table where they are."""
+"""Adding existing files to a table, where they are."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lakebed.catalog.data.changes import delta_of, fitting, put_delta
+from lakebed.catalog.data.changes import check_fits, delta_of, put_delta
 from lakebed.catalog.data.live_files import live_among
 from lakebed.catalog.data.reads import files_touched
 from lakebed.catalog.tables.tables import TableState
@@ -16,32 +16,32 @@ from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 
 def add_files(work: Work, written: TableState, files: Sequence[DataFileRef]) -> None:
-    """Add files whose entries were made for the table as it was in `written`; `Conflict` if they no longer fit.
+    """Add files whose entries were made for the table in the state `written`; `Conflict` if they no longer fit.
 
-    `AlreadyExists` for one that the table has. Whoever adds the same ones meanwhile is a conflict: their names are
-    not fresh, as those of files are that Lakebed writes.
+    `AlreadyExists` for a file that the table has. A concurrent call that adds the same file conflicts: unlike the files
+    that Lakebed writes, it has no fresh name.
     """
-    state = fitting(work, written)
-    wanted = {one.path: one for one in files}
-    _check_unknown(work, state, wanted)
+    state = check_fits(work, written)
+    wanted = {file.path: file for file in files}
+    _check_new(work, state, wanted)
     work.read(DataRead(state.partition, files_touched(work.context, frozenset(wanted))))
     put_delta(work, state, replace(delta_of(state, "insert"), added=tuple(files)))
 
 
-def _check_unknown(work: Work, state: TableState, wanted: dict[str, DataFileRef]) -> None:
+def _check_new(work: Work, state: TableState, wanted: dict[str, DataFileRef]) -> None:
     live = sorted(live_among(work, state, wanted))
     if live:
         raise AlreadyExists(
             "a file is in the table already" if len(live) == 1 else f"{len(live)} files are in the table already",
             subject=f"{spelled(name_of(work, state.id))}: {', '.join(live)}",
-            expected="files that are not",
-            advice="Its rows would be there twice: leave it out.",
+            expected="files that are not in the table",
+            advice="Leave them out: their rows would be there twice.",
         )
     pending = work.deltas.get(state.id)
-    gone = set() if pending is None else {one.path for one in pending.removed} & wanted.keys()
-    if gone:
+    removed = set() if pending is None else {file.path for file in pending.removed} & wanted.keys()
+    if removed:
         raise Invalid(
-            "one transaction takes a file away and adds it",
-            subject=f"{spelled(name_of(work, state.id))}: {', '.join(sorted(gone))}",
-            advice="Add it in a transaction of its own.",
+            "one transaction removes a file and adds it",
+            subject=f"{spelled(name_of(work, state.id))}: {', '.join(sorted(removed))}",
+            advice="Add it in another transaction.",
         )

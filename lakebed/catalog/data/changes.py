@@ -1,4 +1,4 @@
-"""Changes of a table's files in a work: what is added, taken away and changed, and what that relies on."""
+"""Changes of a table's files in a work: what is added, removed and changed, and what that relies on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,24 +21,24 @@ from lakebed.table.manifest.manifest_pb2 import DataFileRef
 def append(
     work: Work, written: TableState, files: Sequence[DataFileRef], bodies: Mapping[int, bytes] | None = None
 ) -> None:
-    """Add files, which were written for the table as it was in `written`; `Conflict` if they no longer fit.
+    """Add files that were written for the table in the state `written`; `Conflict` if they no longer fit.
 
-    `bodies` are those of inline rows among them, by inline id.
+    `bodies` are the inline rows among them, by inline id.
     """
-    state = fitting(work, written)
+    state = check_fits(work, written)
     put_delta(work, state, replace(delta_of(state, "insert"), added=tuple(files)))
     put_rows(work, state, bodies or {})
     work.wrote(file_paths(files))
 
 
 def put_rows(work: Work, state: TableState, bodies: Mapping[int, bytes]) -> None:
-    """Let the work write the bodies of inline rows. Those that no delta of it has at its end are let go."""
+    """Let the work write the bodies of inline rows. It drops those that none of its deltas has at the commit."""
     for number, body in bodies.items():
         work.put_body(state.id, BODY_KIND, number, body)
 
 
-def fitting(work: Work, written: TableState) -> TableState:
-    """The table as it is, if files that were written for it as it was can be added to it; else `Conflict`."""
+def check_fits(work: Work, written: TableState) -> TableState:
+    """The table's current state, if files written for the state `written` can be added to it; else `Conflict`."""
     state = table_state(work, written.id)
     if not fits(state, written):
         raise Conflict(
@@ -52,21 +52,21 @@ def fitting(work: Work, written: TableState) -> TableState:
 
 
 def fits(state: TableState, written: TableState) -> bool:
-    """Whether files that were written for a table as it was can be added to it as it is."""
+    """Whether files that were written for one state of a table can be added to another."""
     return (state.schema.id, state.spec.id, state.partition) == (written.schema.id, written.spec.id, written.partition)
 
 
 def delta_of(state: TableState, operation: str) -> Delta:
-    """A delta to a table that changes no file."""
+    """A delta to a table that changes no file yet."""
     return Delta(state.id, state.partition, state.location, state.schema, operation, spec_id=state.spec.id)
 
 
 def change_files(work: Work, state: TableState, delta: Delta, detail: str = "") -> None:
-    """Add, remove and change files; `Conflict` unless what is removed or changed is live, now and at the commit."""
-    wanted = {one.path: one for one in (*delta.removed, *delta.changed)}
+    """Add, remove and change files; `Conflict` unless removed and changed files are live, now and at the commit."""
+    wanted = {file.path: file for file in (*delta.removed, *delta.changed)}
     touched = frozenset(wanted)
     live = live_among(work, state, wanted) if wanted else {}
-    twice = {one.path for one in delta.removed} & {one.path for one in delta.changed}
+    twice = {file.path for file in delta.removed} & {file.path for file in delta.changed}
     if twice:
         raise Conflict("a file is removed and changed at once", subject=min(twice), expected="one of the two")
     for path in sorted(touched - live.keys()):
@@ -74,25 +74,25 @@ def change_files(work: Work, state: TableState, delta: Delta, detail: str = "") 
             "a file is not live",
             subject=f"{spelled(name_of(work, state.id))}: {path}",
             expected="a file that is live",
-            advice="Read the table again, and decide anew.",
+            advice="Read the table again, then repeat the change.",
         )
     work.read(DataRead(state.partition, files_touched(work.context, touched)))
-    # Where an entry comes from, the file may be above others that it overlaps here.
-    changed = tuple(on_level(one, live[one.path].level) for one in delta.changed)
+    # On the branch that an entry comes from, the file may be on a level where it would overlap others here.
+    changed = tuple(on_level(file, live[file.path].level) for file in delta.changed)
     put_delta(work, state, replace(delta, changed=changed, deleted_rows=_deleted_rows(work, delta, live)), detail)
 
 
-def _deleted_rows(work: Work, delta: Delta, live: Mapping[str, DataFileRef]) -> int:
-    """The rows that changed vectors take away. Those of files that the work itself added were never there."""
-    pending = work.deltas.get(delta.table)
-    born = set() if pending is None else {one.path for one in pending.added}
-    return sum(one.deleted_rows - live[one.path].deleted_rows for one in delta.changed if one.path not in born)
-
-
 def put_delta(work: Work, state: TableState, delta: Delta, detail: str = "") -> None:
-    """Add a delta to those of the work, and to its operations; files that it wrote get the bounds of their keys."""
+    """Add a delta and its operation to the work; files written for it get the bounds of their keys."""
     bound_keys(state, delta)
     check_levels(work, state, delta)
     before = work.deltas.get(state.id)
     work.deltas[state.id] = delta if before is None else net_delta(before, delta)
     work.note(Operation(delta.operation, state.id, spelled(name_of(work, state.id)), delta.counts, detail))
+
+
+def _deleted_rows(work: Work, delta: Delta, live: Mapping[str, DataFileRef]) -> int:
+    """How many rows the changed vectors delete. Rows of files that the work itself added don't count."""
+    pending = work.deltas.get(delta.table)
+    own = set() if pending is None else {file.path for file in pending.added}
+    return sum(file.deleted_rows - live[file.path].deleted_rows for file in delta.changed if file.path not in own)

@@ -1,4 +1,4 @@
-"""When checkpoints are written: after commits, by a thread of their own, or by a call."""
+"""When checkpoints are written: after commits, by a background thread, or by a call."""
 
 import logging
 import os
@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 
 from lakebed.catalog.data.checkpoints import Checkpoint, load_part, write_checkpoint
-from lakebed.catalog.data.live_files import TableFiles, folded
+from lakebed.catalog.data.live_files import TableFiles, files_since_checkpoint
 from lakebed.catalog.tables.properties import CHECKPOINT_BYTES, CHECKPOINT_DELTAS, number, table_properties
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.context import Context, Ref
@@ -17,46 +17,46 @@ from lakebed.records import records_pb2 as pb
 from lakebed.table.entries.parts import recast
 
 LOOK_EVERY = 32
-"""Commits to a table after which a look is taken: a look costs as much as a commit."""
+"""How many commits to a table pass before it is looked at again: a look costs as much as a commit."""
 
 ALARM = 8
-"""So many times more deltas than make a checkpoint due are worth a warning: checkpoints fail, or somebody is killed."""
+"""How many times the deltas that make a checkpoint due are worth a warning: checkpoints fail, or writers get killed."""
 
 _log = logging.getLogger("lakebed.checkpoints")
 
 
 def checkpoint(work: Work, table: str) -> Checkpoint | None:
-    """Write a checkpoint of a table as it is at the work's base; None if it has no delta since the last one."""
+    """Write a checkpoint of a table at the work's base; None if it has no delta since the last checkpoint."""
     state = table_state(work, table)
-    return _written(work, state, folded(work, state))
+    return _write(work, state, files_since_checkpoint(work, state))
 
 
 def checkpoint_if_due(work: Work, table: str) -> Checkpoint | None:
-    """Write one if there are deltas, or bytes of manifests, enough."""
+    """Write a checkpoint if there are enough deltas, or bytes of manifests, since the last one."""
     state = table_state(work, table)
-    files = folded(work, state)
+    files = files_since_checkpoint(work, state)
     properties = table_properties(work, table)
     deltas, size = (number(properties, setting) for setting in (CHECKPOINT_DELTAS, CHECKPOINT_BYTES))
     if deltas and files.overlay.deltas > ALARM * deltas:
         _log.warning("table %s has %d deltas since its last checkpoint", table, files.overlay.deltas)
     is_due = (deltas and files.overlay.deltas >= deltas) or (size and files.metadata_bytes >= size)
-    return _written(work, state, files) if is_due else None
+    return _write(work, state, files) if is_due else None
 
 
-def _written(work: Work, state: TableState, files: TableFiles) -> Checkpoint | None:
+def _write(work: Work, state: TableState, files: TableFiles) -> Checkpoint | None:
     if files.newest is None:
         return None
     parts = () if files.checkpoint is None else files.checkpoint.parts
-    made = recast(parts, files.overlay, lambda part: load_part(work.context, part))
-    written = write_checkpoint(work.context, state, files.newest, made)
+    new_parts = recast(parts, files.overlay, lambda part: load_part(work.context, part))
+    written = write_checkpoint(work.context, state, files.newest, new_parts)
     work.context.memory.put((work.ref.line.id, state.partition), TableFiles(written, written.overlay()))
     return written
 
 
 class Checkpointing:
-    """Looks after the tables that commits changed, in a thread of its own, so that no commit waits for a checkpoint.
+    """Writes checkpoints of the tables that commits change, in a background thread, so that no commit waits for one.
 
-    A checkpoint that fails is told to the log, and tried again when the table has been changed as often again.
+    A failed checkpoint is logged, and tried again after as many more commits to the table.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Checkpointing:
         self._lock = Lock()
 
     def consider(self, context: Context, ref: Ref, deltas: Mapping[str, pb.TableHistory]) -> None:
-        """Have a look taken at tables that a commit gave these deltas, if it may be time."""
+        """Look at the tables that a commit changed by these deltas, if a checkpoint may be due."""
         for table, delta in deltas.items():
             if (
                 delta.sequence_number % LOOK_EVERY == 0
@@ -76,7 +76,7 @@ class Checkpointing:
                 self._enqueue(context, ref, table)
 
     def wait(self) -> None:
-        """Return when no look is waiting or being taken."""
+        """Return when no table is waiting or being looked at."""
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None and self._process == os.getpid():
@@ -85,14 +85,14 @@ class Checkpointing:
     def _enqueue(self, context: Context, ref: Ref, table: str) -> None:
         place = (ref.line.id, table)
         with self._lock:
-            if self._process != os.getpid():  # of a fork's threads none is there
+            if self._process != os.getpid():  # a forked process has none of the threads
                 self._pool, self._process, self._waiting = None, os.getpid(), set()
             if place in self._waiting:
                 return
             self._waiting.add(place)
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="lakebed-checkpoints")
-            self._pool.submit(self._look, context, ref, table).add_done_callback(_told)
+            self._pool.submit(self._look, context, ref, table).add_done_callback(_log_failure)
 
     def _look(self, context: Context, ref: Ref, table: str) -> None:
         with self._lock:
@@ -102,10 +102,10 @@ class Checkpointing:
         except NotFound:
             _log.info("table %s is gone", table)
         except LakebedError as error:
-            _log.warning("no checkpoint could be written of table %s: %s", table, error)
+            _log.warning("could not write a checkpoint of table %s: %s", table, error)
 
 
-def _told(done: "Future[None]") -> None:
+def _log_failure(done: "Future[None]") -> None:
     error = done.exception()
     if error is not None:
         _log.error("a checkpoint failed", exc_info=error)

@@ -1,11 +1,11 @@
-"""Checkpoints: all live files of a table at a version, so that reading it costs the deltas since and no more.
+"""Checkpoints: all live files of a table at a version, so that reading the table costs only the deltas since.
 
-A checkpoint changes nothing: whoever does not see it folds more deltas, to the same files. It is written outside
-commits, in these steps, of which a crash may leave out the last ones:
+A checkpoint changes no result: a reader that does not see it folds more deltas, to the same files. It is written
+outside commits, in these steps; a crash may happen after any of them:
 
-    an intent that names the files to come      so that they can be found and deleted
-    the parts, each an object of its own        which nobody refers to yet
-    the checkpoint's row, and the intent away   in one transaction of the store
+    an intent that names the files to come       so that they can be found and deleted
+    the parts, each in an object of its own      nothing refers to them yet
+    the checkpoint's row, without the intent     in one transaction of the store
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,16 +26,15 @@ from lakebed.table.entries.columns import FileColumns, filled_columns
 from lakebed.table.entries.object import pack
 from lakebed.table.entries.parts import Recast, as_file, part_of
 from lakebed.table.manifest.io_entry import encode_entry
-from lakebed.table.manifest.locations import Location, location_from_proto, location_to_proto
+from lakebed.table.manifest.locations import location_from_proto, location_to_proto
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, EntryLocation, Part, PartList
 from lakebed.table.manifest.snapshot import LiveFile, Overlay, Span
 
 TOP_BYTES = 64_000
-"""A longer list of parts is an object of its own: a value of the store holds 100,000 bytes."""
-
+"""A longer list of parts is an object of its own: a value of the store holds at most 100,000 bytes."""
 
 Listed = tuple[tuple[Part, ...], tuple[DataFileRef, ...]]
-"""Parts, and of each what is known of all its files together."""
+"""Parts, and for each of them what is known of all its files together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +64,13 @@ class Checkpoint:
 
 
 def find_checkpoint(work: Work, partition: str) -> Checkpoint | None:
-    """The newest checkpoint of a partition that is not after the work's base."""
-    found = work.reader.checkpoint(partition)
-    return None if found is None else _opened(work.context, found)
+    """The newest checkpoint of a partition at or before the work's base."""
+    newest = work.reader.checkpoint(partition)
+    return None if newest is None else _opened(work.context, newest)
 
 
 def load_part(context: Context, part: Part) -> FileColumns:
-    """The files of a part; `Corrupt` if they are not as many as the top list says."""
+    """The files of a part; `Corrupt` if their number differs from that in the top list."""
     columns = context.entries.columns(location_from_proto(part.entries))
     if columns.num_rows != part.files:
         raise Corrupt(
@@ -84,7 +83,7 @@ def load_part(context: Context, part: Part) -> FileColumns:
 
 
 def write_checkpoint(context: Context, state: TableState, at: State, parts: Recast) -> Checkpoint:
-    """Write a checkpoint of these parts, which are all live files after the delta `at`."""
+    """Write a checkpoint of these parts, which have all live files after the delta `at`."""
     delta = cast(pb.TableHistory, at.record)
     folder = f"{state.location}/metadata"
     paths = [f"{folder}/{uuid4()}.part" for _ in parts.new]
@@ -92,16 +91,16 @@ def write_checkpoint(context: Context, state: TableState, at: State, parts: Reca
     intent = context.metastore.begin_checkpoint(at.line, state.partition, [*paths, top_path])
     try:
         new = [_put_part(context, state, path, files) for path, files in zip(paths, parts.new, strict=True)]
-        every = (*parts.kept, *new)
+        all_parts = (*parts.kept, *new)
         record = pb.TableCheckpoint(
             table_id=state.id,
             snapshot_id=delta.snapshot_id,
             sequence_number=delta.sequence_number,
             schema_id=delta.schema_id,
-            counts={**{what: delta.totals[what] for what in ("files", "rows", "bytes")}, "parts": len(every)},
+            counts={**{what: delta.totals[what] for what in ("files", "rows", "bytes")}, "parts": len(all_parts)},
             written_ms=time_ns() // 1_000_000,
         )
-        _put_top(context, record, top_path, every)
+        _put_top(context, record, top_path, all_parts)
         context.metastore.put_checkpoint(at.line, state.partition, at.version, record, intent)
     except OutcomeUnknown:
         raise
@@ -109,7 +108,7 @@ def write_checkpoint(context: Context, state: TableState, at: State, parts: Reca
         context.files.delete_many([*paths, top_path])
         context.metastore.end_checkpoint(intent)
         raise
-    return Checkpoint(at.line, at.version, record, every)
+    return Checkpoint(at.line, at.version, record, all_parts)
 
 
 def _put_part(context: Context, state: TableState, path: str, files: Sequence[LiveFile]) -> Part:
@@ -131,25 +130,20 @@ def _put_top(context: Context, record: pb.TableCheckpoint, path: str, parts: Seq
     record.top.key, record.top.offset, record.top.length, record.top.raw_length = path, 0, len(entry), len(data)
 
 
-def _opened(context: Context, found: State) -> Checkpoint:
-    record = cast(pb.TableCheckpoint, found.record)
-    return Checkpoint(found.line, found.version, record, *_parts(context, record))
+def _opened(context: Context, stored: State) -> Checkpoint:
+    record = cast(pb.TableCheckpoint, stored.record)
+    return Checkpoint(stored.line, stored.version, record, *_parts(context, record))
 
 
 def _parts(context: Context, record: pb.TableCheckpoint) -> Listed:
     if not record.HasField("top"):
         return _listed(record.top_list)
-    stored = record.top
-    location = location_from_proto(EntryLocation.FromString(stored.SerializeToString()))
-    return _listed(_bytes_of(context, location))
-
-
-def _bytes_of(context: Context, location: Location) -> bytes:
-    return bytes(context.entries.read(location))
+    location = location_from_proto(EntryLocation.FromString(record.top.SerializeToString()))
+    return _listed(bytes(context.entries.read(location)))
 
 
 @lru_cache(maxsize=64)
 def _listed(data: bytes) -> Listed:
-    """Remembered, because every read of a table asks for the same one."""
+    """The parts of a list. Cached, because every read of a table asks for the same list."""
     parts = tuple(PartList.FromString(data).parts)
     return parts, tuple(map(as_file, parts))

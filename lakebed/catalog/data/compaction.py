@@ -1,7 +1,7 @@
-"""Compaction: rows that lie in many files, inline, in old partitions or among deleted ones, written again as few files.
+"""Compaction: rows in many small files, inline, in old partitions or among deleted rows, rewritten as few files.
 
 No row changes: each keeps its id and the sequence number of its last change, as columns of the new files. Which files
-are taken, and what the commit says of them, is decided here; an engine writes the rows.
+are taken, and what the log reports of them, is decided here; an engine writes the rows.
 """
 
 from abc import ABC, abstractmethod
@@ -30,6 +30,7 @@ from lakebed.table.keys.compaction import (
 )
 from lakebed.table.keys.levels import Placed, clashes
 from lakebed.table.keys.ranges import key_order
+from lakebed.table.manifest.delta import replaced
 from lakebed.table.manifest.inline import file_paths
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Rewrite
 from lakebed.table.merge.sides import state as file_state
@@ -37,56 +38,26 @@ from lakebed.table.partition.sort_order import UNSORTED, SortOrder, make_sort_or
 from lakebed.table.schema.metadata_columns import LAST_UPDATED, ROW_ID
 from lakebed.table.schema.schema import Schema
 
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """How many files there are, what they take, and how many rows of theirs are deleted."""
-
-    files: int
-    bytes: int
-    deleted_rows: int = 0
-
-    @classmethod
-    def of(cls, files: Files, entries: Sequence[DataFileRef]) -> "Extent":
-        """That of these files. A vector is read only where the entry has not counted it."""
-        deleted = sum(one.num_rows - live_rows(files, one) for one in entries)
-        return cls(len(entries), sum(one.file_size for one in entries), deleted)
-
-    def __str__(self) -> str:
-        told = [_counted(self.files, "file"), _counted(self.bytes, "byte")]
-        return ", ".join([*told, *([_counted(self.deleted_rows, "deleted row")] if self.deleted_rows else [])])
-
-
-def report(before: Extent, after: Extent, left: int = 0) -> str:
-    """`5 files, 4,160 bytes, 3 deleted rows -> 1 file, 1,230 bytes`; `left` are groups that others kept changing."""
-    told = f"{before} -> {after}"
-    return f"{told}; left alone: {_counted(left, 'group')} that others changed meanwhile" if left else told
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 PATIENCE: Final = 3
-"""So often groups are written that others change meanwhile; then they are left, and the others of them committed."""
+"""How often groups are written that concurrent commits change; after that they are left, and the rest is committed."""
 
-_ASKED: Final = 1  # the id of an order that is asked for: any but that of no order
+_ASKED: Final = 1  # the id of an order that a caller asks for: any but that of no order
 
 Where = Callable[[Schema], Filter | None]
-"""Which rows' files are compacted, as the table's schema of the moment has it."""
+"""Which rows' files are compacted, bound to the table's current schema."""
 
-Made = list[DataFileRef]
+NewFiles = list[DataFileRef]
 
-Done = Callable[[Sequence[tuple[Group, Made]]], None]
-"""Takes over groups that are written, each with its new files: all of them, also if it raises an error."""
+Done = Callable[[Sequence[tuple[Group, NewFiles]]], None]
+"""Takes over written groups, each with its new files: all of them, even if it raises an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """How the rows of a table are laid out: in which files, and in which order.
 
-    `keys` is the order of the table's keys if it has levels. `sorts` is an order over all files of a group, if that is
-    asked for; `order` is the one inside each file.
+    `keys` is the order of the table's keys if it has levels. `sorts` is the order over all files of a group, if a
+    caller asks for one; `order` is the order inside each file.
     """
 
     state: TableState
@@ -105,25 +76,44 @@ class Form:
 
 
 class Writer(ABC):
-    """What an engine does of a compaction."""
+    """An engine's part of a compaction."""
 
     @abstractmethod
     def write(self, groups: Sequence[Group], done: Done) -> None:
-        """Write the rows of each group that are not deleted, exactly these, to new files, and hand them over.
+        """Write exactly the rows of each group that are not deleted to new files, and hand these to `done`.
 
-        An engine that can writes several groups at a time, and hands over, from any thread, those that it has written
-        together. After an error none is under way, and of what was not handed over nothing is left behind.
+        An engine may write several groups at a time, and call `done` from any thread with the groups that it wrote
+        together. After an error no write is running, and files that were not handed over are deleted.
         """
 
 
 MakeWriter = Callable[[Target, Form], Writer]
-"""How an engine writes the rows of groups."""
+"""Makes an engine's writer for a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How many files there are, their bytes, and how many of their rows are deleted."""
+
+    files: int
+    bytes: int
+    deleted_rows: int = 0
+
+    @classmethod
+    def of(cls, files: Files, entries: Sequence[DataFileRef]) -> "Extent":
+        """The extent of these files. A vector is read only where the entry has no count of it."""
+        deleted = sum(entry.num_rows - live_rows(files, entry) for entry in entries)
+        return cls(len(entries), sum(entry.file_size for entry in entries), deleted)
+
+    def __str__(self) -> str:
+        counts = [_counted(self.files, "file"), _counted(self.bytes, "byte")]
+        return ", ".join([*counts, *([_counted(self.deleted_rows, "deleted row")] if self.deleted_rows else [])])
 
 
 class Compaction:
     """One compaction, which is made again if files that it takes are changed before its commit.
 
-    Groups of files that are as they were are not written again for that.
+    Groups whose files are unchanged are not written again.
     """
 
     def __init__(
@@ -137,45 +127,45 @@ class Compaction:
     ) -> None:
         self._writer = writer
         self._where = where
-        self._target = _checked("target_bytes", target_bytes)
-        self._most = _checked("most_bytes", most_bytes)
+        self._target = _checked_size("target_bytes", target_bytes)
+        self._most = _checked_size("most_bytes", most_bytes)
         self._sort_by = sort_by
-        self._done: dict[object, tuple[Group, Made]] = {}
+        self._done: dict[object, tuple[Group, NewFiles]] = {}
         self._last: RowChange | None = None
         self._attempts = 0
 
     def make(self, work: Work, state: TableState) -> RowChange | None:
-        """Write the rows of the files that are worth it; None if there are none. After an error nothing is left."""
+        """Rewrite the files that are worth it; None if there are none. After an error no new file is left behind."""
         self._attempts += 1
         try:
-            self._last = self._made(work, state)
+            self._last = self._attempt(work, state)
         except BaseException:
             self.discard(work.context.files)
             raise
         return self._last
 
     def discard(self, files: Files) -> None:
-        """Take away all that was written. What can't be deleted now is left for garbage collection."""
+        """Delete everything that was written. What can't be deleted now is left for garbage collection."""
         self._last = None
         self.discard_unused(files)
         self._done.clear()
 
     def discard_unused(self, files: Files) -> None:
-        """The same, but for what the last change has."""
-        used = set() if self._last is None else {one.path for one in self._last.written.files}
-        files.delete_many(path for _, one in list(self._done.values()) for path in file_paths(one) if path not in used)
+        """Delete what was written, except for the files of the last change."""
+        used = set() if self._last is None else {file.path for file in self._last.written.files}
+        files.delete_many(path for _, new in list(self._done.values()) for path in file_paths(new) if path not in used)
 
-    def _made(self, work: Work, state: TableState) -> RowChange | None:
+    def _attempt(self, work: Work, state: TableState) -> RowChange | None:
         form = self._form(work, state)
         choice = _Choice(work, form, self._where(state.schema))
-        kept = choice.still_good([done for key, done in self._done.items() if key == self._key(form, done[0])])
-        chosen = choice.chosen(kept)
-        left = len(chosen) if kept and self._attempts > PATIENCE else 0
-        groups = self._within([*(one for one, _ in kept), *(() if left else chosen)], form.options.file_bytes)
+        reused = choice.still_good([done for key, done in self._done.items() if key == self._key(form, done[0])])
+        chosen = choice.chosen(reused)
+        left = len(chosen) if reused and self._attempts > PATIENCE else 0
+        groups = self._within([*(group for group, _ in reused), *(() if left else chosen)], form.options.file_bytes)
         if not groups:
             return None
         self._write(work, form, groups)
-        return _change(work, groups, [self._copies(form, one) for one in groups], left)
+        return _change(work, groups, [self._copies(form, group) for group in groups], left)
 
     def _form(self, work: Work, state: TableState) -> Form:
         options = _with_target(write_options(table_properties(work, state.id), state.schema), self._target)
@@ -194,38 +184,44 @@ class Compaction:
         return Form(state, options, keys, order)
 
     def _within(self, groups: Sequence[Group], target: int) -> list[Group]:
-        """Those of the groups that gain most, up to the bytes that are allowed, and one at least."""
+        """The groups that gain most, up to the allowed bytes, but at least one."""
         ordered = most_gain_first(groups, target)
         if self._most is None:
             return ordered
         size, taken = 0, list[Group]()
-        for one in ordered:
-            size += one.size
+        for group in ordered:
+            size += group.size
             if taken and size > self._most:
                 break
-            taken.append(one)
+            taken.append(group)
         return taken
 
     def _write(self, work: Work, form: Form, groups: Sequence[Group]) -> None:
-        """Write those of the groups that are not yet."""
+        """Write the groups that are not written yet."""
 
-        def done(made: Sequence[tuple[Group, Made]]) -> None:
-            self._done.update((self._key(form, group), (group, files)) for group, files in made)
-            for group, files in made:
+        def done(written: Sequence[tuple[Group, NewFiles]]) -> None:
+            self._done.update((self._key(form, group), (group, files)) for group, files in written)
+            for group, files in written:
                 check_same_rows(work.context.files, group.files, files)
 
-        missing = [one for one in groups if self._key(form, one) not in self._done]
+        missing = [group for group in groups if self._key(form, group) not in self._done]
         if missing:
             self._writer(target_of(work, form.state), form).write(missing, done)
 
-    def _copies(self, form: Form, group: Group) -> Made:
-        """What was written for a group, for a commit that completes it, and may have to do it again."""
-        return [_copied(one) for one in self._done[self._key(form, group)][1]]
+    def _copies(self, form: Form, group: Group) -> NewFiles:
+        """Copies of a group's new entries: a commit completes them, and the next attempt needs them as they were."""
+        return [replaced(file) for file in self._done[self._key(form, group)][1]]
 
     def _key(self, form: Form, group: Group) -> object:
-        """What is the same as long as the group would be written as it was."""
-        state, files = form.state, frozenset((one.path, file_state(one)) for one in group.files)
+        """A value that stays the same as long as the group would be written in the same way."""
+        state, files = form.state, frozenset((file.path, file_state(file)) for file in group.files)
         return state.schema.id, state.spec.id, state.sort_order.id, files
+
+
+def report(before: Extent, after: Extent, left: int = 0) -> str:
+    """`5 files, 4,160 bytes, 3 deleted rows -> 1 file, 1,230 bytes`; `left` groups kept being changed by others."""
+    text = f"{before} -> {after}"
+    return f"{text}; left alone: {_counted(left, 'group')} that others changed meanwhile" if left else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,70 +232,68 @@ class _Choice:
     form: Form
     filter: Filter | None
 
-    def chosen(self, kept: Sequence[tuple[Group, Made]]) -> list[Group]:
-        """Groups of files, but for those that are in groups that are kept."""
+    def chosen(self, reused: Sequence[tuple[Group, NewFiles]]) -> list[Group]:
+        """Groups of files, without the files of the groups that are reused."""
         state, target = self.form.state, self.form.options.file_bytes
-        gone = {one.path for group, _ in kept for one in group.files}
-        files = [one for one in _committed(self.work, state, None) if one.path not in gone]
+        taken = _group_paths(reused)
+        files = [file for file in _committed(self.work, state, None) if file.path not in taken]
         asked = files if self.filter is None else _committed(self.work, state, self.filter)
-        paths = frozenset(one.path for one in asked)
-        wanted = files if self.form.keys is not None else [one for one in files if one.path in paths]
-        placed = [self._placed(one) for one in places(self.work, state, wanted)]
+        paths = frozenset(file.path for file in asked)
+        wanted = files if self.form.keys is not None else [file for file in files if file.path in paths]
+        placed = [self._with_spec(place) for place in places(self.work, state, wanted)]
         if self.form.keys is not None:
-            own = (*_own(self.work, state), *(file for _, made in kept for file in made))
-            return choose_by_key(placed, paths, target, [one for one in self._places(own) if one.level > 0])
+            own = (*_own(self.work, state), *(file for _, new in reused for file in new))
+            return choose_by_key(placed, paths, target, [place for place in self._places(own) if place.level > 0])
         if self.form.sorts is not None:
             return choose_by_order(placed, self.form.sorts, state.schema, target)
         return choose_by_size(placed, target)
 
-    def still_good(self, done: Sequence[tuple[Group, Made]]) -> list[tuple[Group, Made]]:
-        """Those of the groups that were written whose files are as they were, and whose keys no other file has now."""
-        live = {one.path: file_state(one) for one in _committed(self.work, self.form.state, None)} if done else {}
-        kept = list[tuple[Group, Made]]()
-        for group, made in reversed(done):
-            if all(one.path in live and live[one.path] == file_state(one) for one in group.files):
-                kept.append((group, made))
-                for one in group.files:
-                    del live[one.path]
-        return kept if self.form.keys is None else self._apart(kept)
+    def still_good(self, done: Sequence[tuple[Group, NewFiles]]) -> list[tuple[Group, NewFiles]]:
+        """The written groups whose files are unchanged, and whose keys no other file has now."""
+        live = {file.path: file_state(file) for file in _committed(self.work, self.form.state, None)} if done else {}
+        good = list[tuple[Group, NewFiles]]()
+        for group, new in reversed(done):
+            if all(file.path in live and live[file.path] == file_state(file) for file in group.files):
+                good.append((group, new))
+                for file in group.files:
+                    del live[file.path]
+        return good if self.form.keys is None else self._without_clashes(good)
 
-    def _apart(self, kept: list[tuple[Group, Made]]) -> list[tuple[Group, Made]]:
-        files = [one for one in _committed(self.work, self.form.state, None) if one.level > 0] if kept else []
+    def _without_clashes(self, good: list[tuple[Group, NewFiles]]) -> list[tuple[Group, NewFiles]]:
+        files = [file for file in _committed(self.work, self.form.state, None) if file.level > 0] if good else []
         own = _own(self.work, self.form.state)
-        while kept:
-            gone = {one.path for group, _ in kept for one in group.files}
-            others = self._places([one for one in (*files, *own) if one.path not in gone])
-            clashing = {
-                one.file.path for one, _ in clashes(self._places(one for _, made in kept for one in made), others)
-            }
+        while good:
+            taken = _group_paths(good)
+            others = self._places([file for file in (*files, *own) if file.path not in taken])
+            new_places = self._places(file for _, new in good for file in new)
+            clashing = {place.file.path for place, _ in clashes(new_places, others)}
             if not clashing:
                 break
-            kept = [one for one in kept if clashing.isdisjoint(file.path for file in one[1])]
-        return kept
+            good = [(group, new) for group, new in good if clashing.isdisjoint(file.path for file in new)]
+        return good
 
     def _places(self, files: Iterable[DataFileRef]) -> list[Placed]:
         return places(self.work, self.form.state, files)
 
-    def _placed(self, one: Placed) -> Placed:
-        return replace(one, partition=OLDER_SPEC) if one.file.spec_id != self.form.state.spec.id else one
+    def _with_spec(self, place: Placed) -> Placed:
+        return replace(place, partition=OLDER_SPEC) if place.file.spec_id != self.form.state.spec.id else place
 
 
-def _change(work: Work, groups: Sequence[Group], outputs: Sequence[Made], left: int) -> RowChange:
-    removed = [file for one in groups for file in one.files]
-    written = [file for one in outputs for file in one]
+def _change(work: Work, groups: Sequence[Group], outputs: Sequence[NewFiles], left: int) -> RowChange:
+    removed = [file for group in groups for file in group.files]
+    written = [file for new in outputs for file in new]
     return RowChange(
         removed=removed,
         written=Written(written),
         rewrites=[
-            Rewrite(inputs=_paths(group.files), outputs=_paths(made))
-            for group, made in zip(groups, outputs, strict=True)
+            Rewrite(inputs=_paths(group.files), outputs=_paths(new)) for group, new in zip(groups, outputs, strict=True)
         ],
         detail=report(Extent.of(work.context.files, removed), Extent.of(work.context.files, written), left),
     )
 
 
 def _checked_keys(state: TableState, keys: SortOrder, order: SortOrder, asked: Sequence[str]) -> SortOrder:
-    """The order of the keys, if it is the one that is asked for."""
+    """The order of the keys; `Invalid` unless it is the order that the caller asks for."""
     if order.fields and order.fields[: len(keys.fields)] != keys.fields[: len(order.fields)]:
         raise Invalid(
             "a table with levels is sorted by its primary key",
@@ -312,12 +306,12 @@ def _checked_keys(state: TableState, keys: SortOrder, order: SortOrder, asked: S
 
 
 def _committed(work: Work, state: TableState, filter: Filter | None) -> list[DataFileRef]:
-    """The files that may have rows that pass, but for those that the work itself added or changed.
+    """The files that may have rows that pass, except for those that the work itself added or changed.
 
-    Their rows have no ids yet, or were deleted by nobody but the work.
+    Their rows have no ids yet, or their deletions are not committed.
     """
-    own = {one.path for one in _own(work, state)}
-    return [one.file for one in plan_unread(work, state, filter).files if one.file.path not in own]
+    own = {file.path for file in _own(work, state)}
+    return [planned.file for planned in plan_unread(work, state, filter).files if planned.file.path not in own]
 
 
 def _own(work: Work, state: TableState) -> tuple[DataFileRef, ...]:
@@ -326,22 +320,24 @@ def _own(work: Work, state: TableState) -> tuple[DataFileRef, ...]:
 
 
 def _with_target(options: WriteOptions, target: int | None) -> WriteOptions:
-    """Files of about the target's size, which takes row groups that are smaller."""
+    """Options for files of about the target's size; row groups must be smaller than that."""
     file_bytes = options.file_bytes if target is None else target
     return replace(options, file_bytes=file_bytes, group_bytes=max(1, min(options.group_bytes, file_bytes // 2)))
 
 
-def _checked(name: str, size: int | None) -> int | None:
+def _checked_size(name: str, size: int | None) -> int | None:
     if size is None or (isinstance(size, int) and not isinstance(size, bool) and size > 0):
         return size
-    raise Invalid("this is no size of files", subject=name, expected="1 or more", found=repr(size))
+    raise Invalid("this is not a size of files", subject=name, expected="1 or more", found=repr(size))
 
 
-def _copied(file: DataFileRef) -> DataFileRef:
-    copy = DataFileRef()
-    copy.CopyFrom(file)
-    return copy
+def _group_paths(groups: Iterable[tuple[Group, NewFiles]]) -> set[str]:
+    return {file.path for group, _ in groups for file in group.files}
 
 
 def _paths(files: Sequence[DataFileRef]) -> list[str]:
-    return [one.path for one in files]
+    return [file.path for file in files]
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""The deletion vectors of a table's files: read through a cache, and written, many in one Puffin file."""
+"""The deletion vectors of a table's files: read through a cache, and written many to one Puffin file."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,30 +11,30 @@ from lakebed.catalog.data.row_sources import location_of
 from lakebed.errors import Corrupt, Invalid, NotFound
 from lakebed.files import Files
 from lakebed.table.manifest.deletion_vectors import LEAST, Positions, blob_length, damaged, decode_vector, vector_of
-from lakebed.table.manifest.delta import EXISTING
+from lakebed.table.manifest.delta import EXISTING, replaced
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.manifest.puffin import encode_puffin
 
 CACHE_BYTES: Final = 32 << 20  # of blobs, which are about as large in memory
 
 _PLACE = ("dv_path", "dv_offset", "dv_length")
-_Held = tuple[FrozenBitMap64, int]  # a vector, and the bytes that it takes
-_cache: SingleFlight[_Held] = SingleFlight(CACHE_BYTES, lambda held: held[1])  # a Puffin file never changes
+_Sized = tuple[FrozenBitMap64, int]  # a vector, and the bytes that it takes
+_cache: SingleFlight[_Sized] = SingleFlight(CACHE_BYTES, lambda sized: sized[1])  # a Puffin file never changes
 
 
 def read_vector(files: Files, file: DataFileRef) -> FrozenBitMap64 | None:
     """The positions of the file's deleted rows, None if it has no vector.
 
-    The answer is shared by all readers of the file, and immutable: `BitMap64(vector)` is a copy to work on. `Corrupt`
-    if the vector is not the one that was written, or is not of this file.
+    All readers of the file share the answer, which is immutable: `BitMap64(vector)` is a copy to work on. `Corrupt` if
+    the vector is not the one that was written, or belongs to another file.
     """
-    if not any(file.HasField(one) for one in _PLACE):
+    if not any(file.HasField(name) for name in _PLACE):
         return None
     subject = _subject(file)
-    if not all(file.HasField(one) for one in _PLACE) or not file.dv_path:
+    if not all(file.HasField(name) for name in _PLACE) or not file.dv_path:
         raise damaged(subject, "place", "a path, an offset and a length", _place(file))
     if file.dv_offset < 0 or file.dv_length < 0:
-        raise damaged(subject, "place", "an offset and a length of 0 or more", _place(file))
+        raise damaged(subject, "place", "an offset and a length of at least 0", _place(file))
     vector = _loaded(files, file.dv_path, file.dv_offset, file.dv_length, subject)
     if vector and vector.max() >= file.num_rows:
         raise damaged(subject, "positions", f"rows of a file of {file.num_rows}", vector.max())
@@ -44,62 +44,59 @@ def read_vector(files: Files, file: DataFileRef) -> FrozenBitMap64 | None:
 
 
 def check_same_rows(files: Files, before: Sequence[DataFileRef], after: Sequence[DataFileRef]) -> None:
-    """Refuse files that were written for the rows that others still have if they are not as many."""
-    expected = sum(live_rows(files, one) for one in before)
-    found = sum(one.num_rows for one in after)
+    """Refuse files `after` that don't have as many rows as the files `before` have live rows."""
+    expected = sum(live_rows(files, file) for file in before)
+    found = sum(file.num_rows for file in after)
     if found != expected:
-        subject = ", ".join(one.path for one in before[:3])
+        subject = ", ".join(file.path for file in before[:3])
         raise Corrupt("files have other rows than their entries say", subject=subject, expected=expected, found=found)
 
 
 def live_rows(files: Files, file: DataFileRef) -> int:
-    """How many of the file's rows are not deleted; the vector is read only if the entry has not counted it."""
+    """How many of the file's rows are not deleted; the vector is read only if the entry has no count of it."""
     if file.HasField("deleted_rows"):
         return file.num_rows - file.deleted_rows
     return file.num_rows - len(read_vector(files, file) or ())
 
 
 def write_vectors(files: Files, folder: str, deletes: Sequence[tuple[DataFileRef, Positions]]) -> list[DataFileRef]:
-    """Delete rows of files by their positions: copies of the entries that change, with vectors that are durable.
+    """Delete rows of files by their positions; return copies of the changed entries, whose vectors are durable.
 
-    A vector only grows: what was deleted before stays so. All are in one new Puffin file in the folder; there is none
-    if no row is deleted that was not. Nothing refers to it yet: the entries are for a commit.
+    A vector only grows: rows deleted before stay deleted. All vectors are in one new Puffin file in the folder; there
+    is none if every row was deleted before. Nothing refers to it yet: the entries are for a commit.
     """
     _check_once([file.path for file, _ in deletes])
-    grown = [(file, vector) for file, positions in deletes if (vector := _grown(files, file, positions)) is not None]
+    grown = [
+        (file, vector) for file, positions in deletes if (vector := _grown_vector(files, file, positions)) is not None
+    ]
     if not grown:
         return []
     path = f"{folder}/{uuid4()}.puffin"
     data, blobs = encode_puffin([(location_of(files, file), vector) for file, vector in grown])
-    with files.create(path) as made:
-        made.write(data)
+    with files.create(path) as puffin:
+        puffin.write(data)
     return [
-        _changed(file, path, blob.offset, blob.length, len(vector))
+        _with_vector(file, path, blob.offset, blob.length, len(vector))
         for (file, vector), blob in zip(grown, blobs, strict=True)
     ]
 
 
-def _grown(files: Files, file: DataFileRef, positions: Positions) -> BitMap64 | None:
-    """The file's vector with these positions too, None if that is no change."""
+def _grown_vector(files: Files, file: DataFileRef, positions: Positions) -> BitMap64 | None:
+    """The file's vector with these positions added, None if it has them all."""
     added = vector_of(positions)
     if added and added.max() >= file.num_rows:
         raise Invalid(
             "a file has no row at this position",
             subject=file.path,
-            expected=f"one below {file.num_rows}",
+            expected=f"a position below {file.num_rows}",
             found=added.max(),
         )
     before = read_vector(files, file) or FrozenBitMap64()
     return None if added <= before else added | before
 
 
-def _changed(file: DataFileRef, path: str, offset: int, length: int, count: int) -> DataFileRef:
-    changed = DataFileRef()
-    changed.CopyFrom(file)
-    changed.dv_path, changed.dv_offset, changed.dv_length = path, offset, length
-    changed.deleted_rows = count
-    changed.status = EXISTING
-    return changed
+def _with_vector(file: DataFileRef, path: str, offset: int, length: int, count: int) -> DataFileRef:
+    return replaced(file, dv_path=path, dv_offset=offset, dv_length=length, deleted_rows=count, status=EXISTING)
 
 
 def _check_once(paths: Sequence[str]) -> None:
@@ -111,7 +108,7 @@ def _check_once(paths: Sequence[str]) -> None:
 
 
 def _loaded(files: Files, path: str, offset: int, length: int, subject: str) -> FrozenBitMap64:
-    def load() -> _Held:
+    def load() -> _Sized:
         blob = _read(files, path, offset, length, subject)
         return decode_vector(blob, subject), len(blob)
 
@@ -120,13 +117,13 @@ def _loaded(files: Files, path: str, offset: int, length: int, subject: str) -> 
 
 def _read(files: Files, path: str, offset: int, length: int, subject: str) -> bytes:
     if length < LEAST - 8:
-        raise damaged(subject, "length", f"{LEAST} bytes or more", f"{length} bytes")
+        raise damaged(subject, "length", f"at least {LEAST} bytes", f"{length} bytes")
     try:
         blob = files.read(path, offset, length)
         whole = blob_length(blob, length)
         return blob if whole == length else files.read(path, offset, whole)
     except (NotFound, Invalid, Corrupt) as error:
-        raise damaged(subject, "place", f"{length} bytes from {offset} on", str(error)) from error
+        raise damaged(subject, "place", f"{length} bytes from offset {offset}", str(error)) from error
 
 
 def _subject(file: DataFileRef) -> str:
@@ -134,5 +131,5 @@ def _subject(file: DataFileRef) -> str:
 
 
 def _place(file: DataFileRef) -> str:
-    found = [f"{one} {getattr(file, one)!r}" for one in _PLACE if file.HasField(one)]
-    return ", ".join(found) or "none"
+    fields = [f"{name} {getattr(file, name)!r}" for name in _PLACE if file.HasField(name)]
+    return ", ".join(fields) or "none"

@@ -26,12 +26,12 @@ def history(
 
 
 def whole_manifest(context: Context, state: State, time_ms: int = 0) -> Manifest:
-    """A delta's manifest with all that its commit gave it."""
+    """A delta's manifest with all the values of its commit."""
     return whole(stored_manifest(context, state), head(state, time_ms))
 
 
 def head(state: State, time_ms: int = 0) -> DeltaHead:
-    """What a delta's record says beside its manifest; the time comes from its version."""
+    """What a delta's record adds to its manifest; the time comes from its version."""
     record = record_of(state)
     return DeltaHead(
         snapshot_id=record.snapshot_id,
@@ -49,34 +49,34 @@ def head(state: State, time_ms: int = 0) -> DeltaHead:
 
 
 def stored_manifest(context: Context, state: State) -> Manifest:
-    """The manifest that a delta's record holds or points at; `Corrupt` if it is not what was written."""
+    """The manifest that a delta's record has or points to; `Corrupt` if it is not what was written."""
     manifest = _framed(context, state)
     if manifest.HasField("entries"):
         columns = context.entries.columns(location_from_proto(manifest.entries))
-        manifest.data_files.extend(one.file for one in columns.files(range(columns.num_rows)))
+        manifest.data_files.extend(live.file for live in columns.files(range(columns.num_rows)))
         manifest.ClearField("entries")
     return manifest
 
 
 def entries_file(context: Context, state: State) -> tuple[str, int] | None:
-    """The path and the length of the file that a delta's entries are in; None if its record holds them."""
+    """The path and the length of the file with a delta's entries; None if its record has them."""
     record = record_of(state)
     manifest = _framed(context, state)
     if manifest.HasField("entries"):
-        # The directory, which the manifest points at, is the last in its object.
+        # The directory, which the manifest points to, is the last entry of its object.
         directory = location_from_proto(manifest.entries)
         return directory.key, directory.end
     return (record.manifest_path, record.manifest_length) if record.HasField("manifest_path") else None
 
 
 def _framed(context: Context, state: State) -> Manifest:
-    """The manifest of a delta as its frame has it, maybe with its entries elsewhere."""
+    """The manifest in a delta's frame; its entries may be in another object."""
     record = record_of(state)
     path = record.manifest_path or f"the manifest of snapshot {record.snapshot_id}"
     try:
         data = context.files.read(record.manifest_path) if record.HasField("manifest_path") else record.manifest
     except NotFound as error:
-        raise Corrupt("a manifest is not there", subject=path, advice="Restore the file from a copy.") from error
+        raise Corrupt("a manifest is missing", subject=path, advice="Restore the file from a copy.") from error
     return frame.decode_own(data, path, length=record.manifest_length, crc32c=record.manifest_crc32c)
 
 

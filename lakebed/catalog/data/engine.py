@@ -1,4 +1,4 @@
-"""What moves a table's rows: the interface of the local engine and of Spark."""
+"""The interface of engines: the local engine and Spark."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -15,9 +15,12 @@ from lakebed.table.schema.schema import Schema
 Where = str | Condition | None
 """The condition of a change, None for all rows."""
 
+# By name, so that neither library has to be loaded.
+_IN_MEMORY = {("pyarrow", "Table"), ("pyarrow", "RecordBatch"), ("pandas", "DataFrame")}
+
 
 class KeptRows(Protocol):
-    """Rows that somebody gave, kept so that a change with them can be made again on a newer state of the table."""
+    """A caller's rows, kept so that a change with them can be made again on a newer state of the table."""
 
     def upsert(self, target: Target, on: Sequence[str]) -> RowChange:
         """Replace the table's rows with the same key; insert the rest."""
@@ -29,22 +32,22 @@ class KeptRows(Protocol):
 class Engine(Protocol):
     """Reads and writes rows for changes that the catalog then commits.
 
-    Each call is handed a `Target` and answers what it wrote, which nobody can see before the commit. A call that fails
+    Each call gets a `Target` and returns what it wrote, which nobody can see before the commit. A call that fails
     leaves nothing behind. An engine asks the catalog for nothing else.
     """
 
     @property
     def attempts(self) -> int:
-        """How often a change is made before the conflicts with other commits are too many."""
+        """How often a change that conflicts with other commits is made before it fails."""
 
     def columns_of(self, data: object) -> tuple[Schema, object]:
-        """The columns of rows that somebody gives, and the rows as they can still be written."""
+        """The columns of a caller's rows, and the rows, which can still be written."""
 
     def write(self, target: Target, data: object) -> Written:
-        """Write rows, matched to the table's columns by name; `Invalid` if one does not fit or breaks a check."""
+        """Write rows, matched to the table's columns by name; `Invalid` if a row does not fit or breaks a check."""
 
     def check_new_keys(self, target: Target, written: Written) -> None:
-        """`Invalid` if a primary key of the written rows comes twice or is in the table."""
+        """`Invalid` if a primary key of the written rows is repeated or already in the table."""
 
     def keep(self, data: object) -> KeptRows:
         """Rows for an upsert or a merge."""
@@ -56,19 +59,15 @@ class Engine(Protocol):
         """Set columns of the rows that pass to SQL expressions."""
 
     def overwrite(self, target: Target, written: Written, where: Where) -> RowChange:
-        """Delete the rows that pass, in the same change that adds the written ones."""
+        """Delete the rows that pass, in the same change that adds the written rows."""
 
     def rewrite(self, target: Target, files: Sequence[DataFileRef]) -> Sequence[DataFileRef]:
-        """New files with the rows of these that are not deleted, each with its lineage."""
+        """New files with the rows of these files that are not deleted, each with its lineage."""
 
     def writer(self, target: Target, form: Form) -> Writer:
-        """What writes the groups of a compaction."""
+        """The writer for the groups of a compaction."""
 
 
 def can_be_read_again(data: object) -> bool:
-    """Whether rows are still in memory after they were written. A stream's are gone; a job's may take hours."""
+    """Whether the rows are in memory and can be written again. A stream is used up; a job may take hours."""
     return any((kind.__module__.partition(".")[0], kind.__name__) in _IN_MEMORY for kind in type(data).__mro__)
-
-
-# By name, since neither library has to be loaded.
-_IN_MEMORY = {("pyarrow", "Table"), ("pyarrow", "RecordBatch"), ("pandas", "DataFrame")}

@@ -1,4 +1,4 @@
-"""Levels of a table's files in a work: kept apart at every commit, whoever adds them."""
+"""Levels of a table's files in a work: every commit keeps files above level 0 from overlapping."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ from lakebed.table.partition.values import partition_key, partition_values
 
 
 def keyed_alike(work: Work, state: TableState) -> IsKeyed:
-    """What says which of the table's schemas have the primary key that it has now."""
+    """A function that answers whether a schema of the table has the table's current primary key."""
     key = state.schema.identifier_ids
 
     def is_keyed(schema_id: int) -> bool:
@@ -34,35 +34,35 @@ def keyed_alike(work: Work, state: TableState) -> IsKeyed:
 def places(work: Work, state: TableState, files: Iterable[DataFileRef]) -> list[Placed]:
     """Files with their partitions, keys and levels."""
     is_keyed = keyed_alike(work, state)
-    return [placed(one, partition_of(work, state, one), is_keyed) for one in files]
+    return [placed(file, partition_of(work, state, file), is_keyed) for file in files]
 
 
 def partition_of(work: Work, state: TableState, file: DataFileRef) -> Hashable:
-    """The partition of a file by its values: those of a column that was widened since have other bytes."""
+    """The partition of a file by its values: if the column was widened since, their bytes differ."""
     if not file.partition:
         return file.spec_id
     spec = spec_of(work, state.id, file.spec_id)
     values = partition_values(file, spec, state.schema)
-    # A field whose column was dropped has a value all the same, of a type that nobody knows.
+    # The field of a dropped column still has a value, but its type is unknown.
     return file.spec_id, tuple(values.items()) if len(values) == len(file.partition) else partition_key(file)
 
 
 def bound_keys(state: TableState, delta: Delta) -> None:
-    """Give the files that were written for a delta the bounds of their keys."""
-    for one in delta.written:
-        set_key_bounds(one, state.schema)
+    """Set the key bounds of the files that were written for a delta."""
+    for file in delta.written:
+        set_key_bounds(file, state.schema)
 
 
 def check_levels(work: Work, state: TableState, delta: Delta) -> None:
-    """`Conflict` if two files above level 0 would have keys in common, now or by what others add before the commit."""
-    added = [one for one in delta.added if one.level > 0]
+    """`Conflict` if two files above level 0 would share keys, now or with files that others add before the commit."""
+    added = [file for file in delta.added if file.level > 0]
     if not added or not state.schema.identifier_ids:
         return
-    for one, other in clashes(places(work, state, added), _kept(work, state, delta)):
+    for new, other in clashes(places(work, state, added), _remaining(work, state, delta)):
         raise Conflict(
-            f"two files of level {one.level} would have keys in common",
-            subject=f"{spelled(name_of(work, state.id))}: {one.file.path}",
-            expected="keys that no other file of the partition and level spans",
+            f"two files of level {new.level} would have keys in common",
+            subject=f"{spelled(name_of(work, state.id))}: {new.file.path}",
+            expected="keys outside the ranges of all other files of the partition and level",
             found=other.file.path,
             advice="Add it on level 0.",
         )
@@ -70,37 +70,39 @@ def check_levels(work: Work, state: TableState, delta: Delta) -> None:
 
 
 def entering(work: Work, state: TableState, delta: Delta) -> Delta:
-    """The delta with files that come from elsewhere: those that would overlap above level 0 come in on level 0."""
-    added = [one for one in delta.added if one.level > 0]
+    """The delta of another branch: files that would overlap others above level 0 are added on level 0."""
+    added = [file for file in delta.added if file.level > 0]
     if not added or not state.schema.identifier_ids:
         return delta
-    overlap = {one.file.path for one, _ in clashes(places(work, state, added), _kept(work, state, delta))}
-    return replace(delta, added=tuple(lowered(one) if one.path in overlap else one for one in delta.added))
+    overlap = {new.file.path for new, _ in clashes(places(work, state, added), _remaining(work, state, delta))}
+    return replace(delta, added=tuple(lowered(file) if file.path in overlap else file for file in delta.added))
 
 
-def _kept(work: Work, state: TableState, delta: Delta) -> list[Placed]:
-    gone = {one.path for one in delta.removed}
+def _remaining(work: Work, state: TableState, delta: Delta) -> list[Placed]:
+    """The files above level 0 that the delta leaves."""
+    removed = {file.path for file in delta.removed}
     live = live_files(work, state).values()
-    return places(work, state, (one for one in live if one.level > 0 and one.path not in gone))
+    return places(work, state, (file for file in live if file.level > 0 and file.path not in removed))
 
 
 def _levels_read(context: Context, added: Sequence[DataFileRef]) -> Objection:
-    """What says whether later deltas have added files that overlap these above level 0.
+    """Objects if a later delta added files that overlap these above level 0.
 
-    It is asked inside the commit, and reads no schema: a primary key that is changed meanwhile is a conflict anyway.
+    It runs inside the commit and reads no schema: a concurrent change of the primary key is a conflict anyway.
     """
 
     def judge(deltas: Sequence[State]) -> str | None:
-        coming, later = _as_written(added), _as_written(_added(context, deltas))
-        return next((f"{other.file.path} has keys in common" for _, other in clashes(coming, later)), None)
+        new, later = _as_written(added), _as_written(_added(context, deltas))
+        return next((f"{other.file.path} has keys in common" for _, other in clashes(new, later)), None)
 
     return judge
 
 
 def _as_written(files: Iterable[DataFileRef]) -> list[Placed]:
-    return [placed(one, partition_key(one), lambda _: True) for one in files]
+    return [placed(file, partition_key(file), lambda _: True) for file in files]
 
 
 def _added(context: Context, deltas: Iterable[State]) -> Iterator[DataFileRef]:
     for delta in deltas:
-        yield from (one for one in stored_manifest(context, delta).data_files if one.status == ADDED and one.level > 0)
+        files = stored_manifest(context, delta).data_files
+        yield from (file for file in files if file.status == ADDED and file.level > 0)

@@ -1,8 +1,8 @@
-"""Planning a read: which of a table's files, and of their row groups, may have rows that are asked for.
+"""Planning a read: which files of a table, and which of their row groups, may have rows that pass a filter.
 
-Step by step, each on what the last one left: the ranges of a checkpoint's parts, partitions, zone maps, row groups,
-bloom filters. Files of a checkpoint are looked at column by column, and become objects only if they are left; without
-a filter, when they are asked for.
+Each step prunes what the step before left: the ranges of a checkpoint's parts, partitions, zone maps, row groups, bloom
+filters. Files of a checkpoint are tested column by column, and become objects only if they are left, or, without a
+filter, when a caller asks for them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,28 +32,28 @@ from lakebed.table.plan.vectorized import prune
 from lakebed.table.schema.schema import Schema
 
 COLUMNAR_FILES = 64
-"""More files than these that are in no checkpoint are made into columns first, which are remembered."""
+"""If more files than these are in no checkpoint, they are turned into columns first, which are remembered."""
 
 
 def plan(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
-    """The files to read, in the order of their rows' ids, those that the work itself added last.
+    """The files to read, in the order of their rows' ids; files that the work itself added come last.
 
-    It becomes part of what the work has read: a later delta that may have rows for the filter is a conflict.
+    The work remembers the filter as read: a later delta that may have rows for it is a conflict.
     """
     work.read_rows(DataRead(state.partition, rows_read(work.context, filter)))
     return plan_unread(work, state, filter)
 
 
 def plan_unread(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
-    """The same, without making it part of what the work has read."""
-    every = LiveFiles(work.context, table_files(work, state), work.deltas.get(state.id))
+    """The same plan, without remembering the filter as read."""
+    files = LiveFiles(work.context, table_files(work, state), work.deltas.get(state.id))
     if filter is None:
-        return Plan(every, len(every))
-    planner = _Planner(work, state, filter, len(every))
-    kept = [one for one in planner.committed(every.committed) if one.file.path not in every.altered]
-    kept.sort(key=lambda one: (one.file.first_row_id, one.file.path))
-    kept += planner.one_by_one(LiveFile(one, 0, state.schema.id) for one in every.own)
-    return planner.planned(kept)
+        return Plan(files, len(files), live_rows=files.live_rows)
+    planner = _Planner(work, state, filter, len(files))
+    left = [live for live in planner.committed(files.committed) if live.file.path not in files.altered]
+    left.sort(key=lambda live: (live.file.first_row_id, live.file.path))
+    left += planner.one_by_one(LiveFile(file, 0, state.schema.id) for file in files.own)
+    return planner.planned(left)
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class _Planner:
     equal_ids: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
-        self.equal_ids = frozenset(one.field.id for one in leaves_of(self.filter) if _is_equality(one))
+        self.equal_ids = frozenset(leaf.field.id for leaf in leaves_of(self.filter) if _is_equality(leaf))
 
     @property
     def context(self) -> Context:
@@ -77,11 +77,11 @@ class _Planner:
 
     def committed(self, files: TableFiles) -> Iterator[LiveFile]:
         overlay = files.overlay
-        for one in self._of_checkpoint(files):
-            path = one.file.path
+        for live in self._of_checkpoint(files):
+            path = live.file.path
             if path not in overlay.removed:
                 changed = overlay.changed.get(path)
-                yield one if changed is None else replace(one, file=changed)
+                yield live if changed is None else replace(live, file=changed)
         if len(overlay.added) > COLUMNAR_FILES:
             yield from self._of_columns(_columns_of(self.context, files))
         else:
@@ -103,43 +103,42 @@ class _Planner:
         yield from columns.files(rows)
 
     def one_by_one(self, files: Iterable[LiveFile]) -> Iterator[LiveFile]:
-        for one in files:
-            if not may_match_partition(self.filter, self._spec(one.file.spec_id), self.state.schema, one.file):
+        for live in files:
+            if not may_match_partition(self.filter, self._spec(live.file.spec_id), self.state.schema, live.file):
                 self._cut(PARTITIONS, 1)
-            elif not may_match(self.filter, one.file, self._schema(one.schema_id)):
+            elif not may_match(self.filter, live.file, self._schema(live.schema_id)):
                 self._cut(ZONE_MAPS, 1)
             else:
-                yield one
+                yield live
 
-    def planned(self, kept: Sequence[LiveFile]) -> Plan:
-        files = tuple(one for live in kept for one in self._in_row_groups(live))
-        self._forgive(len(files))
-        return Plan(files, self.total, self._told(), self.filter)
+    def planned(self, left: Sequence[LiveFile]) -> Plan:
+        files = tuple(planned for live in left for planned in self._in_row_groups(live))
+        self._uncount_removed(len(files))
+        return Plan(files, self.total, self._explained_cuts(), self.filter)
 
-    def _forgive(self, kept: int) -> None:
-        """Count no file as cut that was gone before: those of a checkpoint are looked at, whatever came after it."""
-        over = sum(one.files for one in self.cuts.values()) + kept - self.total
+    def _uncount_removed(self, left: int) -> None:
+        """Count no file as cut that a delta had removed: files of a checkpoint are tested before that is known."""
+        over = sum(cut.files for cut in self.cuts.values()) + left - self.total
         for step in (ZONE_MAPS, PARTITIONS, RANGES):
             cut = self.cuts.get(step, Cut())
-            gone = min(over, cut.files)
-            if gone > 0:
-                self.cuts[step] = replace(cut, files=cut.files - gone)
-                over -= gone
+            removed = min(over, cut.files)
+            if removed > 0:
+                self.cuts[step] = replace(cut, files=cut.files - removed)
+                over -= removed
 
-    def _told(self) -> dict[str, Cut]:
-        """What the steps cut, in their order, and why those that have nothing to go by cut nothing."""
-        asked = {one.field.id for one in leaves_of(self.filter)}
+    def _explained_cuts(self) -> dict[str, Cut]:
+        """What the steps cut, in their order, and why a step without anything to test by cut nothing."""
+        asked = {leaf.field.id for leaf in leaves_of(self.filter)}
         reasons = {}
         if not asked & self.state.spec.source_ids:
             reasons[PARTITIONS] = "the spec has none of the filter's columns"
         if not self.equal_ids:
-            reasons[BLOOM_FILTERS] = "no column is asked for a value"
+            reasons[BLOOM_FILTERS] = "no column is compared for equality"
         elif BLOOM_FILTERS not in self.cuts:
-            reasons[BLOOM_FILTERS] = "no file has one of the columns that are asked for a value"
-        found = {
-            step: self.cuts.get(step, Cut()) for step in (RANGES, PARTITIONS, ZONE_MAPS, ROW_GROUPS, BLOOM_FILTERS)
-        }
-        return {step: replace(cut, reason=cut.reason or reasons.get(step, "")) for step, cut in found.items()}
+            reasons[BLOOM_FILTERS] = "no file has one for the columns compared for equality"
+        steps = (RANGES, PARTITIONS, ZONE_MAPS, ROW_GROUPS, BLOOM_FILTERS)
+        cuts = {step: self.cuts.get(step, Cut()) for step in steps}
+        return {step: replace(cut, reason=cut.reason or reasons.get(step, "")) for step, cut in cuts.items()}
 
     def _in_row_groups(self, live: LiveFile) -> Iterator[PlannedFile]:
         """The file with the row groups that may have rows, if there are any."""
@@ -167,7 +166,7 @@ class _Planner:
         self.cuts[step] = replace(before, files=before.files + is_whole, row_groups=before.row_groups + row_groups)
 
     def _residual(self, file: DataFileRef) -> Filter | None:
-        """What the file's partition leaves of the filter: the same for all files of a partition."""
+        """The part of the filter that the file's partition leaves open: the same for all files of a partition."""
         if not file.spec_id:
             return None
         key = partition_key(file)
@@ -180,10 +179,10 @@ class _Planner:
         self.cuts[step] = replace(before, files=before.files + files, reason=reason or before.reason)
 
     def _specs(self, columns: FileColumns) -> dict[int, PartitionSpec]:
-        return {one: self._spec(one) for one in _distinct(columns, "spec_id")}
+        return {spec_id: self._spec(spec_id) for spec_id in _distinct(columns, "spec_id")}
 
     def _schemas(self, columns: FileColumns) -> dict[int, Schema]:
-        return {one: self._schema(one) for one in _distinct(columns, "schema_id")}
+        return {schema_id: self._schema(schema_id) for schema_id in _distinct(columns, "schema_id")}
 
     def _spec(self, spec_id: int) -> PartitionSpec:
         return spec_of(self.work, self.state.id, spec_id)
@@ -199,20 +198,20 @@ def _is_equality(leaf: Leaf) -> bool:
 
 
 def _has_bloom(file: DataFileRef, ids: frozenset[int]) -> bool:
-    """Whether a column that is asked for a value has a bloom filter in the file."""
+    """Whether one of these columns has a bloom filter in the file."""
     first = file.blocks[0].columns if file.blocks else file.statistics
-    return any(one.field_id in ids and one.HasField("bloom_offset") for one in first)
+    return any(column.field_id in ids and column.HasField("bloom_offset") for column in first)
 
 
 def _distinct(columns: FileColumns, name: str) -> list[int]:
-    def found() -> list[int]:
-        return [one or 0 for one in pyarrow.compute.unique(columns.column(name)).to_pylist()]
+    def values() -> list[int]:
+        return [value or 0 for value in pyarrow.compute.unique(columns.column(name)).to_pylist()]
 
-    return columns.remembered(("distinct", name), found)
+    return columns.remembered(("distinct", name), values)
 
 
 def _columns_of(context: Context, files: TableFiles) -> FileColumns:
-    """The files that deltas added, as columns: made once for a snapshot."""
+    """The files that deltas added, as columns: built once for each snapshot."""
     place = (files.overlay.table_id, str(files.overlay.snapshot_id))
     known = context.columns.get(place)
     if known is None or known[0] is not files.overlay:

@@ -1,4 +1,4 @@
-"""What a work has read of a table's rows, and whether later deltas may have changed it."""
+"""The rows that a work has read of a table, and whether later deltas may have changed them."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -11,14 +11,14 @@ from lakebed.table.partition.values import PartitionKey, partition_key
 from lakebed.table.plan.pruning import may_match
 
 Objection = Callable[[Sequence[State]], str | None]
-"""Says of the deltas since a base, oldest first, why one can't stand."""
+"""Takes the deltas since a base, oldest first; answers why one of them is a conflict, or None."""
 
 
 def rows_read(context: Context, filter: Filter | None) -> Objection:
-    """What says whether later deltas may have changed the rows that a filter was asked for."""
+    """Objects if a later delta may have changed rows that pass the filter."""
 
     def judge(deltas: Sequence[State]) -> str | None:
-        for file in _changed(context, deltas):
+        for file in _changed_files(context, deltas):
             if filter is None or may_match(filter, file):
                 return f"{file.path} may have rows that were read"
         return None
@@ -27,10 +27,10 @@ def rows_read(context: Context, filter: Filter | None) -> Objection:
 
 
 def files_touched(context: Context, paths: frozenset[str]) -> Objection:
-    """What says whether later deltas took away or changed some files."""
+    """Objects if a later delta removed or changed one of these files."""
 
     def judge(deltas: Sequence[State]) -> str | None:
-        for file in _changed(context, deltas):
+        for file in _changed_files(context, deltas):
             if file.path in paths:
                 return f"{file.path} was changed too"
         return None
@@ -39,10 +39,10 @@ def files_touched(context: Context, paths: frozenset[str]) -> Objection:
 
 
 def partitions_read(context: Context, keys: frozenset[PartitionKey]) -> Objection:
-    """What says whether later deltas changed files of some partitions."""
+    """Objects if a later delta changed files of one of these partitions."""
 
     def judge(deltas: Sequence[State]) -> str | None:
-        for file in _changed(context, deltas):
+        for file in _changed_files(context, deltas):
             if partition_key(file) in keys:
                 return f"{file.path} is in a partition that was read"
         return None
@@ -50,6 +50,6 @@ def partitions_read(context: Context, keys: frozenset[PartitionKey]) -> Objectio
     return judge
 
 
-def _changed(context: Context, deltas: Iterable[State]) -> Iterable[DataFileRef]:
+def _changed_files(context: Context, deltas: Iterable[State]) -> Iterable[DataFileRef]:
     for delta in deltas:
         yield from stored_manifest(context, delta).data_files

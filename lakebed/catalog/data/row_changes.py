@@ -1,4 +1,8 @@
-"""What an engine made of a change of rows: files, vectors and bodies that are written, for a commit to show."""
+"""Changes of a table's rows, as an engine hands them over for a commit.
+
+A deletion becomes removed files and deletion vectors, or copies of the files without the deleted rows if the table
+wants copy-on-write; an overwrite of partitions removes their files. Nobody can see any of it before the commit.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +11,7 @@ from typing import Final
 
 from pyroaring import BitMap64
 
-from lakebed.catalog.data.changes import change_files, delta_of, fitting, put_rows
+from lakebed.catalog.data.changes import change_files, check_fits, delta_of, put_rows
 from lakebed.catalog.data.deletion_vectors import check_same_rows, live_rows, write_vectors
 from lakebed.catalog.data.live_files import live_among
 from lakebed.catalog.data.planning import plan_unread
@@ -24,10 +28,22 @@ from lakebed.table.manifest.inline import file_paths
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Rewrite
 from lakebed.table.partition.values import PartitionKey, partition_key
 
+ROW_CHANGES: Final = "write.row-changes"
+
+CopyRows = Callable[[Target, Sequence[DataFileRef]], Sequence[DataFileRef]]
+"""Writes the rows of files that their vectors leave, with their lineage."""
+
+
+class RowChanges(Enum):
+    """How rows are deleted from files."""
+
+    MERGE_ON_READ = "merge-on-read"  # by vectors, which readers apply
+    COPY_ON_WRITE = "copy-on-write"
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The entries of rows that were written, and the bodies of those that are inline, by inline id."""
+    """The entries of rows that were written, and the bodies of the inline entries by inline id."""
 
     files: Sequence[DataFileRef] = ()
     bodies: Mapping[int, bytes] = field(default_factory=dict)
@@ -35,10 +51,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """Rows taken away, by whole files and by vectors, and rows written. `overwritten` is the condition of an overwrite.
+    """Rows that are deleted, by whole files and by vectors, and rows that are written.
 
-    `copied` are files with rows that others had which are taken away, as they were there. `detail` is what the log says
-    of it besides. Nobody can see any of it yet.
+    `copied` are new files with the remaining rows of removed files. `overwritten` is the condition of an overwrite.
+    `detail` is added to the log's entry.
     """
 
     removed: Sequence[DataFileRef] = ()
@@ -52,30 +68,38 @@ class RowChange:
     @property
     def paths(self) -> set[str]:
         """The files that were written for it: of rows, and of vectors."""
-        return {*file_paths(self.written.files), *self._paths_besides}
-
-    @property
-    def _paths_besides(self) -> set[str]:
-        return {*file_paths(self.copied), *(one.dv_path for one in self.changed if one.dv_path)}
+        return {*file_paths(self.written.files), *self._vector_paths}
 
     def discard(self, files: Files) -> None:
-        """Take away what was written. What can't be deleted now is left for garbage collection."""
+        """Delete everything that was written. What can't be deleted now is left for garbage collection."""
         files.delete_many(self.paths)
 
     def discard_vectors(self, files: Files) -> None:
-        """Take away the vectors, or the copies in their place, and leave the rows that were written."""
-        files.delete_many(self._paths_besides)
+        """Delete the vectors, or the copies that replace them, and leave the written rows."""
+        files.delete_many(self._vector_paths)
+
+    @property
+    def _vector_paths(self) -> set[str]:
+        return {*file_paths(self.copied), *(file.dv_path for file in self.changed if file.dv_path)}
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Rows to delete: all of some files, and those at given positions of others."""
+
+    whole: Sequence[DataFileRef] = ()
+    some: Sequence[tuple[DataFileRef, BitMap64]] = ()
 
 
 Discard = Callable[[RowChange, Files], None]
-"""Takes away what was written for a change that is not made: all, or what no other attempt has."""
+"""Deletes what was written for a change that is not committed: all of it, or what no other attempt uses."""
 
 
 def put_change(work: Work, seen: Work, written: TableState, operation: str, change: RowChange, detail: str) -> None:
-    """Make the change in the work that it was made for; in another one it is a `Conflict`, for its rows may differ."""
+    """Make the change in the work that it was prepared for; any other work is a `Conflict`: its rows may differ."""
     if work is not seen:
         raise SeenStateChanged("rows that were read")
-    state = fitting(work, written)
+    state = check_fits(work, written)
     delta = replace(
         delta_of(state, operation),
         added=(*change.written.files, *change.copied),
@@ -89,85 +113,63 @@ def put_change(work: Work, seen: Work, written: TableState, operation: str, chan
     work.wrote(change.paths)
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
-    """Rows to be taken away: all of some files, and of others those at these positions."""
-
-    whole: Sequence[DataFileRef] = ()
-    some: Sequence[tuple[DataFileRef, BitMap64]] = ()
-
-
 def rows_deleted(target: Target, rows: Deletion) -> RowChange:
-    """Write the vectors, and remove files that have no row left. The positions have to be of rows that are there."""
+    """Write the vectors, and remove files without a row left. The positions must be those of live rows."""
     files = target.files
     full = [file for file, positions in rows.some if len(positions) == live_rows(files, file)]
-    gone = {file.path for file in full}
-    partial = [(file, positions) for file, positions in rows.some if file.path not in gone]
+    emptied = {file.path for file in full}
+    partial = [(file, positions) for file, positions in rows.some if file.path not in emptied]
     changed = write_vectors(files, target.state.data_folder, partial)
     return RowChange((*rows.whole, *full), changed)
 
 
 def rows_replaced(target: Target, written: Written, rows: Deletion) -> RowChange:
-    """Delete rows, and add the written ones that replace them; if that fails, discard what was written."""
+    """Delete rows, and add the written rows that replace them; if that fails, discard what was written."""
     try:
-        gone = rows_deleted(target, rows)
+        deleted = rows_deleted(target, rows)
     except BaseException:
         RowChange(written=written).discard(target.files)
         raise
-    return RowChange(gone.removed, gone.changed, written)
-
-
-ROW_CHANGES: Final = "write.row-changes"
-
-
-class RowChanges(Enum):
-    """How rows are taken out of files."""
-
-    MERGE_ON_READ = "merge-on-read"  # by vectors, which readers look at
-    COPY_ON_WRITE = "copy-on-write"
-
-
-CopyRows = Callable[[Target, Sequence[DataFileRef]], Sequence[DataFileRef]]
-"""Writes the rows that the vectors of files leave, with their lineage."""
+    return RowChange(deleted.removed, deleted.changed, written)
 
 
 def row_changes(properties: Properties) -> RowChanges:
-    """How a table wants its rows changed; `Invalid` if the property names no such way."""
-    found = properties.get(ROW_CHANGES)
+    """How a table wants its rows changed; `Invalid` if its property names no such way."""
+    value = properties.get(ROW_CHANGES)
     try:
-        return RowChanges.MERGE_ON_READ if found is None else RowChanges(found)
+        return RowChanges.MERGE_ON_READ if value is None else RowChanges(value)
     except ValueError:
         raise Invalid(
-            "a property of the table is no way to change rows",
+            "a table property does not name a way to change rows",
             subject=ROW_CHANGES,
-            expected=" or ".join(one.value for one in RowChanges),
-            found=repr(found),
-            advice="Mend it with set_properties, or unset it.",
+            expected=" or ".join(way.value for way in RowChanges),
+            found=repr(value),
+            advice="Fix it with set_properties, or unset it.",
         ) from None
 
 
 def without_vectors(
     work: Work, target: Target, change: RowChange, copy_rows: CopyRows, discard: Discard = RowChange.discard
 ) -> RowChange:
-    """The change with new files in the place of those that got vectors, which are taken away again.
+    """The change with copies that replace the files with new vectors; the vectors are deleted again.
 
-    It is a change of rows like others, no compaction: the log counts the copied rows as removed and added. If it fails,
-    `discard` takes away what the change had written.
+    It is a change of rows, not a compaction: the log counts the copied rows as removed and added. If it fails,
+    `discard` deletes what the change had written.
     """
     if not change.changed:
         return change
     files = target.files
     copied: tuple[DataFileRef, ...] = ()
     try:
-        live = live_among(work, target.state, {one.path: one for one in change.changed})
+        live = live_among(work, target.state, {file.path: file for file in change.changed})
         copied = tuple(copy_rows(target, change.changed))
         check_same_rows(files, change.changed, copied)
     except BaseException:
-        files.delete_many([one.path for one in copied])
+        files.delete_many([file.path for file in copied])
         discard(change, files)
         raise
     change.discard_vectors(files)
-    rows = sum(one.num_rows for one in copied)
+    rows = sum(file.num_rows for file in copied)
     return replace(
         change,
         removed=(*change.removed, *live.values()),
@@ -178,16 +180,17 @@ def without_vectors(
 
 
 def overwrite_partitions(work: Work, state: TableState, written: Written) -> RowChange:
-    """Take away the files of the partitions that the written rows are in; files of another spec are `Invalid`."""
-    keys = frozenset(partition_key(one) for one in written.files)
+    """Remove the files of the partitions that the written rows are in; files of another spec are `Invalid`."""
+    keys = frozenset(partition_key(file) for file in written.files)
     work.read_rows(DataRead(state.partition, partitions_read(work.context, keys)))
-    live = [one.file for one in plan_unread(work, state).files]
-    _check_one_spec(state, (one.spec_id for one in live))
-    return RowChange([one for one in live if partition_key(one) in keys], (), written, overwritten=_nothing_told(keys))
+    live = [planned.file for planned in plan_unread(work, state).files]
+    _check_one_spec(state, (file.spec_id for file in live))
+    removed = [file for file in live if partition_key(file) in keys]
+    return RowChange(removed, (), written, overwritten=_overwritten_condition(keys))
 
 
-def _nothing_told(keys: frozenset[PartitionKey]) -> str | None:
-    """Which rows that were can't be said as a condition on columns: a merge takes it for all of them."""
+def _overwritten_condition(keys: frozenset[PartitionKey]) -> str | None:
+    """None: partitions can't be expressed as a condition on columns, and a merge takes None for all rows."""
     return None if keys else "false"
 
 
@@ -196,7 +199,7 @@ def _check_one_spec(state: TableState, specs: Iterable[int]) -> None:
     if other:
         raise Invalid(
             "the table has files of older partition specs, whose rows may belong to any partition of the newest",
-            expected=f"files of spec {state.spec.id} alone",
+            expected=f"only files of spec {state.spec.id}",
             found=f"files of spec {', '.join(map(str, sorted(other)))}",
-            advice="compact() writes them again by the newest spec; or overwrite with a condition.",
+            advice="Rewrite them by the newest spec with compact(), or overwrite with a condition.",
         )

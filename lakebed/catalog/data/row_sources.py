@@ -1,4 +1,4 @@
-"""Where the rows of a table's files are: in files, or inline in the metastore; with the vectors of what was deleted."""
+"""Where the rows of a table's entries are: in files, whose sizes are checked, or inline in the metastore."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from lakebed.table.manifest.manifest_pb2 import DataFileRef
 class Sources:
     """What an engine reads a table's rows from. `pending` are inline rows by id that no commit has written yet.
 
-    Without a metastore, in a task elsewhere, they are all the inline rows that there are.
+    A task in another process has no metastore: `pending` then has all of its inline rows.
     """
 
     files: Files
@@ -23,22 +23,21 @@ class Sources:
     metastore: Metastore | None
     pending: Mapping[int, bytes] = field(default_factory=dict)
 
-    def inline_rows(self, wanted: Sequence[DataFileRef]) -> list[bytes]:
-        """The bodies of inline entries, in one round trip; `Corrupt` names one that is not there."""
-        ids = [inline_id(one) for one in wanted]
-        stored = [one for one in ids if one not in self.pending]
-        bodies = self._stored(stored) if stored else []
-        found = {**self.pending, **dict(zip(stored, bodies, strict=True))}
-        return [self._checked(one, found[number]) for one, number in zip(wanted, ids, strict=True)]
+    def inline_rows(self, entries: Sequence[DataFileRef]) -> list[bytes]:
+        """The bodies of inline entries, in one round trip; `Corrupt` names an entry whose body is missing."""
+        ids = [inline_id(entry) for entry in entries]
+        stored = [number for number in ids if number not in self.pending]
+        bodies = {**self.pending, **dict(zip(stored, self._stored(stored) if stored else [], strict=True))}
+        return [self._checked(entry, bodies[number]) for entry, number in zip(entries, ids, strict=True)]
 
     def _stored(self, ids: Sequence[int]) -> list[bytes | None]:
         if self.metastore is None:
             return [None] * len(ids)
         try:
-            return self.metastore.bodies([(self.table, BODY_KIND, one) for one in ids])
+            return self.metastore.bodies([(self.table, BODY_KIND, number) for number in ids])
         except Corrupt as error:
-            if len(ids) > 1:  # asked for one by one, to tell which it is
-                return [body for one in ids for body in self._stored([one])]
+            if len(ids) > 1:  # read one by one, to name the damaged body
+                return [body for number in ids for body in self._stored([number])]
             raise Corrupt(
                 "inline rows are not those that were written",
                 subject=f"{inline_path(ids[0])} of table {self.table}",
@@ -46,12 +45,12 @@ class Sources:
                 advice="Restore the metastore from a copy.",
             ) from error
 
-    def _checked(self, file: DataFileRef, body: bytes | None) -> bytes:
-        if body is None or len(body) != file.file_size:
+    def _checked(self, entry: DataFileRef, body: bytes | None) -> bytes:
+        if body is None or len(body) != entry.file_size:
             raise Corrupt(
                 "inline rows are not those that were written",
-                subject=f"{file.path} of table {self.table}",
-                expected=f"{file.file_size} bytes",
+                subject=f"{entry.path} of table {self.table}",
+                expected=f"{entry.file_size} bytes",
                 found="none" if body is None else f"{len(body)} bytes",
                 advice="Restore the metastore from a copy.",
             )
@@ -59,40 +58,40 @@ class Sources:
 
 
 def sources(work: Work, table: str) -> Sources:
-    """Where the rows of a table are, those included that the work itself has added."""
+    """Where the rows of a table are, including those that the work itself has added."""
     return Sources(work.context.files, table, work.context.metastore, work.bodies(table, BODY_KIND))
 
 
-def location_of(files: Files, file: DataFileRef) -> str:
-    """Where other engines find a file. Inline rows, which they can't read, have their path alone."""
-    return file.path if is_inline(file) else files.location(file.path)
+def location_of(files: Files, entry: DataFileRef) -> str:
+    """Where other engines find a file. Inline rows, which they can't read, have only their path."""
+    return entry.path if is_inline(entry) else files.location(entry.path)
 
 
-def format_of(file: DataFileRef) -> str:
-    """What the rows of a file are kept as."""
-    return "inline" if is_inline(file) else "parquet"
+def format_of(entry: DataFileRef) -> str:
+    """How the rows of an entry are stored."""
+    return "inline" if is_inline(entry) else "parquet"
 
 
-def check_whole(files: Files, data_files: Sequence[DataFileRef]) -> None:
-    """Look at each file once, without opening it: `Corrupt` names one that is not there or has another size.
+def check_whole(files: Files, entries: Sequence[DataFileRef]) -> None:
+    """Check each file's size, without opening it: `Corrupt` names a file that is missing or has another size.
 
-    Inline rows are no file; whoever reads them looks at theirs.
+    Inline rows are skipped: reading them checks them.
     """
-    for one in data_files:
-        if is_inline(one):
+    for entry in entries:
+        if is_inline(entry):
             continue
-        found = _found(files, one.path)
-        if found != one.file_size:
+        size = _size_of(files, entry.path)
+        if size != entry.file_size:
             raise Corrupt(
                 "the data file is not the one that was written",
-                subject=one.path,
-                expected=f"{one.file_size} bytes",
-                found="no file" if found is None else f"{found} bytes",
+                subject=entry.path,
+                expected=f"{entry.file_size} bytes",
+                found="no file" if size is None else f"{size} bytes",
                 advice="Restore it from a copy, or write the rows again.",
             )
 
 
-def _found(files: Files, path: str) -> int | None:
+def _size_of(files: Files, path: str) -> int | None:
     try:
         return files.size(path)
     except NotFound:

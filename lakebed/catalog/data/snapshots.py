@@ -1,4 +1,4 @@
-"""The snapshots of a table: what it was after each of its deltas."""
+"""The snapshots of a table: its state after each of its deltas."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,26 +31,26 @@ class SnapshotInfo:
 
 
 def snapshots(work: Work, state: TableState) -> list[SnapshotInfo]:
-    """The table's snapshots, newest first; any later one is a conflict with who looked."""
+    """The table's snapshots, newest first; a later snapshot is a conflict with this read."""
     work.read(DataRead(state.partition))
     states = history(work, state.partition)
-    times = work.context.metastore.times([one.version for one in states])
-    return [_info(one, time) for one, time in zip(states, times, strict=True)]
+    times = work.context.metastore.times([delta.version for delta in states])
+    return [_info(delta, time) for delta, time in zip(states, times, strict=True)]
 
 
 def find_snapshot(work: Work, state: TableState, snapshot_id: int) -> Version:
     """The version that made a snapshot, or `NotFound`."""
-    for one in history(work, state.partition):
-        if record_of(one).snapshot_id == snapshot_id:
-            return one.version
+    for delta in history(work, state.partition):
+        if record_of(delta).snapshot_id == snapshot_id:
+            return delta.version
     raise NotFound(f"there is no snapshot {snapshot_id}", subject=f"table {state.id}")
 
 
 def manifests(work: Work, state: TableState) -> list[Manifest]:
     """The whole manifest of every commit to the table, oldest first."""
     states = history(work, state.partition)[::-1]
-    times = work.context.metastore.times([one.version for one in states])
-    return [whole_manifest(work.context, one, time // 1000) for one, time in zip(states, times, strict=True)]
+    times = work.context.metastore.times([delta.version for delta in states])
+    return [whole_manifest(work.context, delta, time // 1000) for delta, time in zip(states, times, strict=True)]
 
 
 def _info(state: State, time: int) -> SnapshotInfo:

@@ -1,4 +1,4 @@
-"""The table that a change is made on, as an engine is handed it."""
+"""The table that an engine reads and changes, as a value."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -32,16 +32,16 @@ from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field
 
 ENOUGH_BYTES: Final = 1 << 20
-"""From files of this size the bytes of a row can be estimated; in smaller ones footers are much of it."""
+"""Files must have this size to estimate the bytes of a row: in smaller files footers take too much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """A table at one state, with all that an engine needs to read and write its rows.
 
-    `plan` answers the files that may have rows for a filter; the change relies on no such row being changed meanwhile.
-    `row_bytes` answers how many bytes a row takes in the table's files, None if they are too few to tell. Properties
-    are parsed when they are asked for, so that a wrong one fails only the calls that go by it.
+    `plan` answers the files that may have rows for a filter; a concurrent change of such a row is a conflict.
+    `row_bytes` answers how many bytes a row takes in the table's files, None if they are too small to tell. Properties
+    are parsed on use, so that a bad value fails only the calls that need it.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Target:
 
     @property
     def inline_bytes(self) -> int:
-        """How many bytes of inline rows one write may have."""
+        """The most bytes of inline rows in one write."""
         return inline_bytes(self.properties)
 
     @property
@@ -75,7 +75,7 @@ class Target:
         return write_options(self.properties, self.schema)
 
     def with_columns(self, *columns: Field) -> "Target":
-        """The table with columns of lineage behind its own, for rows that are written again."""
+        """The table with lineage columns after its own, for rows that are written again."""
         return replace(self, state=with_columns(self.state, *columns))
 
 
@@ -94,7 +94,7 @@ def target_of(work: Work, state: TableState) -> Target:
 
 
 def with_columns(state: TableState, *columns: Field) -> TableState:
-    """The table with more columns behind its own."""
+    """The table with more columns after its own."""
     schema = Schema((*state.schema.fields, *columns), state.schema.id, state.schema.identifier_ids)
     return replace(state, schema=schema)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from lakebed.catalog.data.changes import fits, fitting
+from lakebed.catalog.data.changes import check_fits, fits
 from lakebed.catalog.data.engine import can_be_read_again
 from lakebed.catalog.data.row_changes import RowChange, Written
 from lakebed.catalog.data.target import target_of
@@ -25,7 +25,7 @@ class Prepared:
 
     def written(self, work: Work) -> Written:
         """The files, if they fit the table as the work sees it; else `Conflict`."""
-        fitting(work, self.state)
+        check_fits(work, self.state)
         return Written(self.files)
 
 

@@ -1,6 +1,6 @@
 """A plan: the files, and their row groups, that a scan reads, what each step of pruning left out, and its text."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lakebed.table.filter.filter import Filter, leaves_of
@@ -46,6 +46,7 @@ class Plan:
     total_files: int
     cuts: Mapping[str, Cut] = field(default_factory=dict)
     filter: Filter | None = None
+    live_rows: Callable[[], int] | None = None  # counts all rows of all files at once, where that is cheaper
 
     @property
     def row_groups(self) -> int:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakebed.arrow.expression.filter import to_arrow
-from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.types import file_schema
 from lakebed.files import LocalFiles
 from lakebed.table.filter.bind import TERMS, parse_filter
@@ -63,7 +63,8 @@ def put(path: Path, table: pyarrow.Table, schema: Schema) -> DataFileRef:
 
 
 def kept(folder: Path, file: DataFileRef, schema: Schema, filter: Filter) -> pyarrow.Table:
-    return Scan(sources_of(LocalFiles(folder)), schema, [PlannedFile(file)], filter).to_arrow()
+    plan = pruned_plan([PlannedFile(file)], filter)
+    return Scan(sources_of(LocalFiles(folder)), schema, plan, filter).to_arrow()
 
 
 NUMBERED = with_ids(Schema([*SCHEMA.fields, Field("row", "long")]), 0, 1)

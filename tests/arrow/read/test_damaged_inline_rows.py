@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Corrupt
 from lakebed.files import LocalFiles
@@ -43,7 +43,8 @@ def scanned(folder: Path, cases: list[dict[str, Any]], where: str | None = None)
     store.run(put)
     sources = Sources(LocalFiles(folder), TABLE, RecordsMetastore(store))
     planned = [PlannedFile(entry(number, case["file_size"], case["num_rows"])) for number, case in enumerate(cases)]
-    return Scan(sources, SCHEMA, planned, None if where is None else bind(where, SCHEMA))
+    filter = None if where is None else bind(where, SCHEMA)
+    return Scan(sources, SCHEMA, pruned_plan(planned, filter), filter)
 
 
 def entry(number: int, size: int, rows: int) -> DataFileRef:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap64
 
 from lakebed.arrow.read.read import read
-from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.types import arrow_schema
 from lakebed.arrow.write.inline import inline
 from lakebed.arrow.write.write import write
@@ -62,7 +62,7 @@ def deleted(files: LocalFiles, file: DataFileRef, positions: Sequence[int]) -> D
 
 def scan(sources: Sources, *entries: DataFileRef, where: str | None = None, **more: Any) -> Scan:
     filter = None if where is None else parse_filter(where, SCHEMA)
-    return Scan(sources, SCHEMA, [PlannedFile(one) for one in entries], filter, **more)
+    return Scan(sources, SCHEMA, pruned_plan([PlannedFile(one) for one in entries], filter), filter, **more)
 
 
 def ids(scan: Scan) -> list[int]:
@@ -127,7 +127,7 @@ def test_positions_are_counted_through_planned_row_groups(files: LocalFiles) -> 
         planned = PlannedFile(file, blocks)
         found = pyarrow.Table.from_batches(read(sources_of(files), planned, SCHEMA, None), arrow_schema(SCHEMA))
         assert found["id"].to_pylist() == left
-        assert Scan(sources_of(files), SCHEMA, [planned]).count() == len(left)
+        assert Scan(sources_of(files), SCHEMA, pruned_plan([planned])).count() == len(left)
     with pytest.raises(Corrupt, match="3 row groups"):
         list(read(sources_of(files), PlannedFile(file, (3,)), SCHEMA, None))
 
@@ -165,7 +165,9 @@ def test_counting_opens_no_file_for_what_the_entries_say(files: LocalFiles) -> N
     nothing = replace(sources, pending={})
     assert scan(nothing, file, small).count() == 10
     assert scan(nothing, file, small, limit=9).count() == 9
-    assert Scan(nothing, SCHEMA, [PlannedFile(file, residual=ALWAYS)], parse_filter("id >= 0", SCHEMA)).count() == 8
+    filter = parse_filter("id >= 0", SCHEMA)
+    plan = pruned_plan([PlannedFile(file, residual=ALWAYS)], filter)
+    assert Scan(nothing, SCHEMA, plan, filter).count() == 8
 
 
 def test_a_limit_counts_the_rows_that_are_left(files: LocalFiles) -> None:
@@ -226,8 +228,8 @@ def test_the_damaged_one_of_many_inline_entries_is_named(files: LocalFiles) -> N
     null = pyarrow.table({"id": pyarrow.nulls(1, pyarrow.int64()), "name": ["x"]})
     other, entries[3] = inlined(files, null)
     pending |= other.pending
-    with pytest.raises(Corrupt, match="required has a null") as caught:
-        Scan(sources_of(files, pending), required, [PlannedFile(one) for one in entries]).to_arrow()
+    with pytest.raises(Corrupt, match="required column has a null") as caught:
+        Scan(sources_of(files, pending), required, pruned_plan([PlannedFile(one) for one in entries])).to_arrow()
     assert caught.value.subject == entries[3].path
 
 
@@ -236,7 +238,7 @@ def test_inline_rows_are_shaped_as_files_are(files: LocalFiles) -> None:
     renamed = replace(SCHEMA.field("name"), name="label")
     added = Field("name", "long", id=9, physical_name="name-2", initial_default=7)
     later = Schema([added, renamed])
-    found = Scan(sources, later, [PlannedFile(entry)]).to_arrow()
+    found = Scan(sources, later, pruned_plan([PlannedFile(entry)])).to_arrow()
     assert found.to_pylist() == [{"name": 7, "label": "n1"}, {"name": 7, "label": "n2"}]
     assert found.schema == arrow_schema(later)
 
@@ -285,18 +287,18 @@ def test_the_residual_is_tested_in_place_of_the_filter(files: LocalFiles) -> Non
     filter = parse_filter("id < 5 and name = 'n1'", SCHEMA)
     left = parse_filter("name = 'n1'", SCHEMA)
     planned = [PlannedFile(file, residual=left), PlannedFile(file), PlannedFile(file, residual=ALWAYS)]
-    found = [ids(Scan(sources_of(files), SCHEMA, [one], filter)) for one in planned]
+    found = [ids(Scan(sources_of(files), SCHEMA, pruned_plan([one], filter), filter)) for one in planned]
     assert found == [[1, 4, 7], [1, 4], list(range(10))]
 
 
 def test_a_plan_explains_itself(files: LocalFiles) -> None:
     ten = [PlannedFile(written(files, rows(*range(start, start + 10)))) for start in range(0, 100, 10)]
     filter = parse_filter("id >= 75", SCHEMA)
-    pruned = Scan(sources_of(files), SCHEMA, ten, filter)
+    pruned = Scan(sources_of(files), SCHEMA, pruned_plan(ten, filter), filter)
     assert pruned.explain() == "reads 3 of 10 files, 3 of 10 row groups\nstatistics: cut 7 files, 7 row groups"
     cuts = {"partition": Cut(1000, 4000, "name is no partition field"), "bloom": Cut(1, 1)}
     plan = Plan((replace(ten[0], row_groups=(1, 2)),), 1002, cuts)
-    assert Scan(sources_of(files), SCHEMA, plan.files, filter, plan=plan).explain() == (
+    assert Scan(sources_of(files), SCHEMA, plan, filter).explain() == (
         "reads 1 of 1,002 files, 2 of 4,003 row groups\n"
         "partition: cut 1,000 files, 4,000 row groups; name is no partition field\n"
         "bloom: cut 1 file, 1 row group"

@@ -8,7 +8,7 @@ import pytest
 
 from lakebed.arrow.read import stored as stored_rows
 from lakebed.arrow.read.read import read
-from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.types import arrow_schema
 from lakebed.arrow.write.inline import inline
 from lakebed.arrow.write.write import write
@@ -54,7 +54,7 @@ def rewritten(files: LocalFiles) -> DataFileRef:
 
 
 def scanned(files: LocalFiles, file: DataFileRef, columns: list[str] | None = EVERY) -> list[dict[str, object]]:
-    return Scan(sources_of(files), SCHEMA, [PlannedFile(file)], columns=columns).to_arrow().to_pylist()
+    return Scan(sources_of(files), SCHEMA, pruned_plan([PlannedFile(file)]), columns=columns).to_arrow().to_pylist()
 
 
 def test_rows_say_where_they_are_and_what_they_inherit(files: LocalFiles) -> None:
@@ -71,9 +71,8 @@ def test_rows_say_where_they_are_and_what_they_inherit(files: LocalFiles) -> Non
 def test_positions_go_on_through_row_groups_and_batches(files: LocalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_rows, "BATCH_ROWS", 4)
     [file] = write(files, "d", SCHEMA, pyarrow.table({"id": range(25)}), options=WriteOptions(group_rows=10))
-    found = Scan(
-        sources_of(files), SCHEMA, [PlannedFile(committed(file))], columns=["id", "_pos", "_row_id"]
-    ).to_arrow()
+    plan = pruned_plan([PlannedFile(committed(file))])
+    found = Scan(sources_of(files), SCHEMA, plan, columns=["id", "_pos", "_row_id"]).to_arrow()
     assert found["_pos"].to_pylist() == found["id"].to_pylist() == list(range(25))
     assert found["_row_id"].to_pylist() == list(range(100, 125))
     part = read(sources_of(files), PlannedFile(file, (2,)), Schema([POSITION]), None)
@@ -101,7 +100,8 @@ def test_inline_rows_have_the_same_columns(files: LocalFiles) -> None:
     [entry] = made.entries
     assert [one.field_id for one in entry.statistics] == [1, 2]
     [entry] = write_vectors(files, "d", [(committed(entry), [0])])
-    found = Scan(sources_of(files, made.bodies), SCHEMA, [PlannedFile(entry)], columns=EVERY).to_arrow().to_pylist()
+    plan = pruned_plan([PlannedFile(entry)])
+    found = Scan(sources_of(files, made.bodies), SCHEMA, plan, columns=EVERY).to_arrow().to_pylist()
     assert found == [{"id": 2, "_file": entry.path, "_pos": 1, "_row_id": 7, "_last_updated_sequence_number": 5}]
 
 
@@ -123,7 +123,7 @@ def test_a_filter_can_ask_for_them(files: LocalFiles) -> None:
         (FILE, file.path, [1, 2, 3, 4]),
     ):
         filter = Comparison(field, Operator.EQUAL, value)
-        found = Scan(sources_of(files), SCHEMA, [PlannedFile(file)], filter, ["id"]).to_arrow()
+        found = Scan(sources_of(files), SCHEMA, pruned_plan([PlannedFile(file)], filter), filter, ["id"]).to_arrow()
         assert found["id"].to_pylist() == kept
 
 
@@ -131,7 +131,7 @@ def test_a_tables_own_column_of_such_a_name_is_its_own(files: LocalFiles) -> Non
     own = with_ids(Schema({"_row_id": "long", "_pos": "string"}), 0, 1)
     [file] = write(files, "d", own, pyarrow.table({"_row_id": [3, 4], "_pos": ["a", "b"]}))
     entries = [PlannedFile(committed(file))]
-    found = Scan(sources_of(files), own, entries, columns=["_row_id", "_pos", "_file"]).to_arrow()
+    found = Scan(sources_of(files), own, pruned_plan(entries), columns=["_row_id", "_pos", "_file"]).to_arrow()
     assert found.to_pylist() == [
         {"_row_id": 3, "_pos": "a", "_file": file.path},
         {"_row_id": 4, "_pos": "b", "_file": file.path},
@@ -143,7 +143,7 @@ def test_a_tables_own_column_of_such_a_name_is_its_own(files: LocalFiles) -> Non
 def test_a_name_that_is_neither_is_refused(files: LocalFiles) -> None:
     for columns in (["_rowid"], ["id", "_pos", "_pos"], "_pos"):
         with pytest.raises(Invalid):
-            Scan(sources_of(files), SCHEMA, [], columns=columns)
+            Scan(sources_of(files), SCHEMA, pruned_plan([]), columns=columns)
 
 
 def test_the_schema_of_a_read_has_them(files: LocalFiles) -> None:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed.arrow.read.read import read
-from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.types import arrow_schema
 from lakebed.arrow.write.write import write
 from lakebed.errors import Corrupt, Unavailable
@@ -165,7 +165,7 @@ def test_row_groups_are_skipped_by_their_statistics(files: LocalFiles) -> None:
     files.put(file.path, data)
     entry = data_file(metadata, SCHEMA, path=file.path, size=file.file_size)
     wanted = parse_filter("id = 2500", SCHEMA)
-    scan = Scan(sources_of(files), SCHEMA, [PlannedFile(entry)], wanted)
+    scan = Scan(sources_of(files), SCHEMA, pruned_plan([PlannedFile(entry)], wanted), wanted)
     assert scan.to_arrow().to_pylist() == [{"id": 2500, "name": "n1"}]
     with pytest.raises(Corrupt):
         rows(files, file, SCHEMA)
@@ -266,7 +266,7 @@ def test_a_required_column_that_lacks_or_has_nulls_is_corrupt(files: LocalFiles)
     required = Schema([replace(one, required=True) for one in SCHEMA.fields])
     with pytest.raises(Corrupt, match="name: string not null expected, no such column found"):
         rows(files, put(files, pyarrow.table({"id": [1]})), required)
-    with pytest.raises(Corrupt, match="required has a null"):
+    with pytest.raises(Corrupt, match="required column has a null"):
         rows(files, put(files, pyarrow.table({"id": [1], "name": pyarrow.nulls(1, pyarrow.string())})), required)
 
 

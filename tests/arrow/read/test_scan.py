@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow.read.scan import Scan
+from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.types import arrow_schema
 from lakebed.arrow.write.write import write
 from lakebed.catalog.tables.properties import WriteOptions
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
 from lakebed.table.filter.bind import parse_filter
-from lakebed.table.filter.filter import ALWAYS, NEVER, And, Or
+from lakebed.table.filter.filter import ALWAYS, NEVER, And, Filter, Or
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.plan import PlannedFile
 from lakebed.table.schema.schema import Schema, with_ids
@@ -52,8 +52,16 @@ def where(text: str) -> Any:
     return parse_filter(text, SCHEMA)
 
 
-def scanned(files: LocalFiles, schema: Schema, data_files: list[DataFileRef], *more: Any, **others: Any) -> Scan:
-    return Scan(sources_of(files), schema, [PlannedFile(one) for one in data_files], *more, **others)
+def scanned(
+    files: LocalFiles,
+    schema: Schema,
+    data_files: list[DataFileRef],
+    filter: Filter | None = None,
+    *more: Any,
+    **others: Any,
+) -> Scan:
+    plan = pruned_plan([PlannedFile(one) for one in data_files], filter)
+    return Scan(sources_of(files), schema, plan, filter, *more, **others)
 
 
 def ids(scan: Scan) -> list[int]:

@@ -192,7 +192,7 @@ def test_an_error_half_way_leaves_nothing(files: LocalFiles, error: BaseExceptio
 def test_a_row_that_does_not_fit_leaves_nothing(files: LocalFiles) -> None:
     schema = with_ids(Schema([Field("id", "long", True), Field("name", "string"), Field("x", "double")]), 0, 1)
     bad = rows(1).set_column(0, "id", pyarrow.nulls(1, pyarrow.int64()))
-    with pytest.raises(Invalid, match="required has a null"):
+    with pytest.raises(Invalid, match="required column has a null"):
         write(files, "d", schema, stream(rows(5), bad), options=WriteOptions(group_rows=1))
     assert paths(files) == []
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed.catalog.data import checkpoint_schedule, checkpoints
-from lakebed.catalog.data.live_files import folded, replayed, table_files
+from lakebed.catalog.data.live_files import files_from_deltas, files_since_checkpoint, table_files
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction import pending_delta
 from lakebed.catalog.transaction.bodies import Bodies
@@ -44,7 +44,7 @@ def grow(table, count):
 
 def deltas_folded(table):
     work = table._scope.read()
-    return folded(work, table_state(work, table.id)).overlay.deltas
+    return files_since_checkpoint(work, table_state(work, table.id)).overlay.deltas
 
 
 def test_a_checkpoint_and_the_deltas_since_are_the_full_replay(table):
@@ -54,7 +54,7 @@ def test_a_checkpoint_and_the_deltas_since_are_the_full_replay(table):
     assert deltas_folded(table) == 0, "MO-19: a version that is a checkpoint's needs no delta"
     grow(table, 2)
     assert deltas_folded(table) == 2
-    assert seen(table, folded) == seen(table, replayed)
+    assert seen(table, files_since_checkpoint) == seen(table, files_from_deltas)
 
 
 def test_a_checkpoint_again_writes_nothing(table):
@@ -67,11 +67,11 @@ def test_a_reader_of_the_past_never_uses_a_later_checkpoint(table):
     """MO-19."""
     grow(table, 2)
     before = table.version
-    truth = seen(table, replayed)
+    truth = seen(table, files_from_deltas)
     grow(table, 2)
     table.checkpoint()
     work = table.at(version=before)._scope.read()
-    found = folded(work, table_state(work, table.id))
+    found = files_since_checkpoint(work, table_state(work, table.id))
     assert found.checkpoint is None
     assert state_of(found, work.context) == truth
 
@@ -84,13 +84,13 @@ def test_a_branch_reads_its_parents_checkpoint_and_writes_its_own(main, table):
     table.checkpoint()
     grow(dev, 1)
     assert deltas_folded(dev) == 1
-    assert seen(dev, folded) == seen(dev, replayed)
+    assert seen(dev, files_since_checkpoint) == seen(dev, files_from_deltas)
     dev.checkpoint()
     grow(table, 1)
     assert deltas_folded(dev) == 0
     assert deltas_folded(table) == 1
     for one in (dev, table):
-        assert seen(one, folded) == seen(one, replayed)
+        assert seen(one, files_since_checkpoint) == seen(one, files_from_deltas)
 
 
 def test_a_branch_without_deltas_of_its_own_has_a_checkpoint_written_on_its_parent(main, table):
@@ -113,7 +113,7 @@ def test_parts_that_did_not_change_are_used_again(table, monkeypatch):
     second = keys_of_parts(table)
     assert first[0] in second, "the first part has none of the files that changed"
     assert first[1] not in second
-    assert seen(table, folded) == seen(table, replayed)
+    assert seen(table, files_since_checkpoint) == seen(table, files_from_deltas)
 
 
 def test_small_parts_do_not_pile_up(table, monkeypatch):
@@ -122,12 +122,12 @@ def test_small_parts_do_not_pile_up(table, monkeypatch):
         grow(table, 1)
         table.checkpoint()
         assert len(keys_of_parts(table)) <= checkpoint_parts.SMALL_PARTS + 1
-    assert seen(table, folded) == seen(table, replayed)
+    assert seen(table, files_since_checkpoint) == seen(table, files_from_deltas)
 
 
 def keys_of_parts(table):
     work = table._scope.read()
-    return [one.entries.key for one in folded(work, table_state(work, table.id)).checkpoint.parts]
+    return [one.entries.key for one in files_since_checkpoint(work, table_state(work, table.id)).checkpoint.parts]
 
 
 def test_a_long_list_of_parts_is_an_object(table, monkeypatch, folder):
@@ -135,7 +135,7 @@ def test_a_long_list_of_parts_is_an_object(table, monkeypatch, folder):
     grow(table, 3)
     table.checkpoint()
     assert list(folder.rglob("*.parts"))
-    assert seen(table, folded) == seen(table, replayed)
+    assert seen(table, files_since_checkpoint) == seen(table, files_from_deltas)
 
 
 def test_a_part_that_is_gone_is_corrupt_and_never_an_empty_table(table, folder):
@@ -145,7 +145,7 @@ def test_a_part_that_is_gone_is_corrupt_and_never_an_empty_table(table, folder):
         path.unlink()
     again = opened_again(table, LocalFiles(folder)).table("t")
     with pytest.raises(Corrupt, match="can't be read"):
-        seen(again, folded)
+        seen(again, files_since_checkpoint)
 
 
 def opened_again(table, files):
@@ -174,7 +174,7 @@ def test_a_checkpoint_that_fails_at_any_write_leaves_the_old_state_and_no_file(t
     grow(table, 5)
     context = table._scope.context
     failing = opened_again(table, FailingFiles(folder))
-    truth = seen(table, replayed)
+    truth = seen(table, files_from_deltas)
     failures = 0
     for point in range(10):
         before = sorted(folder.rglob("*.part*"))
@@ -189,15 +189,15 @@ def test_a_checkpoint_that_fails_at_any_write_leaves_the_old_state_and_no_file(t
             break
         finally:
             FailingFiles.left = None
-        assert seen(table, folded) == truth
+        assert seen(table, files_since_checkpoint) == truth
     assert failures == 4, "three parts and their list"
-    assert seen(table, folded) == truth
+    assert seen(table, files_since_checkpoint) == truth
 
 
 def test_a_checkpoint_whose_process_died_left_an_intent_that_names_its_files(table, folder, monkeypatch):
     """MO-20: half of a checkpoint can't be seen, and can be found."""
     grow(table, 3)
-    truth = seen(table, replayed)
+    truth = seen(table, files_from_deltas)
 
     class Killed(BaseException):
         pass
@@ -214,7 +214,7 @@ def test_a_checkpoint_whose_process_died_left_an_intent_that_names_its_files(tab
     parts = [str(path.relative_to(folder)) for path in folder.rglob("*.part")]
     assert parts
     assert set(parts) <= set(left.paths)
-    assert seen(table, folded) == truth
+    assert seen(table, files_since_checkpoint) == truth
 
 
 def test_an_old_checkpoint_can_go_when_a_newer_one_is_there(table):
@@ -224,14 +224,14 @@ def test_an_old_checkpoint_can_go_when_a_newer_one_is_there(table):
         grow(table, 2)
         versions.append(table.version)
         table.checkpoint()
-    truths = [seen(table.at(version=one), replayed) for one in versions]
+    truths = [seen(table.at(version=one), files_from_deltas) for one in versions]
     work = table._scope.read()
     state = table_state(work, table.id)
     opened = table_files(work, state)
     for version in versions[:-1]:
         work.context.metastore.drop_checkpoint(work.ref.line.id, state.partition, version)
     assert state_of(opened, work.context) == truths[-1]
-    assert [seen(table.at(version=one), folded) for one in versions] == truths
+    assert [seen(table.at(version=one), files_since_checkpoint) for one in versions] == truths
 
 
 def test_commits_have_checkpoints_written_when_enough_have_come(main, lake, monkeypatch):
@@ -242,7 +242,7 @@ def test_commits_have_checkpoints_written_when_enough_have_come(main, lake, monk
         grow(table, 1)
         lake._checkpointing.wait()
         assert deltas_folded(table) <= 12
-    assert seen(table, folded) == seen(table, replayed)
+    assert seen(table, files_since_checkpoint) == seen(table, files_from_deltas)
 
 
 def test_a_large_delta_has_a_checkpoint_written_soon(main, lake, monkeypatch):
@@ -264,7 +264,7 @@ def test_a_checkpoint_that_fails_in_the_background_fails_no_commit(main, lake, m
     grow(table, 3)
     lake._checkpointing.wait()
     assert "the disk is full" in caplog.text
-    assert len(seen(table, folded)[1]) == 3
+    assert len(seen(table, files_since_checkpoint)[1]) == 3
 
 
 def test_many_deltas_without_a_checkpoint_are_told_to_the_log(main, caplog):
@@ -320,5 +320,5 @@ def test_every_version_of_a_random_history_is_its_full_replay(main, steps):
             captured.append((table, table.version, changed_files.live(table)))
         for table, version, live in captured:
             past = table.at(version=version)
-            assert seen(past, folded) == seen(past, replayed) == seen(past, table_files)
+            assert seen(past, files_since_checkpoint) == seen(past, files_from_deltas) == seen(past, table_files)
             assert changed_files.live(past) == live

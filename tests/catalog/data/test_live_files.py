@@ -15,6 +15,7 @@ from lakebed.catalog.transaction.commits import Request
 from lakebed.errors import Conflict, Corrupt
 from lakebed.table.entries import object, parts
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from tests.support.examples import examples
 
 NO_CHECKPOINTS = {"checkpoint.deltas": "0", "checkpoint.bytes": "0"}
 IN_FILES = {**NO_CHECKPOINTS, "write.inline-bytes": "0"}
@@ -83,7 +84,7 @@ def assert_agrees(table):
     assert table.scan("id >= 0 or id < 0").count() == rows
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12, 25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS, STEPS)
 def test_what_is_counted_is_what_is_read(main, steps, later):
     """Law: `count()` is `to_arrow().num_rows`, whether a checkpoint has the files, deltas or the transaction itself."""

@@ -77,7 +77,7 @@ def test_the_entries_of_a_manifest_beyond_what_a_value_holds_are_a_file_column_b
 def test_a_missing_manifest_is_corrupt(filed, folder):
     [path] = manifest_files(folder)
     path.unlink()
-    with pytest.raises(Corrupt, match="a manifest is not there") as caught:
+    with pytest.raises(Corrupt, match="a manifest is missing") as caught:
         filed.scan()
     assert path.name in str(caught.value)
 

@@ -40,7 +40,7 @@ def deleted(files: LocalFiles, file: DataFileRef, positions: Sequence[int]) -> D
 
 def ids(spark: SparkSession, files: LocalFiles, entries: Sequence[DataFileRef], where: str | None = None) -> list[int]:
     filter = None if where is None else parse_filter(where, SCHEMA)
-    return sorted(row.id for row in read(spark, files, SCHEMA, entries, filter=filter, columns=["id"]).collect())
+    return sorted(read(spark, files, SCHEMA, entries, filter=filter, columns=["id"]).toArrow()["id"].to_pylist())
 
 
 def test_rows_are_left_out_by_their_places_in_each_file(spark: SparkSession, files: LocalFiles) -> None:

@@ -18,6 +18,7 @@ from lakebed.spark.read.filter import to_spark
 from lakebed.table.filter.bind import TERMS, parse_filter
 from lakebed.table.types.types import Field
 from tests.support.brute_force import passes
+from tests.support.examples import examples
 from tests.support.filters import (
     CONSTANTS,
     NAN,
@@ -99,7 +100,7 @@ def kept(table: DataFrame, conditions: list[Column]) -> list[list[bool]]:
 
 @pytest.mark.parametrize(("zone", "ansi"), [("America/New_York", "true"), ("UTC", "false")])
 def test_spark_keeps_the_rows_that_the_words_are_true_of(spark: SparkSession, file: str, zone: str, ansi: str) -> None:
-    asked = [condition(Random(seed), OURS) for seed in range(300)]
+    asked = [condition(Random(seed), OURS) for seed in range(examples(120, 300))]
     with settings(spark, **{"spark.sql.session.timeZone": zone, "spark.sql.ansi.enabled": ansi}):
         found = kept(spark.read.parquet(file), [where(one.text) for one in asked])
     for one, passed in zip(asked, found, strict=True):
@@ -107,7 +108,7 @@ def test_spark_keeps_the_rows_that_the_words_are_true_of(spark: SparkSession, fi
 
 
 def test_spark_reads_the_same_words_alike(spark: SparkSession, file: str) -> None:
-    asked = [condition(Random(seed), SPARKS) for seed in range(1000, 1300)]
+    asked = [condition(Random(seed), SPARKS) for seed in range(1000, 1000 + examples(120, 300))]
     if spark.sql("select 'a''b'").first()[0] == "ab":  # two literals to Spark 4.0, one with a quote to SQL and to us
         asked = [one for one in asked if "''" not in one.text]
     with settings(spark, **{"spark.sql.session.timeZone": "UTC"}):
@@ -117,7 +118,7 @@ def test_spark_reads_the_same_words_alike(spark: SparkSession, file: str) -> Non
 
 
 def test_a_read_that_skips_row_groups_keeps_the_same_rows(spark: SparkSession, file: str) -> None:
-    asked = [condition(Random(seed), OURS, depth=1) for seed in range(2000, 2080)]
+    asked = [condition(Random(seed), OURS, depth=1) for seed in range(2000, 2000 + examples(40, 80))]
     table = spark.read.parquet(file)
     reads = [table.filter(where(one.text)).select(F.lit(at).alias("asked"), "row") for at, one in enumerate(asked)]
     found = reduce(DataFrame.union, reads).toArrow().to_pylist()

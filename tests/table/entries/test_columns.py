@@ -18,6 +18,7 @@ from lakebed.table.entries.object import column_from, column_payload, open_colum
 from lakebed.table.manifest.io_entry import decode_entry
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, PartitionValue
 from lakebed.table.manifest.snapshot import LiveFile
+from tests.support.examples import examples
 from tests.support.file_entries import LIVE_FILES, plain_files
 
 FILES = st.lists(LIVE_FILES, max_size=6)
@@ -40,7 +41,7 @@ def written(files):
 
 
 @given(FILES)
-@settings(max_examples=100)
+@settings(max_examples=examples(40, 100))
 def test_files_are_byte_for_byte_what_they_were(files):
     assert written(stored(files).files(range(len(files)))) == written(files)
 
@@ -54,7 +55,7 @@ def test_rows_come_in_the_order_asked(files, data):
 
 
 @given(FILES)
-@settings(max_examples=60)
+@settings(max_examples=examples(30, 60))
 def test_columns_hold_what_the_entries_say(files):
     held, kept = FileColumns.of(files), stored(files)
     for columns in (held, kept):

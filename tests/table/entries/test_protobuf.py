@@ -9,6 +9,7 @@ from lakebed.errors import TooLarge
 from lakebed.table.entries import protobuf
 from lakebed.table.entries.protobuf import Fields, messages_of, tags_of
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, Manifest
+from tests.support.examples import examples
 from tests.support.file_entries import ENTRIES, STATISTICS
 
 
@@ -18,7 +19,7 @@ def fields_of(messages):
 
 
 @given(st.lists(STATISTICS, max_size=8))
-@settings(max_examples=60)
+@settings(max_examples=examples(30, 60))
 def test_every_field_is_as_protobuf_has_it(messages):
     data, fields = fields_of(messages)
     for field in ColumnStatistics.DESCRIPTOR.fields:
@@ -35,7 +36,7 @@ def test_every_field_is_as_protobuf_has_it(messages):
 
 
 @given(st.lists(ENTRIES, max_size=5))
-@settings(max_examples=60)
+@settings(max_examples=examples(30, 60))
 def test_what_is_listed_comes_in_its_order_with_its_row(entries):
     data, fields = fields_of(entries)
     rows, nested = fields.repeated(tags_of(DataFileRef)["statistics"])
@@ -47,7 +48,7 @@ def test_what_is_listed_comes_in_its_order_with_its_row(entries):
 
 
 @given(st.lists(ENTRIES, max_size=5))
-@settings(max_examples=60)
+@settings(max_examples=examples(30, 60))
 def test_a_span_is_all_that_a_list_takes(entries):
     data, fields = fields_of(entries)
     found = fields.spans(tags_of(DataFileRef)["blocks"]).array(data, pyarrow.binary()).to_pylist()
@@ -55,7 +56,7 @@ def test_a_span_is_all_that_a_list_takes(entries):
 
 
 @given(st.lists(ENTRIES, max_size=5))
-@settings(max_examples=60)
+@settings(max_examples=examples(30, 60))
 def test_fields_that_protobuf_does_not_know_are_seen(entries):
     _, fields = fields_of(entries)
     found = fields.others(set(tags_of(DataFileRef).values())).tolist()

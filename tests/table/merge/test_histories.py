@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lakebed.table.merge.files import FileConflict, FileMerge, merge_files
 from lakebed.table.merge.strategy import Settle
+from tests.support.examples import examples
 from tests.support.file_lines import SIDES, Line, World, expected_rows, falls_in, merge, merged
 
 choices = st.integers(0, 99)
@@ -64,7 +65,7 @@ def test_a_merge_with_a_side_that_did_nothing_is_the_other_side(lines):
     assert (line.files.keys(), line.rows(), found) == (other.files.keys(), other.rows(), [])
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(120, 300))
 @given(three())
 def test_a_merge_without_conflicts_has_the_rows_that_both_left_and_either_added_whichever_way(lines):
     base, one, other = lines
@@ -75,7 +76,7 @@ def test_a_merge_without_conflicts_has_the_rows_that_both_left_and_either_added_
         assert merged(base, other, one)[0].rows() == expected_rows(base, one, other)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(120, 300))
 @given(three(), st.sampled_from(SIDES))
 def test_a_settled_merge_keeps_what_the_winner_did_and_has_no_row_twice(lines, settle):
     base, one, other = lines
@@ -116,7 +117,7 @@ def test_a_history_that_once_went_wrong_goes_right(text, settle):
     check_history([(int(which), (name, int(number))) for which, name, number, *_ in words], settle)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(80, 200))
 @given(st.lists(st.tuples(st.integers(0, 3), steps), max_size=24), st.sampled_from(SIDES))
 def test_lines_that_merge_again_and_again_have_the_right_rows_and_gain_nothing_by_merging_twice(history, settle):
     check_history(history, settle)

@@ -27,6 +27,7 @@ from lakebed.table.schema.json import schema_from_json, schema_to_json
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import INT, LONG, Decimal, Field, List, Struct
 from tests.support.evolutions import FIRST_SCHEMA, evolutions
+from tests.support.examples import examples
 
 INNER = Struct((Field("x", "int"), Field("y", "decimal(5, 2)")))
 BASE = with_ids(
@@ -259,7 +260,7 @@ def sides(random, steps):
     return numbered(base, 1), numbered(ours, 2), numbered(theirs, 3)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(60, 150))
 @given(st.randoms(use_true_random=False), st.integers(1, 8))
 def test_conflicts_are_the_same_from_both_sides(random: Random, steps: int):
     base, ours, theirs = sides(random, steps)
@@ -272,7 +273,7 @@ def test_conflicts_are_the_same_from_both_sides(random: Random, steps: int):
         assert merge_schemas(base, ours, theirs, Settle.THEIRS) == here
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(60, 150))
 @given(st.randoms(use_true_random=False), st.integers(1, 8), st.sampled_from([Settle.OURS, Settle.THEIRS]))
 def test_every_merged_schema_is_one_that_a_table_can_keep(random: Random, steps: int, settle: Settle):
     base, ours, theirs = sides(random, steps)
@@ -284,7 +285,7 @@ def test_every_merged_schema_is_one_that_a_table_can_keep(random: Random, steps:
     assert {one.what for one in fails.conflicts} <= {one.what for one in found.conflicts}
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(40, 100))
 @given(st.randoms(use_true_random=False), st.integers(1, 8), st.sampled_from(Settle))
 def test_a_side_that_changed_nothing_gives_way(random: Random, steps: int, settle: Settle):
     base, ours, _ = sides(random, steps)
@@ -295,7 +296,7 @@ def test_a_side_that_changed_nothing_gives_way(random: Random, steps: int, settl
     assert merge_schemas(base, ours, ours, settle).schema == ours
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(40, 100))
 @given(st.randoms(use_true_random=False), st.integers(1, 6))
 def test_merging_again_changes_nothing(random: Random, steps: int):
     """What was merged into ours has theirs as its base from then on."""
@@ -306,7 +307,7 @@ def test_merging_again_changes_nothing(random: Random, steps: int):
         assert (again.schema, again.conflicts) == (found, ())
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(40, 100))
 @given(st.randoms(use_true_random=False), st.integers(1, 4))
 def test_three_sides_without_conflicts_come_to_the_same_in_any_order(random: Random, steps: int):
     base, one, two = sides(random, steps)

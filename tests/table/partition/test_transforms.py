@@ -26,6 +26,7 @@ from lakebed.table.types.types import (
 )
 from lakebed.table.types.types import Field as Column
 from lakebed.table.types.values import scaled
+from tests.support.examples import examples
 
 DAYS = st.integers(-719162, 2932896)  # Python's dates, and so PyIceberg's
 MICROS = st.integers(-719162 * 86_400_000_000, 2932897 * 86_400_000_000 - 1)
@@ -84,7 +85,7 @@ numbered = st.builds(Transform, st.sampled_from(["bucket", "truncate"]), st.inte
 transforms = st.sampled_from([parse_transform(one) for one in TEXTS]) | numbered
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(200, 600), deadline=None)
 @given(transforms, typed_values())
 @example(Transform("truncate", 10), (INT, -1, ORACLES["int"]))
 @example(Transform("hour"), (TIMESTAMP, -1, ORACLES["timestamp"]))

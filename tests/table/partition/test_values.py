@@ -24,6 +24,7 @@ from lakebed.table.types.types import (
     parse_type,
 )
 from lakebed.table.types.values import scaled
+from tests.support.examples import examples
 
 SCHEMA = with_ids(
     Schema({"id": "int", "at": "timestamptz", "region": "string", "price": "decimal(9, 2)", "x": "double"}), 1, 1
@@ -123,7 +124,7 @@ def test_damaged_bytes_are_corrupt():
         partition_values(file, SPEC, SCHEMA)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(150, 400))
 @given(st.sampled_from(TRANSFORMS), st.sampled_from(list(OF_TYPE)), st.data())
 def test_pyiceberg_tells_it_in_the_same_words(text, name, data):
     transform, type = parse_transform(text), parse_type(name)

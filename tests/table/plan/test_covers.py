@@ -10,6 +10,7 @@ from lakebed.table.filter.bind import bind
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.covers import covers
 from lakebed.table.plan.pruning import may_match
+from tests.support.examples import examples
 from tests.support.filters import NAN, SCHEMA, condition, rows
 from tests.support.statistics import file_of
 
@@ -19,7 +20,7 @@ UNKNOWN = st.lists(st.sampled_from(["value_count", "null_count", "nan_count", "l
 NAMES = [one.name for one in SCHEMA.fields]
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(150, 400))
 @given(st.randoms(use_true_random=False), st.lists(st.integers(0, 59), min_size=1, max_size=3), st.data())
 def test_every_row_of_a_covered_file_passes(random: Random, chosen: list[int], data: st.DataObject) -> None:
     table = [ROWS[at] for at in chosen]

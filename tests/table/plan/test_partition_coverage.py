@@ -18,6 +18,7 @@ from lakebed.table.partition.values import set_partition
 from lakebed.table.plan.partitions import may_match_partition, residual
 from lakebed.table.schema.schema import Schema, with_ids
 from tests.support.brute_force import passes
+from tests.support.examples import examples
 from tests.support.filters import NAN, SCHEMA, condition, rows
 
 ROWS = rows(Random(11), 400)
@@ -43,7 +44,7 @@ def file_of(spec: PartitionSpec, row: dict[str, Any]) -> DataFileRef:
     return file
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(200, 500))
 @given(st.randoms(use_true_random=False), st.integers(0, 399), st.lists(st.sampled_from(TERMS), min_size=1, max_size=2))
 def test_a_residual_keeps_the_rows_of_the_partition_that_the_filter_keeps(
     random: Random, chosen: int, terms: list[TransformedColumn]

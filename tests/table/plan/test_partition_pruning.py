@@ -14,6 +14,7 @@ from lakebed.table.partition.spec import UNPARTITIONED, make_spec
 from lakebed.table.partition.transforms import parse_transform
 from lakebed.table.partition.values import set_partition
 from lakebed.table.plan.partitions import may_match_partition
+from tests.support.examples import examples
 from tests.support.filters import NAN, SCHEMA, condition, rows
 
 ROWS = rows(Random(11), 200)
@@ -43,7 +44,7 @@ def may(text, texts, row):
     return may_match_partition(parse_filter(text, SCHEMA), spec, SCHEMA, file)
 
 
-@settings(deadline=None, max_examples=800)
+@settings(deadline=None, max_examples=examples(300, 800))
 @given(st.randoms(use_true_random=False), st.integers(0, 199), st.lists(st.sampled_from(TERMS), min_size=1, max_size=3))
 def test_a_file_with_a_matching_row_is_never_cut(random, chosen, terms):
     row, asked = ROWS[chosen], condition(random)

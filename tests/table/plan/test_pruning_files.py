@@ -40,6 +40,7 @@ from lakebed.table.plan.pruning import may_match
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Schema
 from tests.support.brute_force import NASTY, PLACES, every_filter, passes, row_of, schema_of
+from tests.support.examples import examples
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def columns(draw: st.DrawFn, types: Sequence[str], places: Sequence[str]) -> tup
     return type, place, draw(st.lists(st.tuples(value, st.integers(0, 2)), min_size=1, max_size=5))
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(40, 120))
 @given(columns(sorted(NASTY), sorted(PLACES)))
 def test_no_row_that_matches_is_pruned_and_what_is_covered_matches(
     files: LocalFiles, drawn: tuple[str, str, list[tuple[Any, int]]]
@@ -92,7 +93,7 @@ ICEBERG = sorted(set(NASTY) - {"timestamp_ns", "timestamptz_ns"})
 """The types that PyIceberg can evaluate."""
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(30, 80))
 @given(columns(ICEBERG, ["c"]))
 def test_pyiceberg_keeps_and_covers_the_same_but_where_the_rows_say_otherwise(
     files: LocalFiles, drawn: tuple[str, str, list[tuple[Any, int]]]

@@ -38,6 +38,7 @@ from lakebed.table.schema.evolution import add_column, widen_column
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import DOUBLE, FLOAT, STRING, Field, Primitive, Type
 from lakebed.table.types.values import encode_bound, lower_bound, scaled, upper_bound
+from tests.support.examples import examples
 
 INT32, INT64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
 FEW = st.integers(-3, 3)
@@ -181,7 +182,7 @@ def answer(found: Pruned) -> tuple[list[bool], list[bool]]:
     return found.by_partition.tolist(), found.kept.tolist()
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(60, 150))
 @given(st.data())
 def test_every_file_has_the_answer_of_pruning_it_alone(data: st.DataObject) -> None:
     asked = data.draw(st.lists(st.sampled_from(NEW.fields), min_size=1, max_size=3, unique_by=lambda one: one.id))

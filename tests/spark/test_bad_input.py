@@ -141,7 +141,7 @@ def test_columns_that_do_not_fit_are_named(
 def test_nulls_in_a_required_column_are_counted(spark: SparkSession, orders: Table, unchanged: Unchanged) -> None:
     given = rows(spark, "if(id > 4, null, id) as id", *GOOD[1:])
     column = "id: a required column has a null .*found nulls in 3 of the rows.*Fill or drop"
-    key = "column 'id': a key has a null .*found 3 rows without one.*Fill or drop"
+    key = "column 'id': a key has a null .*found 3 rows without a value.*Fill or drop"
     said = {"append": column, "overwrite": column, "upsert": key, "merge": key}
     for name, change in CHANGES.items():
         told(unchanged, Invalid, lambda do=change: do(orders, given), said[name])

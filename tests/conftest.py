@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,18 +52,33 @@ def pytest_unconfigure() -> None:
 
 
 class SparkTogether(LoadScopeScheduling):
-    """Every test is sent to a worker on its own, but those that use Spark all go to one: it has the one session.
+    """Every function is sent to a worker on its own, but those that use Spark all go to one: it has the one session.
 
-    They are the largest scope, so they start first; their worker helps with the rest when it is done.
-    xdist's own groups do nothing since pytest 9.2 (github.com/pytest-dev/pytest-xdist/issues/1386).
+    Spark's are sent first, the others in their order, so that what modules share is made once. The worker that is done
+    with Spark helps with the rest. xdist's own groups do nothing since pytest 9.2: pytest-dev/pytest-xdist, issue 1386.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        path, _, name = nodeid.partition("[")[0].partition("::")
+        function = nodeid.partition("[")[0]
+        path, _, name = function.partition("::")
         users = spark_users(self.config.rootpath / path, self.config.rootpath)
-        return "spark" if users & {name.rpartition("::")[2], ALL_TESTS} else nodeid
+        return SPARK_SCOPE if users & {name.rpartition("::")[2], ALL_TESTS} else function
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if SPARK_SCOPE in self.workqueue:
+            self.workqueue.move_to_end(SPARK_SCOPE, last=False)
+        super()._assign_work_unit(node)
+
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        """What is done is forgotten, or each of thousands of tests would be counted at the end of each."""
+        super().mark_test_complete(node, item_index, duration)
+        units = self.assigned_work[node]
+        scope = self._split_scope(self.registered_collections[node][item_index])
+        if all(units[scope].values()):
+            del units[scope]
 
 
+SPARK_SCOPE = "spark"
 ALL_TESTS = "*"
 
 
@@ -101,7 +117,10 @@ def fixtures_of_functions(source: str) -> dict[str, set[str]]:
 
 @pytest.hookimpl(optionalhook=True)  # for a run without xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether | None:
-    return SparkTogether(config, log) if config.getvalue("dist") == "load" else None
+    if config.getvalue("dist") != "load":
+        return None
+    config.option.loadscopereorder = False
+    return SparkTogether(config, log)
 
 
 @pytest.fixture(scope="session")

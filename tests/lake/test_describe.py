@@ -6,7 +6,7 @@ from datetime import datetime
 import pyarrow
 import pytest
 
-from lakebed import Field, NotFound, Schema
+from lakebed import Field, NotFound, Schema, event_id
 from lakebed.catalog.inspect import documents
 
 pytestmark = pytest.mark.usefixtures("in_files")  # its tests look at files
@@ -321,3 +321,15 @@ def test_namespaces_and_catalogs_are_described_in_words(main, table):
     assert "catalog default@main" in main.describe()
     for part in ("catalog default@dev", "namespaces  1", "tables      1", "team = east"):
         assert part in dev.describe()
+
+
+def test_a_pinned_branch_of_a_dropped_catalog_could_be_read_and_not_described(lake):
+    catalog = lake.create_catalog("c")
+    same = event_id("tag")
+    dev = catalog.create_branch("dev")
+    pinned, tag = dev.at(dev.version), dev.create_tag("tag", event_id=same)
+    lake.drop_catalog("c", cascade=True)
+    assert [pinned.ref, tag.ref] == ["dev", "tag"]
+    assert pinned.describe().startswith("catalog c@dev")
+    assert tag.describe().startswith("catalog c@tag")
+    assert dev.create_tag("tag", event_id=same) == tag

@@ -5,7 +5,12 @@ from uuid import UUID, uuid4
 import pytest
 
 import lakebed
-from lakebed import AlreadyExists, Invalid, NotFound, event_id
+from lakebed import AlreadyExists, Invalid, Lake, NotFound, event_id
+from lakebed.catalog.refs.catalogs import open_project
+from lakebed.catalog.transaction.bodies import Bodies
+from lakebed.catalog.transaction.context import Context
+from lakebed.files import LocalFiles
+from lakebed.metastore import RecordsMetastore
 from tests.support.mutations import CALLS, commit_count, grown, numbers
 
 
@@ -187,3 +192,17 @@ def test_a_branch_at_a_time_that_comes_again_is_the_same_branch(main):
     assert main.create_branch("dev", at=now, event_id=event) == first
     with pytest.raises(Invalid):
         main.create_branch("dev", at=main.version, event_id=event)
+
+
+def test_a_call_in_one_project_answered_for_the_same_call_in_another(store, folder):
+    metastore = RecordsMetastore(store)
+    homes = [
+        Context(metastore, LocalFiles(folder), Bodies(metastore), open_project(metastore, name, "ada"))
+        for name in ("one", "two")
+    ]
+    one, two = (Lake(context) for context in homes)
+    same = event_id("again")
+    one.drop_catalog("default", event_id=same)
+    with pytest.raises(Invalid, match="event id"):
+        two.drop_catalog("default", event_id=same)
+    assert two.catalog_exists("default")

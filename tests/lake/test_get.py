@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import uuid
+from decimal import Decimal
 
 import pyarrow
 import pytest
@@ -163,10 +164,35 @@ def test_a_key_that_is_none_is_refused(main, table):
     plain = main.create_table("s.plain", {"id": "long"})
     for call, match in (
         (lambda: plain.get(1), "no primary key"),
-        (lambda: table.get(), "wrong number"),
-        (lambda: table.get(1, 2), "wrong number"),
+        (lambda: table.get(), "wrong number of values"),
+        (lambda: table.get(1, 2), "wrong number of values"),
         (lambda: table.get(None), "null"),
         (lambda: table.get("one"), "wrong type"),
     ):
         with pytest.raises(Invalid, match=match):
             call()
+
+
+def test_a_key_of_one_and_a_half_gave_the_row_of_one(main):
+    table = main.create_table("t", {"id": "long", "note": "string"}, primary_key=["id"])
+    table.append(pyarrow.table({"id": [1], "note": ["a"]}))
+    assert table.get(1) == {"id": 1, "note": "a"}
+    for key in (1.5, 1.0, Decimal("1.5"), True, "1"):
+        with pytest.raises(Invalid, match="id: a key's value has the wrong type"):
+            table.get(key)
+
+
+def test_a_time_as_a_key_gave_the_row_of_its_day(main):
+    table = main.create_table("t", {"day": "date"}, primary_key=["day"])
+    table.append(pyarrow.table({"day": [datetime.date(2026, 1, 1)]}))
+    assert table.get(datetime.date(2026, 1, 1)) == {"day": datetime.date(2026, 1, 1)}
+    with pytest.raises(Invalid, match="day: a key's value has the wrong type"):
+        table.get(datetime.datetime(2026, 1, 1, 5))
+
+
+def test_a_key_with_a_zone_gave_a_row_that_has_none(main):
+    table = main.create_table("t", {"at": "timestamp"}, primary_key=["at"])
+    table.append(pyarrow.table({"at": pyarrow.array([datetime.datetime(2026, 1, 1)], pyarrow.timestamp("us"))}))
+    assert table.get(datetime.datetime(2026, 1, 1)) is not None
+    with pytest.raises(Invalid, match="at: a key's value has the wrong type"):
+        table.get(datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))

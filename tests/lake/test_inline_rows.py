@@ -505,3 +505,17 @@ def test_what_was_acknowledged_survives_a_kill_and_the_rest_is_whole_or_not_ther
         found = sorted(ids(lake.catalog().table("t")))
     assert found in (done, [*done, len(done)])
     assert_sound(folder_on_disk, found)
+
+
+@pytest.mark.parametrize("inline_bytes", ["0", "64000"])
+def test_one_append_of_bytes_as_text_made_the_table_unreadable(main, unchanged, inline_bytes):
+    """Inline they were `Corrupt` for every scan from then on; from a file they broke whoever looked at the text."""
+    table = main.create_table("t", {"id": "long", "words": "list<string>", "word": "string"})
+    table.set_properties({"write.inline-bytes": inline_bytes})
+    table.append(pyarrow.table({"id": [1], "word": ["é"]}))
+    text = pyarrow.array([b"\xff"]).view(pyarrow.string())
+    words = pyarrow.ListArray.from_arrays(pyarrow.array([0, 1], pyarrow.int32()), text)
+    for name, column in (("word", text), ("words", words)):
+        with unchanged(), pytest.raises(Invalid, match=f"{name}.*: a value is not text"):
+            table.append(pyarrow.table({"id": [2], name: column}))
+    assert table.scan(columns=["id", "word"]).to_arrow().to_pylist() == [{"id": 1, "word": "é"}]

@@ -579,3 +579,10 @@ def test_the_page_has_every_column_of_every_system_table():
         found[title.strip("`")] = re.findall(r"^\| `(\w+)` \| (.+?) \| (.*) \|$", text, flags=re.MULTILINE)
     for name, table in SYSTEM_TABLES.items():
         assert found[name] == [(one.name, str(one.type), one.comment) for one in table.schema.fields]
+
+
+def test_columns_that_are_no_list_were_a_type_error(main):
+    with pytest.raises(Invalid, match="list"):
+        main.inspect("__tables", columns=5)
+    with pytest.raises(Invalid, match="column"):
+        main.inspect("__tables", columns=[5])

@@ -1,5 +1,7 @@
 """Tables with times of day, UUIDs, fixed bytes and nanoseconds, from their creation to their merge."""
 
+import subprocess
+import sys
 import uuid
 from datetime import time
 from typing import Any
@@ -120,3 +122,39 @@ def test_files_are_compacted_in_the_order_of_uuids(main: Catalog, properties: di
     assert len(table.scan().files()) == 1
     assert table.scan().to_arrow()["token"].to_pylist() == [OTHER, uuid.UUID(int=2**127), ONE]
     assert table.scan(f"token < '{OTHER}'").count() == 2
+
+
+WITHOUT_PANDAS = """
+import importlib.abc, sys, tempfile
+
+class NoPandas(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] == "pandas":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, NoPandas())
+import lakebed, pyarrow
+
+def rows(*nanos):
+    return pyarrow.table({"at": pyarrow.array(nanos, pyarrow.timestamp("ns"))})
+
+with lakebed.connect(tempfile.mkdtemp()) as lake:
+    table = lake.catalog().create_table("t", {"at": "timestamp_ns", "micros": "timestamp"}, primary_key=["at"])
+    table.append(rows(1001))
+    for call in (
+        lambda: table.get(1001),
+        lambda: table.update({"micros": "at"}),
+        lambda: table.upsert(rows(1001, 1001)),
+        lambda: table.merge(rows(1001, 1001), "at", lakebed.when_matched_update({"micros": "NULL"})),
+    ):
+        try:
+            call()
+        except lakebed.Invalid as error:
+            assert "0.000001001" in str(error) or "Install pandas" in str(error), error
+        else:
+            raise AssertionError("not refused")
+"""
+
+
+def test_without_pandas_nanoseconds_broke_the_errors_that_were_to_show_them():
+    subprocess.run([sys.executable, "-c", WITHOUT_PANDAS], check=True)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import lakebed
 from lakebed.catalog.data.changes import append, change_files, delta_of
 from lakebed.catalog.data.levels import places
+from lakebed.catalog.data.live_files import live_files
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Request
 from lakebed.errors import Conflict
@@ -356,3 +357,56 @@ def test_appended_files_have_bounds_of_their_keys(table):
     work = table._scope.read()
     append(work, table_state(work, table.id), [DataFileRef(path="x", num_rows=1)])
     assert not work.deltas[table.id].added[0].key_max
+
+
+COLUMNS = {"id": "long", "name": "string"}
+
+
+def rows(*pairs):
+    ids, names = zip(*pairs, strict=True)
+    return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64()), "name": pyarrow.array(names)})
+
+
+def content(table):
+    return sorted(tuple(row.values()) for row in table.scan().to_arrow().to_pylist())
+
+
+@pytest.fixture
+def keyed(main):
+    return main.create_table("keyed", COLUMNS, primary_key=["id"])
+
+
+def placed(table):
+    work = table._scope.read()
+    state = table_state(work, table.id)
+    return places(work, state, live_files(work, state).values())
+
+
+@pytest.mark.usefixtures("in_files")
+class TestLevels:
+    def test_a_merged_delete_does_not_lift_a_file_above_those_that_it_overlaps(self, main, keyed):
+        keyed.append(rows((1, "a"), (5, "b")))
+        dev = main.create_branch("dev")
+        keyed.append(rows((10, "c"), (20, "d")))
+        keyed.compact()
+        for row in ((12, "e"), (14, "f"), (18, "g")):
+            dev.table("keyed").append(rows(row))
+        dev.table("keyed").compact(where="id > 11")
+        main.merge(dev)
+        dev.table("keyed").delete("id = 14")
+        main.merge(dev)
+        assert content(keyed) == [(1, "a"), (5, "b"), (10, "c"), (12, "e"), (18, "g"), (20, "d")]
+        assert list(clashes(placed(keyed), [])) == []
+
+    def test_a_transaction_can_delete_rows_and_compact_the_files_beside_them(self, main, keyed):
+        for pairs in ([(1, "a"), (5, "b"), (9, "c")], [(2, "d")]):
+            keyed.append(rows(*pairs))
+        keyed.compact()
+        for row in ((6, "e"), (20, "f"), (21, "g")):
+            keyed.append(rows(row))
+        with main.transaction("both") as tx:
+            tx.table("keyed").delete("id = 5")
+            tx.table("keyed").compact()
+        assert content(keyed) == [(1, "a"), (2, "d"), (6, "e"), (9, "c"), (20, "f"), (21, "g")]
+        assert list(clashes(placed(keyed), [])) == []
+        assert len(placed(keyed)) == 3

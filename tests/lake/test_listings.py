@@ -4,6 +4,8 @@ import pytest
 
 from lakebed import Forbidden, Invalid, NotFound
 from lakebed.lake.objects import Listing
+from lakebed.store import MemoryStore, Reads
+from tests.support.faults import WrappedStore, WrappedTransaction
 
 
 def make(line, *names):
@@ -173,3 +175,52 @@ def test_a_share_pages_over_what_was_granted(sales):
     assert [one.name for one in share.tables("sales", limit=2)] == ["sales.t1", "sales.t3"]
     with pytest.raises(Forbidden):
         share.undrop_table("sales.t1")
+
+
+class CountedStore(WrappedStore):
+    """Counts how often it is asked, for however many keys at once."""
+
+    asked = 0
+
+    def begin(self):
+        return CountedTransaction(self.store.begin(), self)
+
+
+class CountedTransaction(WrappedTransaction):
+    def __init__(self, transaction, store):
+        super().__init__(transaction)
+        self.store = store
+
+    @property
+    def snapshot(self):
+        return CountedReads(self.transaction.snapshot, self.store)
+
+
+class CountedReads(Reads):
+    def __init__(self, reads, store):
+        self.reads = reads
+        self.store = store
+
+    def get_many(self, keys):
+        self.store.asked += 1
+        return self.reads.get_many(keys)
+
+    def get_ranges(self, reads):
+        self.store.asked += 1
+        return self.reads.get_ranges(reads)
+
+
+def test_a_listing_of_200_tables_does_not_look_at_each_of_them(open_lake):
+    """It asks as often as one of 20 does."""
+    with CountedStore(MemoryStore()) as store:
+        main = open_lake(store).catalog()
+        costs = {}
+        for count in (20, 200):
+            main.create_namespace(f"of {count}")
+            with main.transaction("many") as tx:
+                for number in range(count):
+                    tx.create_table(f"of {count}.t{number}", {"id": "long"})
+            store.asked = 0
+            assert len(main.tables(f"of {count}")) == count
+            costs[count] = store.asked
+        assert 0 < costs[200] == costs[20] < 10

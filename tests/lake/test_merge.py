@@ -391,3 +391,58 @@ def test_a_column_that_one_side_made_required_and_the_others_rows_lack_is_a_conf
         ours.merge(theirs)
     [row] = caught.value.conflicts
     assert "note" in row.what
+
+
+@pytest.mark.parametrize("strategy", ["ours", "theirs"])
+@pytest.mark.parametrize("direction", ["into", "from"])
+def test_a_settled_merge_left_a_table_that_could_not_be_read(main, strategy, direction):
+    main.create_table("t", {"id": "long", "x": "int", "y": "int"})
+    dev = main.create_branch("dev")
+    with dev.table("t").evolve() as change:
+        change.partition_by(["x"])
+        change.widen_column("y", "long")
+    with main.table("t").evolve() as change:
+        change.drop_column("x")
+    dev.table("t").append(pa.table({"id": [1], "x": pa.array([1], pa.int32()), "y": [1 << 40]}))
+    main.table("t").append(rows(2))
+    ours, theirs = (main, dev) if direction == "into" else (dev, main)
+    [conflict] = ours.merge(theirs, strategy=strategy).conflicts
+    assert conflict.what == "schema"
+    table = ours.table("t")
+    assert {row["id"]: row["y"] for row in table.scan().to_arrow().to_pylist()} == {1: 1 << 40, 2: None}
+    kept = (ours if strategy == "ours" else theirs) is dev
+    assert ("x" in table.schema.names, str(table.spec)) == ((True, "x") if kept else (False, ""))
+
+
+def test_a_merge_lost_the_new_columns_of_a_view(main):
+    main.create_view("v", "select 1", schema={"a": "long"})
+    dev = main.create_branch("dev")
+    dev.view("v").set_sql("select 1", schema={"b": "long"})
+    assert [one.name for one in main.diff(dev)] == ["v"]
+    main.merge(dev)
+    assert main.view("v").schema.names == ("b",)
+
+
+def test_a_conflict_that_was_settled_came_back_when_the_other_side_merged_it(main):
+    main.create_table("t", {"id": "long"})
+    main.drop_table("t")
+    dev = main.create_branch("dev")
+    main.undrop_table("t")
+    dev.create_table("t", {"id": "long"}).append(rows(1))
+    [conflict] = dev.merge(main, strategy="ours").conflicts
+    assert conflict.what == "name"
+    main.merge(dev)
+    assert (ids(main, "t"), main.table("t").id) == ([1], dev.table("t").id)
+
+
+def test_a_table_in_a_namespace_that_both_sides_had_brought_back_never_came_over(main):
+    main.create_namespace("s")
+    dev = main.create_branch("dev")
+    dev.create_table("s.t", {"id": "long"}).append(rows(1))
+    main.drop_namespace("s")
+    dev.merge(main, strategy="theirs")
+    main.merge(dev)
+    main.undrop_namespace("s")
+    dev.undrop_namespace("s")
+    main.merge(dev)
+    assert ids(main, "s.t") == [1]

@@ -239,3 +239,44 @@ def test_a_handle_at_a_version_never_moves(grown):
         RENAMES["t moves to the top"](grown)
         grown.rename_table("t", "a.b.t")
         assert [(one.id, one.name, ids(one)) for one in then.tables(recursive=True)] == seen
+
+
+def test_nobody_sees_a_name_that_was_never_committed(main):
+    main.create_namespace("sales")
+    table = main.create_table("sales.orders", {"id": "long"})
+    dev = main.create_branch("dev")
+    with pytest.raises(ZeroDivisionError), main.transaction("never") as tx:
+        tx.rename_namespace("sales", "sold")
+        assert tx.table("sold.orders").id == table.id
+        for line in (main, dev, main.at(main.version)):
+            assert [one.name for one in line.tables(recursive=True)] == ["sales.orders"]
+            assert not line.table_exists("sold.orders")
+        assert table.name == "sales.orders"
+        raise ZeroDivisionError
+    assert (table.name, main.namespace_exists("sold")) == ("sales.orders", False)
+
+
+def test_nobody_makes_a_table_under_a_name_that_was_never_committed(main):
+    main.create_namespace("sales")
+    with pytest.raises(ZeroDivisionError), main.transaction("never") as tx:
+        tx.rename_namespace("sales", "sold")
+        with pytest.raises(NotFound):
+            main.create_table("sold.orders", {"id": "long"})
+        main.create_table("sales.orders", {"id": "long"})
+        raise ZeroDivisionError
+    assert [one.name for one in main.tables(recursive=True)] == ["sales.orders"]
+
+
+def test_the_past_does_not_show_a_namespaces_later_name(main):
+    main.create_namespace("eu")
+    main.create_namespace("eu.sales")
+    table = main.create_table("eu.sales.orders", {"id": "long"})
+    before = main.version
+    main.rename_namespace("eu", "europe")
+    main.rename_namespace("europe.sales", "europe.sold")
+    then = main.at(before)
+    assert (then.table("eu.sales.orders").name, table.at(before).name) == ("eu.sales.orders",) * 2
+    assert [one.name for one in then.namespaces(recursive=True)] == ["eu", "eu.sales"]
+    for later in ("europe.sold.orders", "eu.sold.orders", "europe.sales.orders"):
+        assert not then.table_exists(later)
+    assert table.name == "europe.sold.orders"

@@ -1,6 +1,7 @@
 """Partitions, sort orders and keys through the handle: KV-15, KV-16, and that pruning loses no row."""
 
 import datetime
+import math
 from decimal import Decimal
 
 import pyarrow
@@ -394,3 +395,15 @@ def test_pruned_reads_have_the_rows_of_whole_ones(main, batches):
 
 def sorted_rows(table, where):
     return sorted(map(repr, table.scan(where=where).to_arrow().to_pylist()))
+
+
+@pytest.mark.parametrize("type", ["float", "double"])
+def test_a_partition_of_nan_was_overwritten_for_one_sign_of_it_alone(main, type):
+    """What the processor makes of 0/0 has another sign than Python's NaN has."""
+    table = main.create_table("t", {"x": type, "id": "long"}, partition_by=["x"])
+    form = {"float": pyarrow.float32(), "double": pyarrow.float64()}[type]
+    nans = pyarrow.array([math.nan, -math.nan, None, 1.5], form)
+    table.append(pyarrow.table({"x": nans, "id": [1, 2, 3, 4]}))
+    table.overwrite_partitions(pyarrow.table({"x": nans.slice(1, 1), "id": [5]}))
+    assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [3, 4, 5]
+    assert table.scan("isnan(x)").to_arrow()["id"].to_pylist() == [5]

@@ -192,3 +192,16 @@ def test_a_picked_change_of_a_table_that_is_not_there_is_a_conflict(grown, uncha
     made = dev.create_table("s.new", {"id": "long"}).append(rows(1))
     with unchanged(), pytest.raises(Conflict):
         grown.cherry_pick(made)
+
+
+def test_what_a_commit_had_made_did_not_come_again_when_it_was_picked_after_its_revert(main):
+    with main.transaction() as work:
+        work.create_namespace("s")
+        work.create_table("s.t", {"id": "long"}).append(rows(1))
+        work.create_view("s.v", "select 1")
+    made = work.committed
+    before = main.table("s.t").id
+    main.revert(made)
+    assert not main.namespace_exists("s")
+    main.cherry_pick(made)
+    assert (main.table("s.t").id, ids(main, "s.t"), main.view("s.v").sql) == (before, [1], {"spark": "select 1"})

@@ -392,3 +392,20 @@ def test_an_update_sees_each_row_as_it_was(main, inline):
 def test_an_update_that_can_not_be_is_refused(table, values, unchanged):
     with unchanged(), pytest.raises((Invalid, NotFound)):
         table.update(values, "id = 1")
+
+
+@pytest.mark.parametrize("where", ["source.flag AND source.v = 1", "target.v > 0 AND target.v + target.v < 5"])
+def test_a_merge_failed_in_arrow_when_a_condition_read_one_side_alone(main, where):
+    """A part of it that is for some rows only met the other side without columns, and so without its number of rows."""
+    table = main.create_table("t", {"id": "long", "v": "long"})
+    table.append(pyarrow.table({"id": [1, 2, 3], "v": [1, None, 7]}))
+    source = pyarrow.table({"id": [1, 2, 3], "v": [1, 2, 3], "flag": [True, None, False]})
+    table.merge(source, "id", lakebed.when_matched_update({"v": "source.v + 10"}, where=where))
+    assert sorted(table.scan().to_arrow()["v"].to_pylist(), key=str) == [11, 7, None]
+
+
+def test_what_is_no_mapping_of_values_was_an_error_of_pythons_own(main, unchanged):
+    table = main.create_table("t", {"id": "long"})
+    for values in (5, None, ["id"]):
+        with unchanged(), pytest.raises(Invalid, match="values are given by column"):
+            table.update(values)

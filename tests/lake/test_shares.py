@@ -3,7 +3,7 @@
 import pyarrow
 import pytest
 
-from lakebed import Forbidden, Invalid, NotFound
+from lakebed import Forbidden, Invalid, NotFound, event_id
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.table import Table
 from lakebed.records.layout import Attribute
@@ -354,3 +354,45 @@ def test_a_share_of_many_tables_is_listed_page_by_page(grown):
         assert found == [f"t{number}" for number in range(7)]
     with pytest.raises(Invalid, match="another question"):
         reader.children(sales, prefix="t", limit=1, token=reader.children(sales, limit=1).token)
+
+
+def make(line, name, *rows):
+    table = line.create_table(name, {"id": "long"})
+    for row in rows:
+        table.append(numbers(row))
+    return table
+
+
+def test_a_share_told_of_the_branches_that_were_merged(main):
+    make(main, "t")
+    dev = main.create_branch("dev")
+    dev.table("t").append(numbers(1))
+    main.table("t").append(numbers(2))
+    main.merge(dev)
+    share = main.create_share("share", "t")
+    assert share.log(limit=1)[0].operations[0].type == "merge_branch"
+    assert share.log(limit=1)[0].parents == ()
+    assert share.inspect("__commits")["parents"].to_pylist()[0] == []
+
+
+def test_a_share_told_whether_there_is_a_commit_of_an_id(main):
+    make(main, "t")
+    share = main.create_share("share", "t")
+    for commit in (main.log(limit=1)[0].id, event_id("none")):
+        for call in (share.cherry_pick, share.revert):
+            with pytest.raises(Forbidden):
+                call(commit)
+    for version in (main.version, 10**6):
+        with pytest.raises(Forbidden):
+            share.reset(version)
+
+
+def test_a_share_had_no_newest_commit_when_many_hidden_ones_came_after_it(main):
+    make(main, "t")
+    hidden = main.create_namespace("hidden")
+    share = main.create_share("share", "t")
+    for number in range(201):
+        hidden.set_properties({"number": str(number)})
+    page = share.log(limit=1)
+    assert ([one.type for one in page[0].operations], page.token) == (["create"], None)
+    assert "changed" in share.describe()

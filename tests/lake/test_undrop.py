@@ -477,3 +477,16 @@ def test_nothing_is_put_where_there_is_no_namespace(lake, sales, unchanged, kind
         }
         with unchanged(), pytest.raises(NotFound):
             ways[way](f"{place}.new")
+
+
+def test_a_dropped_branch_was_not_found_by_its_id_in_capitals(main, unchanged):
+    dev = main.create_branch("dev")
+    main.drop_branch("dev")
+    for wrong in ("nonsense", "", 5):
+        with unchanged(), pytest.raises(Invalid, match="not an id"):
+            main.undrop_branch("dev", id=wrong)
+    main.undrop_branch("dev", id=dev._line.ref.line.id.upper())
+    table = make(main, "t")
+    main.drop_table("t")
+    commit = main.undrop_table("t", id=table.id.upper())
+    assert commit.operations[0].object_id == table.id

@@ -1,16 +1,11 @@
-"""What reverts, picks, merges and compactions once did to rows, each by the name of what it did to the user."""
+"""Rows that come back by reverts, picks and merges: none is there twice, and none is lost."""
 
 import pyarrow
 import pytest
 
 from lakebed import Conflict
-from lakebed.catalog.data.levels import places
-from lakebed.catalog.data.live_files import live_files
-from lakebed.catalog.tables.tables import table_state
-from lakebed.table.keys.levels import clashes
 
 COLUMNS = {"id": "long", "name": "string"}
-
 pytestmark = pytest.mark.usefixtures("in_files")
 
 
@@ -31,12 +26,6 @@ def table(main):
 @pytest.fixture
 def keyed(main):
     return main.create_table("keyed", COLUMNS, primary_key=["id"])
-
-
-def placed(table):
-    work = table._scope.read()
-    state = table_state(work, table.id)
-    return places(work, state, live_files(work, state).values())
 
 
 class TestRowsThatComeBack:
@@ -167,65 +156,3 @@ class TestWhatIsThereAlready:
         table.truncate()
         main.cherry_pick(append)
         assert content(table) == [(1, "ada")]
-
-
-class TestOverwritesInTransactions:
-    """What a transaction overwrote is known to later merges, whatever else it did."""
-
-    @pytest.fixture
-    def dev(self, main, table):
-        table.append(rows((1, "ada"), (2, "bob")))
-        return main.create_branch("dev")
-
-    def test_an_overwrite_of_all_is_not_forgotten_for_what_comes_after_it(self, main, table, dev, unchanged):
-        with dev.transaction("load") as tx:
-            tx.table("people").overwrite(rows((7, "new")))
-            tx.table("people").append(rows((8, "more")))
-        table.append(rows((5, "eve")))
-        with unchanged(), pytest.raises(Conflict, match="overwrite"):
-            main.merge(dev)
-
-    def test_of_two_overwrites_the_second_counts_too(self, main, table, dev, unchanged):
-        with dev.transaction("load") as tx:
-            tx.table("people").overwrite(rows((1, "new")), "id = 1")
-            tx.table("people").overwrite(rows((5, "more")), "id = 5")
-        table.append(rows((5, "eve")))
-        with unchanged(), pytest.raises(Conflict, match="overwrite"):
-            main.merge(dev)
-
-    def test_what_neither_overwrote_merges(self, main, table, dev):
-        with dev.transaction("load") as tx:
-            tx.table("people").overwrite(rows((1, "new")), "id = 1")
-            tx.table("people").overwrite(rows((5, "more")), "id = 5")
-        table.append(rows((6, "eve")))
-        main.merge(dev)
-        assert content(table) == [(1, "new"), (2, "bob"), (5, "more"), (6, "eve")]
-
-
-class TestLevels:
-    def test_a_merged_delete_does_not_lift_a_file_above_those_that_it_overlaps(self, main, keyed):
-        keyed.append(rows((1, "a"), (5, "b")))
-        dev = main.create_branch("dev")
-        keyed.append(rows((10, "c"), (20, "d")))
-        keyed.compact()
-        for row in ((12, "e"), (14, "f"), (18, "g")):
-            dev.table("keyed").append(rows(row))
-        dev.table("keyed").compact(where="id > 11")
-        main.merge(dev)
-        dev.table("keyed").delete("id = 14")
-        main.merge(dev)
-        assert content(keyed) == [(1, "a"), (5, "b"), (10, "c"), (12, "e"), (18, "g"), (20, "d")]
-        assert list(clashes(placed(keyed), [])) == []
-
-    def test_a_transaction_can_delete_rows_and_compact_the_files_beside_them(self, main, keyed):
-        for pairs in ([(1, "a"), (5, "b"), (9, "c")], [(2, "d")]):
-            keyed.append(rows(*pairs))
-        keyed.compact()
-        for row in ((6, "e"), (20, "f"), (21, "g")):
-            keyed.append(rows(row))
-        with main.transaction("both") as tx:
-            tx.table("keyed").delete("id = 5")
-            tx.table("keyed").compact()
-        assert content(keyed) == [(1, "a"), (2, "d"), (6, "e"), (9, "c"), (20, "f"), (21, "g")]
-        assert list(clashes(placed(keyed), [])) == []
-        assert len(placed(keyed)) == 3

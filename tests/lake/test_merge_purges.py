@@ -1,11 +1,13 @@
-"""What merges, picks, reverts and resets once did wrong to people, each named after what it did."""
+"""Merges, picks, reverts and resets of what was purged, before or meanwhile."""
 
 from uuid import uuid4
 
+import pyarrow
 import pyarrow as pa
 import pytest
 
-from lakebed import Catalog, Expired, Field
+from lakebed import Catalog, Expired
+from lakebed.catalog.transaction import scopes
 from lakebed.metastore import Change
 from lakebed.metastore import Commit as StoredCommit
 
@@ -39,9 +41,6 @@ def before_the_merge(lake, monkeypatch):
 def purge(line: Catalog, name: str) -> None:
     line.drop_table(name)
     line.purge_table(name)
-
-
-# Purges
 
 
 def test_a_merge_brought_a_table_whose_files_were_purged_meanwhile(main, before_the_merge):
@@ -154,9 +153,6 @@ def test_a_change_that_was_undone_came_back_by_a_merge_after_the_purge_of_a_bran
         deep.at(deep._line.ref.line.ancestry[0].version).tables()
 
 
-# Event ids
-
-
 def test_a_merge_that_came_again_failed_since_its_branch_was_dropped_meanwhile(main):
     main.create_table("t", {"id": "long"})
     dev = main.create_branch("dev")
@@ -169,123 +165,68 @@ def test_a_merge_that_came_again_failed_since_its_branch_was_dropped_meanwhile(m
     assert main.merge(dev, event_id=event).commit == first
 
 
-# Keys and columns
+def numbers(*ids):
+    return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})
 
 
-def keyed(main: Catalog, type: str = "long", **given) -> None:
-    main.create_table("t", [Field("id", type, required=True), Field("x", "long", required=True)], **given)
+def make(line, name, *rows):
+    table = line.create_table(name, {"id": "long"})
+    for row in rows:
+        table.append(numbers(row))
+    return table
 
 
-def pair(id: int, x: int) -> pa.Table:
-    return pa.table({"id": pa.array([id], pa.int64()), "x": pa.array([x], pa.int64())})
+def before_the_commit(monkeypatch, meanwhile):
+    """Let something happen once between what the next call decides and its commit."""
+    committed, happened = scopes._committed, []
+
+    def late(*arguments):
+        if not happened:
+            happened.append(None)
+            meanwhile()
+        return committed(*arguments)
+
+    monkeypatch.setattr(scopes, "_committed", late)
+    return happened
 
 
-@pytest.mark.parametrize(("key", "new_key"), [((), ["id"]), (["x"], ["id"])])
-@pytest.mark.parametrize("same", [True, False])
-def test_a_key_that_theirs_had_set_was_not_looked_at_or_ended_in_an_error_of_arrow(main, key, new_key, same):
-    keyed(main, primary_key=key)
-    dev = main.create_branch("dev")
-    with dev.table("t").evolve() as change:
-        change.primary_key(new_key)
-    dev.table("t").append(pair(1, 10))
-    main.table("t").append(pair(1 if same else 2, 20))
-    for ours, theirs in ((main, dev), (dev, main)):
-        found = ours.merge(theirs, dry_run=True).conflicts
-        assert [one.what for one in found] == (["keys"] if same else [])
-
-
-@pytest.mark.parametrize("conflict", [True, False])
-def test_a_key_column_that_theirs_had_widened_was_called_corrupt(main, conflict):
-    keyed(main, "int", primary_key=["id"])
-    dev = main.create_branch("dev")
-    with dev.table("t").evolve() as change:
-        change.widen_column("id", "long")
-        if conflict:
-            change.rename_column("x", "y")
-    dev.table("t").append(pair(1 << 40, 1).rename_columns(["id", "y" if conflict else "x"]))
-    with main.table("t").evolve() as change:
-        if conflict:
-            change.rename_column("x", "z")
-        else:
-            change.add_column("more", "int")
-    own = {"id": pa.array([1], pa.int32()), "z" if conflict else "x": pa.array([2], pa.int64())}
-    main.table("t").append(pa.table(own))
-    found = main.merge(dev, dry_run=True).conflicts
-    assert [one.what for one in found] == (["column x: name"] if conflict else [])
-
-
-@pytest.mark.parametrize("strategy", ["ours", "theirs"])
-@pytest.mark.parametrize("direction", ["into", "from"])
-def test_a_settled_merge_left_a_table_that_could_not_be_read(main, strategy, direction):
-    main.create_table("t", {"id": "long", "x": "int", "y": "int"})
-    dev = main.create_branch("dev")
-    with dev.table("t").evolve() as change:
-        change.partition_by(["x"])
-        change.widen_column("y", "long")
-    with main.table("t").evolve() as change:
-        change.drop_column("x")
-    dev.table("t").append(pa.table({"id": [1], "x": pa.array([1], pa.int32()), "y": [1 << 40]}))
-    main.table("t").append(rows(2))
-    ours, theirs = (main, dev) if direction == "into" else (dev, main)
-    [conflict] = ours.merge(theirs, strategy=strategy).conflicts
-    assert conflict.what == "schema"
-    table = ours.table("t")
-    assert {row["id"]: row["y"] for row in table.scan().to_arrow().to_pylist()} == {1: 1 << 40, 2: None}
-    kept = (ours if strategy == "ours" else theirs) is dev
-    assert ("x" in table.schema.names, str(table.spec)) == ((True, "x") if kept else (False, ""))
-
-
-def test_a_merge_lost_the_new_columns_of_a_view(main):
-    main.create_view("v", "select 1", schema={"a": "long"})
-    dev = main.create_branch("dev")
-    dev.view("v").set_sql("select 1", schema={"b": "long"})
-    assert [one.name for one in main.diff(dev)] == ["v"]
-    main.merge(dev)
-    assert main.view("v").schema.names == ("b",)
-
-
-# Picks
-
-
-def test_what_a_commit_had_made_did_not_come_again_when_it_was_picked_after_its_revert(main):
-    with main.transaction() as work:
-        work.create_namespace("s")
-        work.create_table("s.t", {"id": "long"}).append(rows(1))
-        work.create_view("s.v", "select 1")
-    made = work.committed
-    before = main.table("s.t").id
-    main.revert(made)
-    assert not main.namespace_exists("s")
-    main.cherry_pick(made)
-    assert (main.table("s.t").id, ids(main, "s.t"), main.view("s.v").sql) == (before, [1], {"spark": "select 1"})
-
-
-# Strategies
-
-
-def test_a_conflict_that_was_settled_came_back_when_the_other_side_merged_it(main):
-    main.create_table("t", {"id": "long"})
+def test_no_branches_could_be_merged_or_compared_after_a_purge(main):
+    """Whether the branch forked after the drop, or both sides dropped it since they came apart."""
+    kept = make(main, "kept")
+    make(main, "t", 1)
     main.drop_table("t")
     dev = main.create_branch("dev")
-    main.undrop_table("t")
-    dev.create_table("t", {"id": "long"}).append(rows(1))
-    [conflict] = dev.merge(main, strategy="ours").conflicts
-    assert conflict.what == "name"
+    make(dev, "u", 1)
     main.merge(dev)
-    assert (ids(main, "t"), main.table("t").id) == ([1], dev.table("t").id)
+    for line in (main, dev):
+        line.drop_table("u")
+    main.purge_table("t")
+    main.purge_table("u")
+    dev.table("kept").append(numbers(1))
+    kept.append(numbers(2))
+    assert [one.name for one in main.diff(dev)] == ["kept"]
+    main.merge(dev)
+    assert kept.scan().count() == 2
 
 
-# Namespaces that come back
-
-
-def test_a_table_in_a_namespace_that_both_sides_had_brought_back_never_came_over(main):
-    main.create_namespace("s")
+def test_a_purged_branch_was_merged_as_if_it_had_nothing(main, unchanged):
     dev = main.create_branch("dev")
-    dev.create_table("s.t", {"id": "long"}).append(rows(1))
-    main.drop_namespace("s")
-    dev.merge(main, strategy="theirs")
-    main.merge(dev)
-    main.undrop_namespace("s")
-    dev.undrop_namespace("s")
-    main.merge(dev)
-    assert ids(main, "s.t") == [1]
+    make(dev, "t", 1)
+    past = dev.at(dev.version)
+    main.drop_branch("dev")
+    main.purge_branch("dev")
+    for call in (lambda: main.merge(past), lambda: main.diff(past), lambda: past.diff(main)):
+        with unchanged(), pytest.raises(Expired):
+            call()
+
+
+def test_a_branch_that_was_purged_under_a_merge_was_merged_half(main, monkeypatch):
+    dev = main.create_branch("dev")
+    make(dev, "t", 1)
+    past = dev.at(dev.version)
+    main.drop_branch("dev")
+    happened = before_the_commit(monkeypatch, lambda: main.purge_branch("dev"))
+    with pytest.raises(Expired):
+        main.merge(past)
+    assert happened
+    assert main.tables() == []

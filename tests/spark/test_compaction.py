@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pyarrow
+import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,8 +17,11 @@ from lakebed.catalog.data.compaction import PATIENCE
 from lakebed.catalog.data.target import target_of
 from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Corrupt, Invalid
+from lakebed.files import LocalFiles
 from lakebed.lake.engines import spark_engine
+from lakebed.spark.compaction import set_last_updated_bounds
 from lakebed.table.keys.encoding import encode_key, key_types
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from tests.support.compacted_tables import after_making
 
 LINEAGE = ["_row_id", "_last_updated_sequence_number"]
@@ -327,3 +331,11 @@ def test_no_compaction_of_either_engine_changes_a_row_at_any_version(spark, step
         for key in range(0, 60, 7) if "primary_key" in layout else ():
             newest = max((row for row in rows(table) if row[0] == key), key=lambda row: row[3], default=None)
             assert (table.get(key) or {}).get("name") == (newest and newest[1])
+
+
+def test_rows_that_were_new_were_told_to_be_as_old_as_the_others_of_their_file(tmp_path: Path):
+    files = LocalFiles(tmp_path)
+    pa.parquet.write_table(pa.table({"id": [1, 2], "changed": [5, None]}), tmp_path / "a.parquet")
+    entry = DataFileRef(path="a.parquet", num_rows=2)
+    set_last_updated_bounds(files, entry)
+    assert not entry.statistics

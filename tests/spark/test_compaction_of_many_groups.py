@@ -1,16 +1,25 @@
 """Compaction on Spark of many small partitions: few jobs, a file for each of them, and no row changes."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from threading import Barrier
 
 import pyarrow
 import pyarrow.parquet
 import pytest
+from pyspark.sql import SparkSession
 
 import lakebed
+import lakebed.spark.compaction
+from lakebed import Catalog, Table
 from lakebed.catalog.data.compaction import Compaction
 from lakebed.errors import Corrupt
 from lakebed.spark import compaction
+from lakebed.spark.jobs.jobs import ClassicJobs
+from lakebed.spark.write.write import write
 from lakebed.table.keys.encoding import encode_key, key_types
 from tests.support.compacted_tables import COLUMNS, IN_FILES, LINEAGE, entries, rows
 
@@ -208,3 +217,36 @@ def test_only_the_partition_that_others_changed_is_written_again(spark, main, mo
     del before[27]
     assert by_spark(spark, table) == rows(table) == sorted(before.values(), key=repr)
     assert parquet(table) == second | {path for one in changes[-1].rewrites for path in one.inputs}
+
+
+def values_of(table: Table, name: str) -> list[object]:
+    return sorted(table.scan().to_arrow()[name].to_pylist(), key=repr)
+
+
+def test_the_jobs_of_one_compaction_had_the_tags_of_one_another(
+    main: Catalog, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = main.create_table(
+        "t", {"id": "long", "p": "int"}, partition_by=["p"], properties={"write.inline-bytes": "0"}
+    )
+    for start in (0, 3):
+        rows = {"id": range(start, start + 3), "p": pyarrow.array(range(3), "int32")}
+        table.append(pyarrow.table(rows))
+    seen: list[tuple[str, set[str]]] = []
+    together = Barrier(3, timeout=60)
+
+    class Watched(ClassicJobs):
+        @contextmanager
+        def tagged(self) -> Iterator[None]:
+            with super().tagged():
+                together.wait()
+                seen.append((self._tag, {one for one in spark.sparkContext.getJobTags() if "-write-" in one}))
+                yield
+
+    monkeypatch.setattr(lakebed.spark.compaction, "SMALL_BYTES", 0)  # a job for each group
+    monkeypatch.setattr(
+        sys.modules[write.__module__], "jobs_of", lambda session, tag: Watched(session.sparkContext, tag)
+    )
+    table.compact(spark)
+    assert len(seen) == 3 and all(tags == {own} for own, tags in seen)
+    assert values_of(table, "id") == list(range(6))

@@ -3,11 +3,14 @@
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from decimal import Decimal
 from itertools import count
 
+import pyarrow
 import pytest
 from pyspark.sql import SparkSession
 
+import lakebed
 from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.spark.read.defaults import files_by_missing_fields
@@ -78,3 +81,22 @@ def test_a_session_that_shows_structs_of_older_files_as_null_is_refused(
     with setting({NULL_STRUCTS: "true"}), pytest.raises(Invalid, match=f"{NULL_STRUCTS}.*expected false"):
         read(spark, files, OLD, written)
     assert read(spark, files, OLD, written).count() == 1
+
+
+@pytest.fixture
+def main(tmp_path):
+    with lakebed.connect(tmp_path / "lake") as lake:
+        yield lake.catalog()
+
+
+@pytest.mark.parametrize(
+    ("digits", "default"),
+    [(9, "0.01"), (10, "0.01"), (18, "-9999999999999999.99"), (19, "0.01"), (20, "999999999999999999.99")],
+)
+def test_a_long_decimal_with_a_default_could_not_be_read_by_spark(main, spark, digits, default):
+    table = main.create_table("t", {"id": "long"}, properties={"write.inline-bytes": "0"})
+    table.append(pyarrow.table({"id": [1]}))
+    with table.evolve() as change:
+        change.add_column("price", f"decimal({digits}, 2)", default=Decimal(default))
+    assert table.read(spark, where=f"price = {default}").collect()[0].price == Decimal(default)
+    assert table.read(spark, where=f"price <> {default}").count() == 0

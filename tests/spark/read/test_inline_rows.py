@@ -214,3 +214,10 @@ def test_a_frame_shows_the_table_as_it_was_when_it_was_made(main: Catalog, spark
     frame = table.read(spark)
     table.append(pyarrow.table({"id": [2]}))
     assert frame.count() == 1
+
+
+def test_a_read_failed_where_no_inline_row_passed_and_a_column_is_nested(main, spark):
+    table = main.create_table("t", {"id": "long", "tags": "list<long>"})
+    table.append(pyarrow.table({"id": [1], "tags": [[1, 2]]}))
+    assert table.read(spark, where="id = 2").collect() == []
+    assert table.read(spark, where="id = 1").collect()[0].tags == [1, 2]

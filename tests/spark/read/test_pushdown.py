@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import pyarrow
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -90,3 +91,10 @@ def test_files_of_later_days_are_still_asked_by_their_footers(
         frame.explain()
         assert "GreaterThan(day,1582-10-15)" in capsys.readouterr().out
         assert frame.count() == 2
+
+
+def test_rows_of_the_days_that_the_old_calendar_skipped_were_lost_by_filters(main, spark):
+    table = main.create_table("t", {"day": "date", "at": "timestamptz"}, properties={"write.inline-bytes": "0"})
+    table.append(pyarrow.table({"day": [date(1582, 10, 10)], "at": [datetime(1582, 10, 10, tzinfo=UTC)]}))
+    assert table.read(spark, where="day = DATE '1582-10-10'").count() == 1
+    assert table.read(spark).where("at >= TIMESTAMP '1582-10-10 00:00:00'").count() == 1

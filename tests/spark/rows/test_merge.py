@@ -4,11 +4,15 @@ import random
 import re
 
 import pyarrow
+import pyarrow.parquet
 import pytest
+from pyspark.sql import SparkSession
 
 import lakebed
 from lakebed import (
+    Catalog,
     Invalid,
+    Table,
     lit,
     when_matched_delete,
     when_matched_update,
@@ -205,3 +209,34 @@ def test_an_empty_source_changes_nothing_but_rows_that_it_does_not_match(main, s
     assert rows(table) == before
     table.merge(none, "id", when_not_matched_by_source_delete("id < 15"))
     assert {one["id"] for one in rows(table)} == {15, 16, 17, 18, 19, 20, 21}
+
+
+def values(table: Table, name: str) -> list[object]:
+    return sorted(table.scan().to_arrow()[name].to_pylist(), key=repr)
+
+
+@pytest.mark.parametrize("name", ["gone_at", "source.id", "source.gone_at"])
+def test_rows_that_the_source_does_not_match_were_deleted_by_its_own_columns(
+    main: Catalog, spark: SparkSession, name: str
+) -> None:
+    table = main.create_table("t", {"id": "long", "n": "long"})
+    table.append(pyarrow.table({"id": [1, 2], "n": [1, 2]}))
+    source = spark.createDataFrame(pyarrow.table({"id": [1], "n": [10], "gone_at": [5]}))
+    for clause in (
+        when_not_matched_by_source_delete(f"{name} is null"),
+        when_not_matched_by_source_update({"n": name}),
+        when_not_matched_by_source_update({"n": "0"}, f"{name} is null"),
+    ):
+        with pytest.raises(Invalid, match="there is no such column"):
+            table.merge(source, "id", clause)
+    assert values(table, "n") == [1, 2]
+    table.merge(source, "id", when_not_matched_by_source_update({"n": "target.n + id"}, "target.n = n"))
+    assert values(table, "n") == [1, 4]
+
+
+def test_a_source_of_many_columns_was_too_deep_for_java(main: Catalog, spark: SparkSession) -> None:
+    table = main.create_table("t", {"id": "long"})
+    table.append(pyarrow.table({"id": [1, 2]}))
+    wide = pyarrow.table({"id": [2], **{f"c{one}": ["x"] for one in range(700)}})
+    table.merge(spark.createDataFrame(wide), "id", when_matched_delete())
+    assert values(table, "id") == [1]

@@ -51,3 +51,15 @@ def test_a_condition_is_cut_where_and_joins_its_pieces(text, pieces):
 )
 def test_only_names_that_may_be_two_columns_get_a_qualifier(text, expected):
     assert qualified(text, frozenset({"id", "name"}), "target") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("id in (select id from v) and id > 1", "target.id in (select id from v) and target.id > 1"),
+        ("target.source = 1 or target = 2", "target.source = 1 or target.target = 2"),
+        ("source.id is null", "source.id is null"),
+    ],
+)
+def test_a_column_called_target_or_source_was_taken_for_a_table(text, expected):
+    assert qualified(text, frozenset({"id", "target", "source"}), "target") == expected

@@ -1,23 +1,14 @@
-"""What a review of the pipeline found: each test is called after what it did to whoever met it."""
+"""Statements that read the table which they change, while others change it."""
 
-import datetime
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet
 import pytest
-from pyspark.sql import SparkSession
 
 import lakebed
 from lakebed import Lake, Table
-from lakebed.files import LocalFiles
 from lakebed.lake.sql.read import Reader
-from lakebed.spark.compaction import set_last_updated_bounds
-from lakebed.table.expression.conjuncts import qualified
-from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 FILES = {"write.inline-bytes": "0"}
 
@@ -100,49 +91,3 @@ def test_other_tables_that_a_statement_reads_may_change_meanwhile(lake, spark, m
     commit = lake.sql(spark, "delete from s.t where id in (select id from s.gone)")
     assert held(table) == [(2,)]
     assert commit.version > before
-
-
-def test_a_query_in_a_clause_for_rows_without_a_match_compared_each_row_with_itself(lake, spark):
-    table, _ = made(lake, "s.t", id=[1, 2, 3]), made(lake, "s.retired", id=[3])
-    lake.sql(
-        spark,
-        "merge into s.t using (select 1L as id) u on t.id = u.id "
-        "when not matched by source and id in (select id from s.retired) then delete",
-    )
-    assert held(table) == [(1,), (2,)]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("id in (select id from v) and id > 1", "target.id in (select id from v) and target.id > 1"),
-        ("target.source = 1 or target = 2", "target.source = 1 or target.target = 2"),
-        ("source.id is null", "source.id is null"),
-    ],
-)
-def test_a_column_called_target_or_source_was_taken_for_a_table(text, expected):
-    assert qualified(text, frozenset({"id", "target", "source"}), "target") == expected
-
-
-def test_a_delete_took_other_rows_than_a_select_had_shown_in_a_session_with_a_zone(
-    lake, spark: SparkSession, setting: Callable[[dict[str, str]], AbstractContextManager[None]]
-):
-    zone = datetime.UTC
-    table = lake.catalog().create_table("s.t", {"id": "long", "at": "timestamptz"}, properties=FILES)
-    times = [datetime.datetime(2024, 1, 1, hour, tzinfo=zone) for hour in (2, 9)]
-    table.append(pa.table({"id": [1, 2], "at": pa.array(times, pa.timestamp("us", "UTC"))}))
-    where = "at < '2024-01-01 00:00:00' and id < 5"
-    with setting({"spark.sql.session.timeZone": "America/New_York"}):
-        assert [row.id for row in lake.sql(spark, f"select id from s.t where {where}").collect()] == [1]
-        lake.sql(spark, f"update s.t set id = 4 where {where}")
-        lake.sql(spark, f"insert into s.t replace where {where} select 3L, timestamp '2024-01-02 00:00:00'")
-        lake.sql(spark, "delete from s.t where at > timestamp '2024-01-01 04:00:00'")
-    assert table.scan(columns=["id"]).to_arrow().to_pylist() == [{"id": 2}]
-
-
-def test_rows_that_were_new_were_told_to_be_as_old_as_the_others_of_their_file(tmp_path: Path):
-    files = LocalFiles(tmp_path)
-    pa.parquet.write_table(pa.table({"id": [1, 2], "changed": [5, None]}), tmp_path / "a.parquet")
-    entry = DataFileRef(path="a.parquet", num_rows=2)
-    set_last_updated_bounds(files, entry)
-    assert not entry.statistics

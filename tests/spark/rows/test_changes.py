@@ -219,7 +219,7 @@ def test_bad_calls_say_what_is_wrong_and_change_nothing(main, spark, same, capfd
         (lambda: table.update({"n": 5}, None, spark), "lakebed.lit(5)"),
         (lambda: table.update({"n": "(SELECT"}, None, spark), "can't be read by Spark"),
         (lambda: table.upsert(frame(spark, [one, one]), "id"), "1 repeated keys"),
-        (lambda: table.upsert(frame(spark, [{**one, "id": None}]), "id"), "1 rows without one"),
+        (lambda: table.upsert(frame(spark, [{**one, "id": None}]), "id"), "1 rows without a value"),
         (lambda: table.upsert(frame(spark, [one]).withColumnRenamed("n", "m"), "id"), "m is not a column of the table"),
         (lambda: table.upsert(frame(spark, [one])), "no primary key"),
         (lambda: table.overwrite(frame(spark, [one]), "nothing = 1"), "there is no such column"),

@@ -72,7 +72,7 @@ def _check_path(path: str) -> None:
     *folders, name = path.split("/")
     if name.startswith(("_", ".")) or name.endswith("._COPYING_"):
         expected = "a name that does not begin with _ or . and does not end with ._COPYING_"
-        raise Invalid("Spark skips files with such a name", subject=path, expected=expected, advice="Rename the file.")
+        raise Invalid("Spark skips files of such names", subject=path, expected=expected, advice="Rename the file.")
     if "://" not in path and any(map(_is_id, folders)):
         raise Invalid(
             "the file is in the folder of a table, whose files come and go with the table",

@@ -262,8 +262,8 @@ def test_a_check_of_the_table_is_looked_at_by_every_task(lake: Lake, table: Tabl
 @pytest.mark.parametrize(
     ("changed", "error", "words"),
     [
-        ({"lake": None}, Invalid, "which lake"),
-        ({"path": None}, Invalid, "which table"),
+        ({"lake": None}, Invalid, "lake is not named"),
+        ({"path": None}, Invalid, "table is not named"),
         ({"path": "sales.ghosts"}, NotFound, "ghosts"),
         ({"colums": "id"}, Invalid, "colums"),
         ({"columns": "ghost"}, Invalid, "ghost"),

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from lakebed.catalog.data.compaction import Compaction
 from lakebed.catalog.data.engine import Engine, Where
 from lakebed.catalog.data.row_changes import RowChange
+from lakebed.catalog.objects.naming import about
+from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid, LakebedError, OutcomeUnknown
 from lakebed.files import Files
 from lakebed.lake.rows.writes import change_rows
@@ -40,12 +43,14 @@ def compact(
     def filter_of(schema: Schema) -> Filter | None:
         return None if where is None else bind(where, schema)
 
+    def make(work: Work, state: TableState) -> RowChange | None:
+        with about(work, table):
+            return compaction.make(work, state)
+
     compaction = Compaction(engine.writer, filter_of, sizes.target, most_bytes=sizes.most, sort_by=sort_by)
     files, detail = scope.context.files, "" if where is None else str(where)
     try:
-        commit = change_rows(
-            scope, table, "compact", compaction.make, request, detail, discard=_keep, attempts=engine.attempts
-        )
+        commit = change_rows(scope, table, "compact", make, request, detail, discard=_keep, attempts=engine.attempts)
     except OutcomeUnknown:
         raise
     except LakebedError:

@@ -107,7 +107,7 @@ class CheckpointModel(Metastore):
 def check_intent(intent: str) -> tuple[str, ...]:
     parts = tuple(intent.split("/"))
     if len(parts) != 3:
-        raise Invalid("this is no intent", found=repr(intent))
+        raise Invalid("this is not an intent", found=repr(intent))
     for part in parts:
         id_element(part)
     return parts

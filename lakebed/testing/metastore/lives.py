@@ -226,7 +226,7 @@ class LivesSuite:
     def test_a_dropped_object_that_is_changed_was_still_dropped_when_it_was(
         self, metastore: Metastore, kind: int
     ) -> None:
-        """Else the time in which it can be undropped would begin anew."""
+        """Otherwise the time in which it can be undropped would start again."""
         writer = Writer(metastore, trunk())
         one = writer.create(kind, "a")
         dropped = writer.drop(one).version

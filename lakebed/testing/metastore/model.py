@@ -480,7 +480,7 @@ def _check_structure(now: _Tree, then: _Tree, change: Change) -> None:
 
 def _check_life(now: _Tree, object_id: str, life: LifeRecord) -> None:
     if object_id == now.line.top:
-        raise Invalid("a line's top is no object on that line", subject=object_id)
+        raise Invalid("a line's top is not an object on that line", subject=object_id)
     if object_id in now.lives and now.lives[object_id].type != life.type:
         raise Invalid("an object never changes its type", subject=object_id, found=type_name(life.type))
 

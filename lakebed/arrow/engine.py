@@ -29,6 +29,7 @@ from lakebed.files import Files
 from lakebed.table.expression.assignments import Values
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.filter.bind import bind
+from lakebed.table.filter.condition import Condition
 from lakebed.table.filter.filter import Filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.spec import PartitionSpec
@@ -60,8 +61,8 @@ class ArrowEngine:
     def keep(self, data: object) -> "KeptTable":
         return KeptTable(materialized(data))
 
-    def delete(self, target: Target, where: Where) -> RowChange:
-        return delete_rows(target, _filter(where, target.schema))
+    def delete(self, target: Target, where: str | Condition) -> RowChange:
+        return delete_rows(target, bind(where, target.schema))
 
     def update(self, target: Target, values: Values, where: Where) -> RowChange:
         return update_rows(target, assignments(values, target.schema), _filter(where, target.schema))

@@ -21,7 +21,7 @@ from lakebed.catalog.transaction.work import Work
 from lakebed.lake import properties
 from lakebed.lake.arguments import Terms, order_terms, spec_terms
 from lakebed.lake.description import Description
-from lakebed.lake.engines import arrow_engine, engine_for, export_iceberg
+from lakebed.lake.engines import arrow_engine, engine_for
 from lakebed.lake.evolve import Evolve
 from lakebed.lake.rows import appends, compact, reads, writes
 from lakebed.lake.rows.appends import Address, given_addresses
@@ -160,8 +160,7 @@ class Table:
         `path` is a folder of the lake, by default one of the table's own. `Invalid` if the table has rows that
         Iceberg's readers can't reach, such as inline ones: `compact()` writes them to files.
         """
-        work = self._scope.read()
-        return export_iceberg(work, table_state(work, self.id), path)
+        return reads.export(self._scope, self.id, path)
 
     # Adding rows.
 

@@ -31,6 +31,7 @@ from lakebed.spark.types import schema_of
 from lakebed.spark.write.rows import write_rows
 from lakebed.table.expression.assignments import Values
 from lakebed.table.expression.merge_clauses import Clause
+from lakebed.table.filter.condition import Condition
 from lakebed.table.filter.filter import Filter
 from lakebed.table.keys.compaction import Group
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -69,10 +70,9 @@ class SparkEngine:
     def keep(self, data: object) -> "KeptFrame":
         return KeptFrame(self, run(self.spark, "hold the rows", lambda: stable_rows(data)))
 
-    def delete(self, target: Target, where: Where) -> RowChange:
+    def delete(self, target: Target, where: str | Condition) -> RowChange:
         def delete() -> RowChange:
-            bound = None if where is None else bind_where(where, target.schema)
-            return delete_rows(target, self.source(target), bound)
+            return delete_rows(target, self.source(target), bind_where(where, target.schema))
 
         return self.change("delete from", target, delete)
 

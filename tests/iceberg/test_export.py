@@ -18,7 +18,7 @@ from pyiceberg.expressions import EqualTo
 from pyiceberg.table import StaticTable
 
 import lakebed
-from lakebed import Corrupt, Field, Invalid, Lake, NotFound, Schema, Table, Unavailable
+from lakebed import Corrupt, Field, Forbidden, Invalid, Lake, NotFound, Schema, Table, Unavailable
 from lakebed.catalog.tables.tables import table_state
 from lakebed.files import LocalFiles
 from lakebed.files.files import Data
@@ -454,3 +454,16 @@ def test_who_exports_without_fastavro_is_asked_to_install_it(orders: Table, monk
     monkeypatch.setattr("lakebed.lake.engines.find_spec", lambda name: None)
     with pytest.raises(Unavailable, match=r"fastavro is not installed\. Run `pip install"):
         orders.export_iceberg()
+
+
+def test_a_share_could_write_an_export_into_the_lake(lake: Lake, orders: Table) -> None:
+    main = lake.catalog()
+    share = main.create_share("readers", [orders])
+    with pytest.raises(Forbidden, match="export"):
+        share.table(orders.name).export_iceberg("exported")
+
+
+@pytest.mark.parametrize("path", [3, "", "/tmp/x", b"x"])
+def test_a_folder_outside_the_lake_is_refused_by_its_own_name(orders: Table, path: object) -> None:
+    with pytest.raises(Invalid, match="this is not a folder of the lake"):
+        orders.export_iceberg(path)  # type: ignore[arg-type]

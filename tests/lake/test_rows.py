@@ -409,3 +409,14 @@ def test_what_is_no_mapping_of_values_was_an_error_of_pythons_own(main, unchange
     for values in (5, None, ["id"]):
         with unchanged(), pytest.raises(Invalid, match="values are given by column"):
             table.update(values)
+
+
+@pytest.mark.parametrize("where", [None, 5, True, ["id = 1"]])
+def test_a_delete_whose_condition_is_missing_deleted_every_row(main, where):
+    """A setting that was not there, as in `delete(config.get("where"))`, emptied the table."""
+    table = main.create_table("kept", {"id": "long"})
+    table.append(pyarrow.table({"id": [1, 2, 3]}))
+    version = table.version
+    with pytest.raises(Invalid):
+        table.delete(where)
+    assert (table.version, table.scan().count()) == (version, 3)

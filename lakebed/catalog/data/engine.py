@@ -52,7 +52,7 @@ class Engine(Protocol):
     def keep(self, data: object) -> KeptRows:
         """Rows for an upsert or a merge."""
 
-    def delete(self, target: Target, where: Where) -> RowChange:
+    def delete(self, target: Target, where: str | Condition) -> RowChange:
         """Delete the rows that pass."""
 
     def update(self, target: Target, values: Values, where: Where) -> RowChange:

@@ -10,13 +10,14 @@ from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_sources import Sources, sources
 from lakebed.catalog.data.snapshots import find_snapshot
 from lakebed.catalog.objects.naming import about
+from lakebed.catalog.refs.shares import Shared, forbidden
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment, find_version
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import at_tag
-from lakebed.lake.engines import arrow_engine, spark_engine
+from lakebed.lake.engines import arrow_engine, export_iceberg, spark_engine
 from lakebed.store import Version
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.filter import Filter
@@ -50,6 +51,17 @@ def read(scope: Scope, table: str, spark: "SparkSession", where: Where, columns:
         found = _planned(scope, table, where)
         files = [planned.file for planned in found.plan.files]
         return spark_engine(spark).read(found.sources, found.state.schema, files, found.filter, columns)
+
+
+def export(scope: Scope, table: str, path: str | None) -> str:
+    """Write a table's Iceberg metadata. It writes files into the lake, so a share can't."""
+    if isinstance(scope, Shared):
+        raise forbidden("export_iceberg")
+    if path is not None and (not isinstance(path, str) or not path or path.startswith("/")):
+        raise Invalid("this is not a folder of the lake", subject=repr(path), expected='for example "exports/orders"')
+    work = scope.read()
+    with about(work, table):
+        return export_iceberg(work, table_state(work, table), path)
 
 
 def table_at(

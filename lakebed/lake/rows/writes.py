@@ -28,6 +28,7 @@ from lakebed.lake.engines import engine_for
 from lakebed.lake.rows.written import WrittenOnce
 from lakebed.table.expression.assignments import Values
 from lakebed.table.expression.merge_clauses import Clause
+from lakebed.table.filter.condition import Condition
 from lakebed.table.schema.schema import Schema
 
 ATTEMPTS = 50
@@ -37,7 +38,7 @@ Make = Callable[[Work, TableState], RowChange | None]
 """Makes a change; None if there is nothing to do, and then nothing is committed."""
 
 
-def delete(scope: Scope, table: str, where: Where, engine: Engine, request: Request) -> Commit | None:
+def delete(scope: Scope, table: str, where: str | Condition, engine: Engine, request: Request) -> Commit | None:
     """Delete the rows that pass."""
     make = _by(engine, lambda work, state: engine.delete(target_of(work, state), where))
     return change_rows(scope, table, "delete", make, request, str(where), attempts=engine.attempts)

@@ -285,3 +285,11 @@ def test_copy_on_write_by_spark_has_the_rows_and_the_lineage_of_vectors(main, sp
     }
     vectors_left = [one.file for one in copies.scan()._plan.files if one.file.HasField("dv_path")]
     assert [one.deleted_rows for one in vectors_left] == [1]  # that of id 4, from before
+
+
+def test_a_delete_whose_condition_is_missing_deleted_every_row(main, spark):
+    table = main.create_table("kept", {"id": "long"})
+    table.append(pyarrow.table({"id": [1, 2, 3]}))
+    with pytest.raises(Invalid):
+        table.delete(None, spark)
+    assert table.scan().count() == 3

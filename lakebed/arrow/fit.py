@@ -90,5 +90,5 @@ def _refused(unfit: list[Misfit], schema: Schema) -> Invalid:
         subject=unfit[0].path if len(unfit) == 1 else "",
         expected=", ".join(map(_declared, schema.fields)),
         found="; ".join(map(str, unfit)),
-        advice="Cast, rename or drop these columns first.",
+        advice='Cast, rename or drop these columns first; evolve="add" adds new ones to the table.',
     )

@@ -39,7 +39,7 @@ class Branches:
     ) -> Self:
         """Fork this line, at its newest version or at another: one small commit, whatever the lake's size.
 
-        Of a handle at a version, or of a tag, the branch begins there.
+        Called on a tag or a handle at a version, the branch starts there.
         """
         self._line.check_unshared("create_branch")
         version, asked = fixed_moment(self._line.context, self._line.version, at)
@@ -60,6 +60,7 @@ class Branches:
         return [self._opened(ref) for ref in found]
 
     def branch_exists(self, name: str) -> bool:
+        """Whether there is a branch of this name."""
         found = refs.resolve(self._line.refs("branch_exists").read(), BRANCH, name)
         return refs.is_trunk(name) or (found is not None and found.type == BRANCH)
 
@@ -117,7 +118,7 @@ class Branches:
     ) -> Commit:
         """Erase a dropped branch, for good; `Invalid` while branches, tags or shares of it are left.
 
-        Called again after it was broken off, it goes on.
+        If it was interrupted, call it again: it continues.
         """
         which = None if id is None else check_id(id)
         request = Request("purge_branch", (normal_ref_name(name), which), message, author, event_id)

@@ -135,7 +135,7 @@ class Catalog(Namespaces, Tables, Views, Branches, Tags, Shares, Merges, Propert
     ) -> Transaction:
         """Changes to many tables as one commit: `with catalog.transaction("load") as tx: …`.
 
-        With the isolation `snapshot`, rows that it read may have changed since, and it commits all the same.
+        With the isolation `snapshot` it commits even if rows that it read have changed since.
         """
         self._line.check_live("transaction")
         request = Request("transaction", (), message, author, event_id)
@@ -150,7 +150,7 @@ class Catalog(Namespaces, Tables, Views, Branches, Tags, Shares, Merges, Propert
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> "DataFrame | Commit | Table | None":
-        """Do a statement of Spark's SQL with this catalog's names; docs/guide/sql.md has the grammar.
+        """Run a statement of Spark's SQL with this catalog's names; docs/guide/sql.md has the grammar.
 
         A query answers its DataFrame, all of whose tables are read at one version; a change answers its commit, CREATE
         TABLE the handle. Errors point at the word.

@@ -32,7 +32,7 @@ class Description:
         return table_documents.manifest_list(self._past, self._step(snapshot))
 
     def manifest(self, snapshot: int | None = None) -> dict[str, Json]:
-        """What a snapshot added to the table's files, changed of them and took away."""
+        """The files that a snapshot added, changed and removed."""
         return table_documents.manifest(self._past, self._step(snapshot))
 
     def properties(self) -> dict[str, str]:

@@ -54,14 +54,19 @@ def engine_for(data: object = None, spark: "SparkSession | None" = None) -> Engi
         session = cast("SparkSession", cast(Any, data).sparkSession)
     if session is None:
         return arrow_engine()
-    if not is_of_spark(session):
+    check_session(session, advice="Without one, the local engine changes the rows.")
+    return spark_engine(session)
+
+
+def check_session(given: object, *, advice: str = "") -> None:
+    """Refuse anything but a Spark session."""
+    if not is_of_spark(given):
         raise Invalid(
             "this is not a Spark session",
             expected="what lakebed.spark.session(lake) answers",
-            found=f"{session!r:.80}",
-            advice="Without one, the local engine changes the rows.",
+            found=f"{given!r:.80}",
+            advice=advice,
         )
-    return spark_engine(session)
 
 
 def is_of_spark(data: object) -> bool:

@@ -169,7 +169,7 @@ def _own_name(path: Path, new_name: str) -> str:
     inside = path.rpartition(".")[0] if isinstance(path, str) else ".".join(path[:-1])
     if inside and isinstance(new_name, str) and new_name.lower().startswith(f"{inside.lower()}."):
         own = new_name[len(inside) + 1 :]
-        raise Invalid("a new name is the last part of a path alone", expected=repr(own), found=repr(new_name))
+        raise Invalid("a new name is the column's own name, without its path", expected=repr(own), found=repr(new_name))
     return new_name
 
 

@@ -105,7 +105,7 @@ class Lake:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> "DataFrame | Commit | Table | None":
-        """Do a statement of Spark's SQL with the lake's names: `lake.sql(spark, "SELECT * FROM sales.items@dev")`.
+        """Run a statement of Spark's SQL with the lake's names: `lake.sql(spark, "SELECT * FROM sales.items@dev")`.
 
         Names without a ref are the default catalog's, on its trunk, or where `ref` says: a branch or tag of it, or what
         `catalog` takes, such as `other@dev`. A query answers its DataFrame, all of whose tables are read at one
@@ -180,7 +180,7 @@ class Lake:
     ) -> Commit:
         """Erase a dropped catalog; `Invalid` while branches, tags or shares of it are left that were not purged.
 
-        Called again after it was broken off, it goes on.
+        If it was interrupted, call it again: it continues.
         """
         which = None if id is None else check_id(id)
         request = self._request("purge_catalog", (normal_name(name), which), message, author, event_id)
@@ -202,7 +202,7 @@ class Lake:
         return self._context.metastore.check()
 
     def close(self) -> None:
-        """Let go of the lake's files, after the checkpoints in the making. Handles of a closed lake are of no use."""
+        """Close the lake, after waiting for running checkpoints. Its handles can't be used afterwards."""
         self._checkpointing.wait()
         self._context.metastore.close()
 

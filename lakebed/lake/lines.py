@@ -45,7 +45,7 @@ class OpenLine:
             raise Forbidden(
                 f"{operation.replace('_', ' ')} can't change the past",
                 subject=f"a handle at version {self.version}",
-                advice="Use the handle without at(…), or create a branch at this version and write there.",
+                advice="Use a handle of the branch itself, or create a branch at this version and write there.",
             )
 
     def refs(self, operation: str) -> Live:

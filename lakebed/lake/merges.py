@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Self
 from uuid import UUID
 
 from lakebed.catalog.data.row_sources import Sources
@@ -34,13 +35,13 @@ class Merges:
     _line: OpenLine
     _scope: Scope
 
-    def diff(self, other: "Merges") -> list[Difference]:
+    def diff(self, other: Self) -> list[Difference]:
         """What would turn this state into the other one, object by object. Its cost follows the changes."""
         return diff.diff(self._line.context, self._head(), _line(other)._head())
 
     def merge(
         self,
-        source: "Merges",
+        source: Self,
         *,
         strategy: str = "fail",
         dry_run: bool = False,

@@ -32,7 +32,7 @@ class Namespaces:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Namespace:
-        """Make a namespace; what it is in has to be there."""
+        """Create a namespace. Its parent has to exist."""
         given = check_properties(properties or {})
         arguments = (parse_name(name), given) if comment is None else (parse_name(name), given, comment)
         request = Request("create_namespace", arguments, message, author, event_id)
@@ -61,6 +61,7 @@ class Namespaces:
         return found.of(lambda one: Namespace(one, self._scope))
 
     def namespace_exists(self, name: Name) -> bool:
+        """Whether there is a namespace of this name."""
         return objects.exists(self._scope.read(), name, NAMESPACE)
 
     def rename_namespace(
@@ -103,7 +104,7 @@ class Namespaces:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
-        """Bring back a dropped namespace, with all that it held but what was dropped before it.
+        """Bring back a dropped namespace, with everything that was dropped with it.
 
         If several of this name were dropped, `id` selects one: `Ambiguous` lists them. `as_name` gives it another name,
         if its own is taken or its namespace was dropped.

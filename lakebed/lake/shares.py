@@ -52,7 +52,7 @@ class Shares:
         self._line.check_unshared("create_share")
         if self._line.version is not None:
             raise Invalid(
-                "a share shows a line as it goes on",
+                "a share always shows the newest version",
                 subject=f"a handle at version {self._line.version}",
                 advice="Create a tag for one version, or a branch at it and share that.",
             )
@@ -105,6 +105,7 @@ class Shares:
         return shares.revoke(self._line.context, self._line.ref, name, wanted, request)
 
     def share_exists(self, name: str) -> bool:
+        """Whether there is a share of this name."""
         found = refs.resolve(self._line.refs("share_exists").read(), SHARE, name)
         return found is not None and found.type == SHARE
 

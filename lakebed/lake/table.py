@@ -391,9 +391,9 @@ class Table:
         have rows that pass. `most_bytes` limits what is rewritten (at least one group is); the groups that gain most go
         first. New files have about `target_bytes`, or what the property `write.target-file-bytes` says. The strategy
         is "bin-pack", or "sort": files whose values overlap are sorted together, by `sort_by` or the table's own order.
-        Appends meanwhile are not a conflict. Files that change meanwhile are read again, and left alone if that goes
-        on. With nothing to do the answer is None; else the operation's `detail` shows the files before and after. With
-        a session it runs on Spark.
+        Concurrent appends don't conflict. Files that change are read again, and skipped if they keep changing. With
+        nothing to do the answer is None; else the operation's `detail` shows the files before and after. With a session
+        it runs on Spark.
         """
         condition, order = "" if where is None else str(where), compact.asked_order(strategy, sort_by)
         asked = (self.id, condition, str(target_bytes or ""), *compact.later_options(most_bytes, order))
@@ -402,7 +402,7 @@ class Table:
         return compact.compact(self._scope, self.id, where, sizes, order, engine_for(spark=spark), request)
 
     def checkpoint(self) -> Version | None:
-        """Write down all live files of the table, so that opening it costs only the deltas since; None if it has none.
+        """Write a checkpoint, so that opening the table reads only later commits; None if it has no commit yet.
 
         It is not a commit. Commits start it by themselves when enough of them have come.
         """

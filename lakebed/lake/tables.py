@@ -82,6 +82,7 @@ class Tables:
         return found.of(lambda one: Table(one, self._scope))
 
     def table_exists(self, name: Name) -> bool:
+        """Whether there is a table of this name."""
         return objects.exists(self._scope.read(), name, TABLE)
 
     def rename_table(

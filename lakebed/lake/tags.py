@@ -37,7 +37,7 @@ class Tags:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Self:
-        """Name this line's state, the newest or that at a version, and answer the catalog as it is there."""
+        """Tag this branch at its newest version, or at another; answer the catalog at that tag."""
         self._line.check_unshared("create_tag")
         version, asked = fixed_moment(self._line.context, self._line.version, at)
         request = Request(
@@ -47,7 +47,7 @@ class Tags:
         return self._opened(*tags.open_tag(self._line.context, self._line.ref, made), tag=made)
 
     def tag(self, name: str) -> Self:
-        """The catalog as the tag of this name has it, on whatever line, or `NotFound`."""
+        """The catalog at the tag of this name, whichever branch it is on, or `NotFound`."""
         made = refs.find(self._line.refs("tag").read(), TAG, name)
         return self._opened(*tags.open_tag(self._line.context, self._line.ref, made), tag=made)
 
@@ -58,6 +58,7 @@ class Tags:
         return [self._opened(ref, version, tag=tag) for tag, ref, version in found]
 
     def tag_exists(self, name: str) -> bool:
+        """Whether there is a tag of this name."""
         found = refs.resolve(self._line.refs("tag_exists").read(), TAG, name)
         return found is not None and found.type == TAG
 

@@ -39,7 +39,7 @@ class Transaction(Namespaces, Tables, Views, Propertied):
         return self._committed
 
     def sql(self, spark: "SparkSession", text: str) -> "DataFrame | Commit | Table | None":
-        """Do a statement of Spark's SQL in the transaction: names without a ref are read and changed as it has them."""
+        """Run a statement of Spark's SQL in the transaction: names without a ref are its own."""
         places = Places(self._line, self._scope.context.metastore.newest(), self)
         return run_statement(spark, text, places, Attribution())
 

@@ -66,6 +66,7 @@ class Views:
         return found.of(lambda one: View(one, self._scope))
 
     def view_exists(self, name: Name) -> bool:
+        """Whether there is a view of this name."""
         return objects.exists(self._scope.read(), name, VIEW)
 
     def rename_view(

@@ -58,7 +58,7 @@ class Question:
             raise Invalid("a page token is damaged", subject=repr(token), advice="Begin again without a token.")
         if data[:8] != self._digest():
             raise Invalid(
-                "a page token belongs to another question", subject=repr(token), advice="Begin again without a token."
+                "this page token belongs to another listing", subject=repr(token), advice="Begin again without a token."
             )
         return Version(data[8:20]), data[20:-4]
 

@@ -167,7 +167,7 @@ def _analysis_error(error: AnalysisException, label: str, text: str, table: str)
         )
     if condition == "AMBIGUOUS_REFERENCE":
         return Invalid(
-            "a column's name stands for more than one",
+            "the name of a column is ambiguous",
             subject=f"{table}: {name}",
             expected="target.… or source.…",
             found=f"{label} {short(text)}",

@@ -258,7 +258,7 @@ def _check_columns(given: StructType, found: StructType) -> None:
         (field.name, field.dataType) for field in found
     ]:
         raise Invalid(
-            "a read has the table's own columns",
+            "a read can't have a schema of its own",
             expected=found.simpleString(),
             found=given.simpleString(),
             advice='Leave out .schema(…); .option("columns", "a, b") chooses some.',

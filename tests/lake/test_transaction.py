@@ -396,3 +396,11 @@ def test_what_a_transaction_that_comes_again_creates_is_what_it_created(main):
         with main.transaction("make", event_id=event) as tx:
             made.append((tx.create_namespace("n").id, tx.create_table("n.t", {"id": "long"}).id))
     assert made[0] == made[1] == (main.namespace("n").id, main.table("n.t").id)
+
+
+def test_sql_without_a_session_ended_with_an_attribute_error(lake, main):
+    for run in (lake.sql, main.sql):
+        with pytest.raises(Invalid, match="this is not a Spark session"):
+            run(None, "select 1")
+    with pytest.raises(Invalid, match="this is not a Spark session"), main.transaction() as tx:
+        tx.sql(None, "select 1")

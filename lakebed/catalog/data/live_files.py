@@ -148,7 +148,7 @@ class LiveFiles(Sequence[PlannedFile]):
         missing = sum(part.files for part in parts) - sum(map(len, stored))
         if missing != len(gone):
             raise Corrupt(
-                "a delta changes a file that its checkpoint lacks",
+                "a delta changes a file that is missing from its checkpoint",
                 subject=min(gone.keys() - self._stored_paths(parts), default=f"table {overlay.table_id}"),
                 expected=f"{len(gone)} files that are removed or changed",
                 found=missing,

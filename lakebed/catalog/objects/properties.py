@@ -29,7 +29,9 @@ def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
         raise Invalid("properties are a mapping", expected="names to texts", found=type(properties).__name__)
     for key, value in properties.items():
         if not key or not is_text(key) or not is_text(value):
-            raise Invalid("a property is text by a name", subject=repr(key), expected="two texts", found=repr(value))
+            raise Invalid(
+                "the name and the value of a property are text", subject=repr(key), expected="text", found=repr(value)
+            )
     return dict(properties)
 
 

@@ -66,11 +66,13 @@ def asked_order(strategy: str | None, sort_by: Sequence[str] | None) -> tuple[st
         raise Invalid("there is no such strategy", subject=f"{strategy!r:.80}", expected=f"{BIN_PACK} or {SORT}")
     if sort_by is None:
         return () if strategy == SORT else None
-    if strategy == BIN_PACK or isinstance(sort_by, str) or not sort_by:
+    if strategy == BIN_PACK:
+        raise Invalid("only the strategy sort has an order", subject="sort_by", found=f"{sort_by!r:.80}")
+    if isinstance(sort_by, str) or not sort_by:
         raise Invalid(
             "this is not an order to sort by",
             subject="sort_by",
-            expected='such as ["day(ordered_at)", "price desc"], and no other strategy than "sort"',
+            expected='such as ["day(ordered_at)", "price desc"]',
             found=f"{sort_by!r:.80}",
         )
     return tuple(sort_by)

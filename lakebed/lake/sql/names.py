@@ -140,7 +140,7 @@ class Places:
             return self.line if name.place is None else self.line._beside(name.place)
         if name.place is not None:
             advice = "Name it without a ref, or change it outside."
-            raise Invalid("a transaction changes its own line alone", subject=name.spelled, advice=advice)
+            raise Invalid("a transaction can only change its own branch", subject=name.spelled, advice=advice)
         return self.transaction
 
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lakebed.catalog.transaction.commits import Commit
+from lakebed.lake.engines import check_session
 from lakebed.lake.sql.names import Attribution, Places
 from lakebed.lake.table import Table
 
@@ -14,6 +15,7 @@ def run_statement(
     spark: "SparkSession", text: str, places: Places, attribution: Attribution
 ) -> "DataFrame | Commit | Table | None":
     """Run the statement in a text: of a query the DataFrame, of a change the commit, of a new table its handle."""
+    check_session(spark)
     from lakebed.lake.sql.run import run
 
     return run(spark, text, places, attribution)

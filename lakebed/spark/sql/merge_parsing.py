@@ -51,7 +51,7 @@ def _source(cursor: Cursor) -> tuple[Query, dict[tuple[str, ...], str]]:
     end = cursor.position
     alias = cursor.alias()
     if cursor.sees("("):
-        raise cursor.refused("a source keeps the names of its columns", expected="ON")
+        raise cursor.refused("the columns of a source can't be renamed here", expected="ON")
     query = _select_all(cursor.words.part(start, end))
     if name is not None:
         return query, table_names(name, alias, SOURCE)

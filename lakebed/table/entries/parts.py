@@ -50,7 +50,7 @@ def recast(parts: Sequence[Part], overlay: Overlay, load: Load) -> Recast:
         else:
             kept.append(part)
     if missing:
-        raise Corrupt("a delta changes a file that its checkpoint lacks", subject=min(missing))
+        raise Corrupt("a delta changes a file that is missing from its checkpoint", subject=min(missing))
     small = [part for part in kept if part.files < PART_FILES // 2]
     if len(small) + bool(loose) > SMALL_PARTS:
         kept = [part for part in kept if part not in small]

@@ -55,7 +55,7 @@ from lakebed.table.types.types import (
     Type,
 )
 
-SPARK = "Read with Spark, change the rows there, and overwrite."
+SPARK = "Only Spark evaluates this: pass spark= or a Spark DataFrame."
 """Advice for expressions that only Spark evaluates."""
 
 _CAST = "Use CAST(… AS type)."

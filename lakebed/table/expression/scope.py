@@ -54,7 +54,7 @@ class Scope:
 
     def _ambiguous(self, columns: list[ColumnOf]) -> Invalid:
         return Invalid(
-            "a column's name stands for more than one",
+            "the name of a column is ambiguous",
             subject=repr(dotted_path(columns[0].way)),
             expected=" or ".join(map(str, columns)),
         )

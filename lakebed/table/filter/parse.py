@@ -25,7 +25,7 @@ from lakebed.table.sql.tree import arguments_of, bare, chained, names_of, only_t
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node
 
-ADVICE = "Filter the DataFrame or the Arrow table by the rest after reading."
+ADVICE = "In a scan or read, filter the rows by it afterwards; to change rows, pass spark=."
 
 _TYPED = {"DATE": Kind.DATE, "TIME": Kind.TIME, "TIMESTAMPTZ": Kind.TIMESTAMP}  # so sqlglot calls Spark's TIMESTAMP
 _OPERATORS = {

@@ -70,7 +70,7 @@ class Overlay:
         files = {live.file.path: live for live in base}
         for path in (*self.removed, *self.changed):
             if path not in files:
-                raise Corrupt("a delta changes a file that its checkpoint lacks", subject=path)
+                raise Corrupt("a delta changes a file that is missing from its checkpoint", subject=path)
         for path in self.removed:
             del files[path]
         for path, file in self.changed.items():

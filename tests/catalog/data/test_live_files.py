@@ -213,10 +213,10 @@ def test_a_file_that_the_checkpoint_lacks_can_t_be_removed_from_it(table):
     stray = DataFileRef(path="data/stray.parquet", num_rows=1)
     for what in ("removed", "changed"):
         wrong = replace(files, overlay=replace(files.overlay, **{what: {stray.path: stray}}))
-        with pytest.raises(Corrupt, match="a delta changes a file that its checkpoint lacks") as caught:
+        with pytest.raises(Corrupt, match="a delta changes a file that is missing from its checkpoint") as caught:
             LiveFiles(work.context, wrong).live_rows()
         assert caught.value.subject == stray.path
-        with pytest.raises(Corrupt, match="a delta changes a file that its checkpoint lacks"):
+        with pytest.raises(Corrupt, match="a delta changes a file that is missing from its checkpoint"):
             list(LiveFiles(work.context, wrong))
 
 

@@ -182,7 +182,7 @@ def test_bad_merges_say_what_is_wrong_and_change_nothing(main, spark):
         (lambda: table.merge(source, "nothing", when_matched_update()), "no such column"),
         (lambda: table.merge(source, "target.id = source.nothing", when_matched_update()), "no such column"),
         (lambda: table.merge(source, "target.id = = source.id", when_matched_update()), "can't be read by Spark"),
-        (lambda: table.merge(source, "id", when_matched_update({"n": "n + 1"})), "stands for more than one"),
+        (lambda: table.merge(source, "id", when_matched_update({"n": "n + 1"})), "ambiguous"),
         (lambda: table.merge(source, "id", when_matched_update({"n": "source.name"})), "column 'n'"),
         (lambda: table.merge(source.drop("n"), "id", when_matched_update()), "some are missing in the source"),
         (

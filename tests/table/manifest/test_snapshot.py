@@ -71,8 +71,8 @@ def test_a_file_that_comes_back_is_added_anew_at_the_end():
     [
         ("+a", "snapshot 20, a: a delta adds a file that is already live"),
         ("?a", "snapshot 20, a: a file has an unknown status"),
-        ("-x", "x: a delta changes a file that its checkpoint lacks"),
-        ("=x", "x: a delta changes a file that its checkpoint lacks"),
+        ("-x", "x: a delta changes a file that is missing from its checkpoint"),
+        ("=x", "x: a delta changes a file that is missing from its checkpoint"),
     ],
 )
 def test_a_change_that_does_not_follow_is_corrupt_and_names_the_file(change, problem):
@@ -153,7 +153,7 @@ def test_the_same_delta_twice_is_once():
 def test_what_is_removed_and_changed_is_the_checkpoints():
     later = over(FIFTH, [delta(6, "-a", "=b", "+c")])
     assert paths(later, ["a", "b"]) == ["b", "c"]
-    with pytest.raises(Corrupt, match="a: a delta changes a file that its checkpoint lacks"):
+    with pytest.raises(Corrupt, match="a: a delta changes a file that is missing from its checkpoint"):
         paths(later, ["b"])
     with pytest.raises(Corrupt, match="c: a delta adds a file that its checkpoint already has"):
         paths(later, ["a", "b", "c"])

@@ -43,7 +43,7 @@ PATIENCE: Final = 3
 
 _ASKED: Final = 1  # the id of an order that a caller asks for: any but that of no order
 
-Where = Callable[[Schema], Filter | None]
+FilterOf = Callable[[Schema], Filter | None]
 """Which rows' files are compacted, bound to the table's current schema."""
 
 NewFiles = list[DataFileRef]
@@ -119,7 +119,7 @@ class Compaction:
     def __init__(
         self,
         writer: MakeWriter,
-        where: Where,
+        where: FilterOf,
         target_bytes: int | None = None,
         *,
         most_bytes: int | None = None,

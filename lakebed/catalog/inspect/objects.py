@@ -6,7 +6,7 @@ from lakebed.catalog.inspect import documents
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns, instant, number
 from lakebed.catalog.objects.log import log
 from lakebed.catalog.objects.properties import COMMENT, properties_of
-from lakebed.catalog.objects.walk import Named, created_version, every, last_changes, loaded
+from lakebed.catalog.objects.walk import Named, created_version, last_changes, loaded, objects_of_kind
 from lakebed.catalog.refs.share_reader import GrantedReader
 from lakebed.catalog.tables.views import SPARK, view_state
 from lakebed.catalog.transaction.commits import Commit
@@ -29,7 +29,9 @@ _PROPERTIES = ("properties", "binary", "JSON: texts by name")
 
 def _wanted(work: Work, keep: Keep, kind: int, container: str) -> Iterator[tuple[Named, int | None, int | None]]:
     """The objects that may be wanted, each with the versions that created it and last changed it."""
-    wanted = (one for one in every(work, kind) if keep({"name": one.name, "id": one.id, container: one.namespace}))
+    wanted = (
+        one for one in objects_of_kind(work, kind) if keep({"name": one.name, "id": one.id, container: one.namespace})
+    )
     for batch in loaded(work, wanted):
         for named, changed in zip(batch, last_changes(work, [named.id for named in batch]), strict=True):
             yield named, number(created_version(work, named.id)), number(changed)

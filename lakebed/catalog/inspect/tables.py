@@ -17,7 +17,7 @@ from lakebed.catalog.inspect.table_documents import (
     updated_ms,
 )
 from lakebed.catalog.objects.properties import COMMENT
-from lakebed.catalog.objects.walk import Named, every, loaded
+from lakebed.catalog.objects.walk import Named, loaded, objects_of_kind
 from lakebed.catalog.tables.tables import schema_of, table_state
 from lakebed.catalog.transaction.work import Work
 from lakebed.records import records_pb2 as pb
@@ -35,7 +35,7 @@ NAMESPACE = ("namespace", "string", "the namespace of the table; empty at the to
 def _batches(work: Work, keep: Keep) -> Iterator[list[Named]]:
     wanted = (
         table
-        for table in every(work, pb.TABLE)
+        for table in objects_of_kind(work, pb.TABLE)
         if keep({"table_name": table.name, "table_uuid": table.id, "namespace": table.namespace})
     )
     return loaded(work, wanted)

@@ -31,7 +31,7 @@ class Named:
         return spelled(self.parts[:-1])
 
 
-def every(work: Work, kind: int) -> Iterator[Named]:
+def objects_of_kind(work: Work, kind: int) -> Iterator[Named]:
     """The objects of a kind by name, those of a namespace before those of the namespaces in it."""
     return _below(work, kind, work.top, ())
 

@@ -95,7 +95,7 @@ def test_two_who_append_at_once_do_not_lose_rows(meddled, two):
 
 
 def test_a_table_is_not_lost_in_a_namespace_that_is_being_dropped(meddled, two):
-    """Whoever commits first wins, and the other is told: by single calls and by transactions."""
+    """The first commit wins, and the other call gets an error: by single calls and by transactions."""
     mine, yours = two
     mine.create_namespace("empty")
     meddled.meddle = lambda: yours.drop_namespace("empty")

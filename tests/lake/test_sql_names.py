@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow
 import pytest
@@ -13,6 +12,7 @@ from pyspark.sql import SparkSession
 import lakebed
 from lakebed import Catalog, Lake
 from lakebed.errors import Invalid
+from tests.support.sql_rows import filled, ids, rows
 
 
 @pytest.fixture
@@ -30,19 +30,6 @@ def main(lake: Lake) -> Catalog:
 
 
 Setting = Callable[[dict[str, str]], AbstractContextManager[None]]
-
-
-def filled(catalog: Catalog, name: str, **columns: Any) -> None:
-    table = pyarrow.table(columns)
-    catalog.create_table(name, table.schema).append(table)
-
-
-def rows(lake: Lake, spark: SparkSession, text: str) -> list[tuple[Any, ...]]:
-    return sorted(tuple(one) for one in lake.sql(spark, text).collect())
-
-
-def ids(lake: Lake, spark: SparkSession, text: str) -> list[Any]:
-    return [one[0] for one in rows(lake, spark, text)]
 
 
 def test_a_view_of_another_place_was_read_with_the_tables_of_the_trunk(

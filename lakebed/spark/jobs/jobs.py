@@ -102,7 +102,7 @@ class ClassicJobs:
     def counts(self) -> Counts:
         """The sum over all jobs; a running task counts as of its executor's last heartbeat."""
         found = Counts()
-        # Counts that Spark has dropped, or that a version keeps elsewhere, are no reason for the work to fail.
+        # The work must not fail because Spark has dropped these counts, or a version keeps them elsewhere.
         with suppress(Py4JError, PySparkException, AttributeError):
             for job in self._context._jsc.sc().statusTracker().getJobIdsForTag(self._tag):
                 found += self._job(job)

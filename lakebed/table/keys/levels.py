@@ -22,7 +22,7 @@ IsKeyed = Callable[[int], bool]
 
 @dataclass(frozen=True, slots=True)
 class KeySpan:
-    """All keys from `low` to `high`, both included; None is no upper limit."""
+    """All keys from `low` to `high`, both included; `high` is None if there is no upper limit."""
 
     low: bytes
     high: bytes | None

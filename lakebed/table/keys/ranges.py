@@ -19,7 +19,7 @@ _KEY_ORDER_ID = 1  # any id but that of no order
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """The keys from `low` to below `high`; None is no limit."""
+    """The keys from `low` to below `high`; None if there is no limit."""
 
     low: Key | None = None
     high: Key | None = None

@@ -1,4 +1,4 @@
-"""Keys of bytes that are no text, in what Spark is given: matched, and shown in errors."""
+"""Keys of bytes that are not text, in a source for Spark: matched, and shown in errors."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

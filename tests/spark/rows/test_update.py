@@ -1,4 +1,4 @@
-"""Updates by Spark that are no values of single rows."""
+"""Updates by Spark whose values are not those of single rows."""
 
 from collections.abc import Iterator
 from pathlib import Path

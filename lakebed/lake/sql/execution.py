@@ -1,0 +1,62 @@
+"""One run of one statement: its session, what it may reach, who runs it, and its text."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from pyspark.sql import SparkSession
+
+from lakebed.errors import Invalid, NotFound
+from lakebed.lake.sql.names import Attribution, Places, pointed
+from lakebed.lake.sql.read import Reader
+from lakebed.lake.table import Table
+from lakebed.spark.sql.expressions import InnerView
+from lakebed.spark.sql.names import LakeName
+from lakebed.spark.sql.tokens import place
+
+NOBODY = Attribution()
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What every statement runs with: it reads through the reader, and changes through handles."""
+
+    spark: SparkSession
+    places: Places
+    by: Attribution
+    text: str
+
+    @property
+    def reader(self) -> Reader:
+        """Reads the tables and views of one query, each once."""
+        return Reader(self.spark, self.places)
+
+    def table(self, name: LakeName) -> Table:
+        """The table that the statement changes."""
+        try:
+            return self.places.write(name).table(name.parts)
+        except NotFound as error:
+            raise pointed(error, place(self.text, name.start)) from error
+
+    def inside(self, table: Table) -> "Execution":
+        """The same statement on a table of a transaction, whose version all reads see."""
+        places = replace(self.places, version=table._scope.read().base, changed=table)
+        return replace(self, places=places, by=NOBODY)
+
+    @contextmanager
+    def inner_views(self, views: Sequence[InnerView]) -> Iterator[None]:
+        """While it lasts, the session has the tables that queries inside expressions read."""
+        reader = self.reader
+        try:
+            for view in views:
+                reader.source(view.use, view.words).createOrReplaceTempView(view.name)
+            yield
+        finally:
+            for view in views:
+                self.spark.catalog.dropTempView(view.name)
+
+    def check_unattributed(self) -> None:
+        """Refuse a message, an author or an event id for a statement that makes no commit."""
+        if self.by != NOBODY:
+            problem = "a query makes no commit that could have a message, an author or an event id"
+            raise Invalid(problem, expected="none of them")

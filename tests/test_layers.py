@@ -34,7 +34,8 @@ DRAWINGS = {
         lake
         catalog
         transaction
-        shares | sql | tables
+        sql
+        shares | tables
         table
         namespaces | rows | views
         branches | evolve | merges | objects | tags | view

@@ -18,23 +18,17 @@ from lakebed.catalog.transaction.objects import find_any
 from lakebed.catalog.transaction.scopes import Live, Open, parse_isolation
 from lakebed.catalog.transaction.versions import Moment, find_version
 from lakebed.errors import Invalid
-from lakebed.lake.branches import Branches
 from lakebed.lake.inspect import inspect
 from lakebed.lake.lines import OpenLine
-from lakebed.lake.merges import Merges
 from lakebed.lake.namespace import Namespace
-from lakebed.lake.namespaces import Namespaces
 from lakebed.lake.objects import Listing
-from lakebed.lake.properties import Propertied
 from lakebed.lake.shares import Shares
-from lakebed.lake.sql.names import Attribution, Places
+from lakebed.lake.sql.current import current
+from lakebed.lake.sql.names import Attribution, Line, Places
 from lakebed.lake.sql.statement import run_statement
 from lakebed.lake.table import Table
-from lakebed.lake.tables import Tables
-from lakebed.lake.tags import Tags
 from lakebed.lake.transaction import Transaction
 from lakebed.lake.view import View
-from lakebed.lake.views import Views
 from lakebed.metastore.kinds import BRANCH, SHARE, TAG
 from lakebed.store import Version
 from lakebed.table.filter.condition import Condition
@@ -44,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class Catalog(Namespaces, Tables, Views, Branches, Tags, Shares, Merges, Propertied):
+class Catalog(Line, Shares):
     """One line of a catalog, or a share of it. Every call is a transaction of its own; `transaction` makes one of many.
 
     Names are dotted text, or tuples of parts when a part has a dot. A handle of a tag is its line at its version.
@@ -155,7 +149,8 @@ class Catalog(Namespaces, Tables, Views, Branches, Tags, Shares, Merges, Propert
         A query answers its DataFrame, all of whose tables are read at one version; a change answers its commit, CREATE
         TABLE the handle. Errors point at the word.
         """
-        places = Places(self, self._line.context.metastore.newest())
+        context = self._line.context
+        places = Places(self, context.metastore.newest(), namespace=current(spark, context).namespace)
         return run_statement(spark, text, places, Attribution(message, author, event_id))
 
     def inspect(

@@ -18,6 +18,7 @@ from lakebed.files import LocalFiles
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.lines import OpenLine
+from lakebed.lake.sql.current import current
 from lakebed.lake.table import Table
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.names import Casing, normal_name
@@ -107,11 +108,22 @@ class Lake:
     ) -> "DataFrame | Commit | Table | None":
         """Run a statement of Spark's SQL with the lake's names: `lake.sql(spark, "SELECT * FROM sales.items@dev")`.
 
-        Names without a ref are the default catalog's, on its trunk, or where `ref` says: a branch or tag of it, or what
-        `catalog` takes, such as `other@dev`. A query answers its DataFrame, all of whose tables are read at one
-        version; a change answers its commit, CREATE TABLE the handle. docs/guide/sql.md has the grammar.
+        Names without a ref are those of `ref`: a branch or tag of the default catalog, or what `catalog` takes, such as
+        `other@dev`. Without it, they are where USE put the session: the default catalog's trunk at first. A query
+        answers its DataFrame, all of whose tables are read at one version; a change answers its commit, CREATE TABLE
+        the handle. docs/guide/sql.md has the grammar.
         """
-        return self.catalog(_place(ref)).sql(spark, text, message=message, author=author, event_id=event_id)
+        line = self._current_line(spark) if ref is None else self.catalog(_place(ref))
+        return line.sql(spark, text, message=message, author=author, event_id=event_id)
+
+    def _current_line(self, spark: "SparkSession") -> Catalog:
+        """Where USE put the session; an error says how to get away from a ref that was dropped since."""
+        chosen = current(spark, self._context).ref
+        try:
+            return self.catalog(chosen or catalogs.DEFAULT)
+        except NotFound as error:
+            error.advice = f"The session uses {chosen}: pass ref=…, such as ref='main', with USE REFERENCE main."
+            raise
 
     def catalogs(self) -> list[Catalog]:
         """The trunks of all catalogs of the project."""
@@ -218,9 +230,7 @@ class Lake:
         return f"Lake({self.url!r})"
 
 
-def _place(ref: str | None) -> str:
-    if ref is None:
-        return catalogs.DEFAULT
+def _place(ref: str) -> str:
     if not isinstance(ref, str) or not ref:
         raise Invalid("a ref is text", expected="a branch, a tag, or catalog@ref", found=repr(ref))
     return ref if "@" in ref else f"{catalogs.DEFAULT}@{ref}"

@@ -6,19 +6,16 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from lakebed.catalog.transaction.commits import Commit
 from lakebed.catalog.transaction.scopes import Open, Scope
 from lakebed.errors import Invalid
-from lakebed.lake.namespaces import Namespaces
-from lakebed.lake.properties import Propertied
-from lakebed.lake.sql.names import Attribution, Line, Places
+from lakebed.lake.sql.current import current
+from lakebed.lake.sql.names import Attribution, Line, Objects, Places
 from lakebed.lake.sql.statement import run_statement
 from lakebed.lake.table import Table
-from lakebed.lake.tables import Tables
-from lakebed.lake.views import Views
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class Transaction(Namespaces, Tables, Views, Propertied):
+class Transaction(Objects):
     """Changes to any number of tables that commit together at the end of the `with`, or not at all.
 
     Reads see what the transaction did. An exception ends it without a trace. A `Conflict` at its end names what it had
@@ -40,7 +37,9 @@ class Transaction(Namespaces, Tables, Views, Propertied):
 
     def sql(self, spark: "SparkSession", text: str) -> "DataFrame | Commit | Table | None":
         """Run a statement of Spark's SQL in the transaction: names without a ref are its own."""
-        places = Places(self._line, self._scope.context.metastore.newest(), self)
+        context = self._scope.context
+        namespace = current(spark, context).namespace
+        places = Places(self._line, context.metastore.newest(), self, namespace=namespace)
         return run_statement(spark, text, places, Attribution())
 
     def transaction(self, *arguments: object, **named: object) -> NoReturn:

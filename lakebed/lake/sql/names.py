@@ -1,69 +1,54 @@
 """Where the names of a statement are looked for: every read of it sees the lake at one version."""
 
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from lakebed.catalog.transaction.commits import Commit
-from lakebed.catalog.transaction.names import Name
-from lakebed.catalog.transaction.scopes import Scope
 from lakebed.errors import Invalid, LakebedError
-from lakebed.lake.arguments import SchemaLike
+from lakebed.lake.branches import Branches
+from lakebed.lake.merges import Merges
+from lakebed.lake.namespaces import Namespaces
+from lakebed.lake.properties import Propertied
 from lakebed.lake.table import Table
-from lakebed.lake.view import View
+from lakebed.lake.tables import Tables
+from lakebed.lake.tags import Tags
+from lakebed.lake.views import Views
 from lakebed.store import Version
-from lakebed.table.schema.schema import Path
 
 if TYPE_CHECKING:
     from lakebed.spark.sql.names import LakeName
 
 
-class Objects(Protocol):
-    """A catalog or a transaction, as statements need it."""
+class Objects(Namespaces, Tables, Views, Propertied):
+    """The objects of a catalog or of a transaction, as statements need them."""
 
-    @property
-    def _scope(self) -> Scope: ...
-
-    def table(self, name: Name) -> Table: ...
-
-    def table_exists(self, name: Name) -> bool: ...
-
-    def view(self, name: Name) -> View: ...
-
-    def view_exists(self, name: Name) -> bool: ...
-
-    def create_table(
-        self,
-        name: Name,
-        schema: SchemaLike,
-        *,
-        partition_by: Iterable[str] = (),
-        primary_key: Iterable[Path] = (),
-        properties: Mapping[str, str] | None = None,
-        comment: str | None = None,
-        location: str | None = None,
-        message: str | None = None,
-        author: str | None = None,
-        event_id: str | UUID | None = None,
-    ) -> Table: ...
-
-    def drop_table(
-        self,
-        name: Name,
-        *,
-        message: str | None = None,
-        author: str | None = None,
-        event_id: str | UUID | None = None,
-    ) -> Commit | None: ...
+    __slots__ = ()
 
 
-@runtime_checkable
-class Line(Objects, Protocol):
+class Line(Objects, Branches, Tags, Merges, ABC):
     """A catalog, on one of its lines."""
 
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The catalog's name."""
+
+    @property
+    @abstractmethod
+    def ref(self) -> str:
+        """The name of the branch, tag or share."""
+
+    @property
+    @abstractmethod
+    def version(self) -> Version:
+        """The newest commit of the line, or the version that it is at."""
+
+    @abstractmethod
     def transaction(
         self,
         message: str | None = None,
@@ -74,12 +59,15 @@ class Line(Objects, Protocol):
     ) -> AbstractContextManager[Objects]:
         """Changes to many tables as one commit."""
 
+    @abstractmethod
     def _beside(self, place: str) -> "Line":
         """Another ref, `@dev`, or one of another catalog, `other@main`; refused through a share."""
 
+    @abstractmethod
     def _pinned(self, version: Version) -> "Line":
         """The line at a version of the lake, unless it is at one already."""
 
+    @abstractmethod
     def _then(self, version: str | None, time: datetime | str | None) -> "Line":
         """The line at a version's number or a tag's name, or at a time."""
 
@@ -110,6 +98,8 @@ class Places:
     transaction: Objects | None = None
     changed: Table | None = None
     """The table that the statement changes, as the change sees it at `version`: what is read of it is checked."""
+    namespace: tuple[str, ...] = ()
+    """The namespace that USE chose: a name of one part is looked for in it."""
 
     def as_changed(self, table: Table) -> Table:
         """A table that is read; the one that is changed as the change sees it."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from lakebed.errors import Invalid, LakebedError, NotFound
@@ -14,7 +15,7 @@ from lakebed.spark.sql.execute import missing_use, run
 from lakebed.spark.sql.names import LakeName, time_of
 from lakebed.spark.sql.parsing import parse_query
 from lakebed.spark.sql.queries import Query, Use
-from lakebed.spark.sql.tokens import Words
+from lakebed.spark.sql.tokens import Words, quoted
 
 SESSION = ("global_temp", "spark_catalog")
 """First parts of names that are Spark's, unless the lake has them."""
@@ -82,7 +83,7 @@ class Reader:
         except LakebedError as error:
             raise pointed(error, place) from error
         if container is None:
-            if moment is None and _is_of_session(name):
+            if moment is None and (name.is_relative or _is_of_session(name)):
                 return None
             raise pointed(_missing(name), place)
         if container.table_exists(name.parts):
@@ -99,7 +100,7 @@ class Reader:
 
     def _container(self, name: LakeName, moment: Moment | None) -> Objects | None:
         """What holds the table or view of a name, None if there is none."""
-        if _is_path(name):
+        if _is_path(name) or (name.is_relative and is_temporary(self.spark, name.parts[-1])):
             return None
         container = self.places.read(name, moment)
         return container if container.table_exists(name.parts) or container.view_exists(name.parts) else None
@@ -117,6 +118,14 @@ class Reader:
             raise pointed(Invalid("a view is made of itself", subject=str(view.name)), place)
         inner = replace(self, places=places, within=(*self.within, view.id))
         return inner.frame(parse_query(view.sql_for()))
+
+
+def is_temporary(spark: SparkSession, name: str) -> bool:
+    """Whether the session has a temporary view of this name."""
+    try:
+        return spark.catalog.getTable(quoted(name)).isTemporary
+    except AnalysisException:
+        return False
 
 
 def _is_path(name: LakeName) -> bool:

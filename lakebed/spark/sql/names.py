@@ -49,6 +49,8 @@ class LakeName:
     """The first of its words, which errors point at."""
     end: int
     moment: Moment | None = None
+    is_relative: bool = False
+    """Whether it is one part, in the session's namespace: a temporary view or common table expression comes first."""
 
     @property
     def start(self) -> int:
@@ -91,7 +93,10 @@ def chains(words: Words) -> list[tuple[int, int]]:
 
 
 def lake_name(words: Words, begin: int, end: int, moment: Moment | None = None) -> LakeName | None:
-    """A dotted name as a name of the lake; None for one of Spark's, with a single part and without a ref."""
+    """A dotted name as a name of the lake; None for one of Spark's, with a single part and without a ref.
+
+    With a namespace of the session, a single part is a name in that.
+    """
     first, parts = words.words[begin], tuple(word.text for word in words.words[begin:end:2])
     place: str | None = None
     if len(parts) > 1 and "@" in parts[0]:
@@ -106,7 +111,9 @@ def lake_name(words: Words, begin: int, end: int, moment: Moment | None = None) 
     if any("@" in part for part in parts) or "" in parts or (place is not None and place.endswith("@")):
         raise words.refused("a ref stands in the middle of a name", first, expected="such as sales.items@dev")
     if place is None and len(parts) < 2:
-        return None
+        if not words.namespace:
+            return None
+        return LakeName((*words.namespace, *parts), None, first, words.words[end - 1].end, moment, is_relative=True)
     return LakeName(parts, place, first, words.words[end - 1].end, moment)
 
 

@@ -28,9 +28,12 @@ PYTHON_ONLY = {
 """What to do instead, by the first words of statements that `sql` does not take."""
 
 
-def parse_statement(text: str) -> Statement:
-    """The statement in a text; `Invalid` points at the word that can't be read."""
-    cursor = Cursor(words_of(text))
+def parse_statement(text: str, namespace: tuple[str, ...] = ()) -> Statement:
+    """The statement in a text; `Invalid` points at the word that can't be read.
+
+    `namespace` is the session's: names of one part are looked for in it.
+    """
+    cursor = Cursor(words_of(text, namespace))
     word = cursor.word
     if word is None or not word.reads(*_READERS):
         raise _unknown_statement(cursor)

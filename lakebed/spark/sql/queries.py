@@ -77,7 +77,7 @@ def find_inner_uses(expression: Words) -> Query:
     """The queries inside an expression, and what they read from the lake; `Invalid` if sqlglot can't tell."""
     _check_written_out(expression)
     head = words_of("SELECT").words
-    words = Words(expression.text, (*head, *expression.words), expression.after)
+    words = Words(expression.text, (*head, *expression.words), expression.after, expression.namespace)
     moments = _moments(words)
     try:
         tree = _tree(words, moments)
@@ -163,7 +163,7 @@ def _uses(words: Words, tree: "Node", moments: _Moments) -> Iterator[Use]:
     for table in _tables(tree):
         begin = numbers[table.parts[0].meta["start"]]
         use = _use(words, begin, moments)
-        if use is not None:
+        if use is not None and not (use.name.is_relative and _is_common(table)):
             yield Use(use.name, use.alias, tuple(conjuncts(words, table)))
 
 
@@ -174,6 +174,24 @@ def _tables(tree: "Node") -> Iterator["nodes.Table"]:
         hinted = table.find_ancestor(nodes.Hint, nodes.JoinHint)
         if hinted is None and all(isinstance(part, nodes.Identifier) for part in table.parts):
             yield table
+
+
+def _is_common(table: "nodes.Table") -> bool:
+    """Whether a common table expression has the table's name there: in a WITH, only those before its own are seen."""
+    from sqlglot import expressions as nodes
+
+    node: Node = table
+    while node.parent is not None:
+        inner, node = node, node.parent
+        named = node if isinstance(node, nodes.With) else node.args.get("with_")
+        if named is None or named is inner:
+            continue
+        for common in named.expressions:
+            if common is inner and not named.args.get("recursive"):
+                break
+            if common.alias.casefold() == table.name.casefold():
+                return True
+    return False
 
 
 def _use(words: Words, begin: int, moments: _Moments) -> Use | None:
@@ -251,7 +269,7 @@ def _suspects(words: Words, uses: list[Use], aliases: set[str]) -> Iterator[Lake
         if any("@" in part.text for part in words.words[begin:end]):
             continue  # no name of Spark's has it
         name = lake_name(words, begin, end)
-        if name is not None:
+        if name is not None and not name.is_relative:
             yield name
 
 

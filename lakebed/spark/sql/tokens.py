@@ -59,11 +59,13 @@ class Words:
     words: tuple[Word, ...]
     after: Word | None = None
     """The word behind the last, if these words are a part of more."""
+    namespace: tuple[str, ...] = ()
+    """The session's namespace, which a name of one part is looked for in."""
 
     def part(self, begin: int, end: int) -> "Words":
         """A range of the words, by their numbers, in the same text."""
         after = self.words[end] if end < len(self.words) else self.after
-        return Words(self.text, self.words[begin:end], after)
+        return Words(self.text, self.words[begin:end], after, self.namespace)
 
     @property
     def start(self) -> int:
@@ -110,7 +112,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def words_of(text: str) -> Words:
+def words_of(text: str, namespace: tuple[str, ...] = ()) -> Words:
     """The words of the one statement in a text; a semicolon at its end is left out."""
     from sqlglot.dialects.spark import Spark  # here, since it takes over 100 ms to import
     from sqlglot.errors import SqlglotError
@@ -127,7 +129,7 @@ def words_of(text: str) -> Words:
     words = list(_split(text, _grouped(tokens)))
     words = list(_joined(words, _continues, partial(_one_string, text)))
     words = _with_refs(text, words)
-    return Words(text, tuple(_one_statement(text, words)))
+    return Words(text, tuple(_one_statement(text, words)), namespace=namespace)
 
 
 def _check_comments(text: str, tokens: Sequence[Any]) -> None:

@@ -38,7 +38,8 @@ DRAWINGS = {
         shares | tables
         table
         namespaces | rows | views
-        branches | evolve | merges | objects | tags | view
+        branches | evolve | merges | tags | view
+        objects
         arguments | inspect | namespace
         clauses | description | engines | lines | properties
     """,

@@ -18,7 +18,7 @@ from lakebed.store import Version
 from lakebed.table.partition.sort_order import SortField, order_texts
 from lakebed.table.partition.spec import PartitionField, spec_texts
 from lakebed.table.schema.schema import Path, Schema
-from lakebed.table.types.types import Field
+from lakebed.table.types.types import Field, Type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Part = TypeVar("Part", PartitionField, SortField)
 
 SchemaLike = Schema | Mapping[str, str] | Iterable[Field] | Any
-"""What people give for a schema."""
+"""What people give for a schema, or for the rows of a new table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,17 @@ def at_tag(scope: Scope, tag: str) -> Scope:
     return Pinned(scope.context, *find_tag(scope.context, scope.ref, tag))
 
 
+def may_be_rows(given: object) -> bool:
+    """Whether it may be rows, and is not a schema in any form: a mapping of names to lists of values may be."""
+    if isinstance(given, Mapping):
+        return bool(given) and not any(isinstance(values, _NO_ROWS) for values in given.values())
+    is_schema = isinstance(given, Schema) or _is_fields(given) or _is_schema_of_an_engine(given)
+    return not is_schema and not isinstance(given, _NO_ROWS)
+
+
+_NO_ROWS = (str, bytes, int, float, type, Type, type(None))
+
+
 def schema_of(given: SchemaLike) -> Schema:
     """A schema from a `Schema`, fields, a mapping of names to type names, a pyarrow schema or a Spark `StructType`."""
     if isinstance(given, Schema):
@@ -126,8 +137,8 @@ def schema_of(given: SchemaLike) -> Schema:
         raise Invalid(
             "this is not a schema",
             expected="a lakebed.Schema, a mapping of names to type names, a pyarrow schema or a Spark StructType",
-            found=type(given).__name__,
-            advice="Of rows, give their schema: rows.schema.",
+            found=repr(given) if isinstance(given, str) else type(given).__name__,
+            advice='For example {"id": "long", "name": "string"}; create_table also takes rows.',
         )
     if is_of_spark(given):
         return spark_schema(cast("StructType", given))

@@ -10,6 +10,7 @@ from lakebed.catalog.transaction.context import Ref
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.lake.arguments import fixed_moment
 from lakebed.lake.lines import OpenLine
+from lakebed.lake.objects import created, dropped
 from lakebed.metastore.kinds import BRANCH
 from lakebed.records.names import normal_ref_name
 from lakebed.store import Version
@@ -33,20 +34,26 @@ class Branches:
         name: str,
         at: Moment | None = None,
         *,
+        if_not_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Self:
         """Fork this line, at its newest version or at another: one small commit, whatever the lake's size.
 
-        Called on a tag or a handle at a version, the branch starts there.
+        Called on a tag or a handle at a version, the branch starts there. With `if_not_exists` a branch that has the
+        name is answered as it is, wherever it forked.
         """
         self._line.check_unshared("create_branch")
         version, asked = fixed_moment(self._line.context, self._line.version, at)
         request = Request(
             "create_branch", (self._line.ref.line.id, normal_ref_name(name), asked), message, author, event_id
         )
-        return self._opened(branches.create_branch(self._line.context, self._line.ref, name, version, request))
+        return created(
+            lambda: self._opened(branches.create_branch(self._line.context, self._line.ref, name, version, request)),
+            lambda: self.branch(name),
+            if_not_exists,
+        )
 
     def branch(self, name: str) -> Self:
         """The branch of this name, or `NotFound`; `main` is the trunk."""
@@ -83,13 +90,21 @@ class Branches:
         self,
         name: str,
         *,
+        if_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit:
-        """Drop a branch: it can't be read or written any more. Its tags, and branches that forked from it, can."""
+    ) -> Commit | None:
+        """Drop a branch: it can't be read or written any more. Its tags, and branches that forked from it, can.
+
+        With `if_exists` the answer is None if there is no branch of this name.
+        """
         request = Request("drop_branch", (normal_ref_name(name),), message, author, event_id)
-        return self._line.change_refs(lambda work: refs.drop(work, BRANCH, name), request)
+        return dropped(
+            lambda: self._line.change_refs(lambda work: refs.drop(work, BRANCH, name), request),
+            lambda: self.branch_exists(name),
+            if_exists,
+        )
 
     def undrop_branch(
         self,

@@ -18,6 +18,7 @@ from lakebed.files import LocalFiles
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.lines import OpenLine
+from lakebed.lake.objects import created, dropped
 from lakebed.lake.sql.current import current
 from lakebed.lake.table import Table
 from lakebed.metastore import RecordsMetastore
@@ -79,14 +80,22 @@ class Lake:
         name: str,
         *,
         case_sensitive: bool = False,
+        if_not_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Catalog:
-        """Create an empty catalog. In a case-sensitive one `Orders` and `orders` differ, on all its branches."""
+        """Create an empty catalog. In a case-sensitive one `Orders` and `orders` differ, on all its branches.
+
+        With `if_not_exists` a catalog that has the name is answered as it is.
+        """
         casing = Casing.EXACT if check_flag("case_sensitive", case_sensitive) else Casing.FOLDED
         request = self._request("create_catalog", (name, casing), message, author, event_id)
-        return Catalog(OpenLine(self._context, catalogs.create_catalog(self._context, name, casing, request)))
+        return created(
+            lambda: Catalog(OpenLine(self._context, catalogs.create_catalog(self._context, name, casing, request))),
+            lambda: self.catalog(normal_name(name)),
+            if_not_exists,
+        )
 
     def catalog(self, name: str = catalogs.DEFAULT) -> Catalog:
         """The catalog with this name, or `NotFound`.
@@ -155,15 +164,21 @@ class Lake:
         name: str,
         cascade: bool = False,
         *,
+        if_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit:
-        """Drop a catalog; one that has branches or shares only with `cascade`, and then with them."""
+    ) -> Commit | None:
+        """Drop a catalog; one that has branches or shares only with `cascade`, and then with them.
+
+        With `if_exists` the answer is None if there is no catalog of this name.
+        """
         asked = (normal_name(name), check_flag("cascade", cascade))
         request = self._request("drop_catalog", asked, message, author, event_id)
         drop = catalogs.drop_catalog_with_all if cascade else catalogs.drop_catalog
-        return drop(self._context, name, request)
+        return dropped(
+            lambda: drop(self._context, name, request), lambda: self.catalog_exists(normal_name(name)), if_exists
+        )
 
     def undrop_catalog(
         self,

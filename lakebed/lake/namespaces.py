@@ -1,6 +1,7 @@
 """The calls on a catalog's namespaces."""
 
 from collections.abc import Mapping
+from functools import partial
 from uuid import UUID
 
 from lakebed.catalog.objects import namespaces
@@ -11,7 +12,7 @@ from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.namespace import Namespace
-from lakebed.lake.objects import Listing, create, listed, purge_object, undrop_object
+from lakebed.lake.objects import Listing, create, created, dropped, listed, purge_object, undrop_object
 from lakebed.metastore.kinds import NAMESPACE
 
 
@@ -28,16 +29,21 @@ class Namespaces:
         *,
         properties: Mapping[str, str] | None = None,
         comment: str | None = None,
+        if_not_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Namespace:
-        """Create a namespace. Its parent has to exist."""
+        """Create a namespace, or with `if_not_exists` answer the one of this name. Its parent has to exist."""
         given = check_properties(properties or {})
         arguments = (parse_name(name), given) if comment is None else (parse_name(name), given, comment)
         request = Request("create_namespace", arguments, message, author, event_id)
-        made = create(self._scope, lambda work: namespaces.create_namespace(work, name, given, comment), request)
-        return Namespace(made, self._scope)
+        make = partial(namespaces.create_namespace, name=name, properties=given, comment=comment)
+        return created(
+            lambda: Namespace(create(self._scope, make, request), self._scope),
+            lambda: self.namespace(name),
+            if_not_exists,
+        )
 
     def namespace(self, name: Name) -> Namespace:
         """The namespace with this name, or `NotFound`."""
@@ -84,15 +90,23 @@ class Namespaces:
         name: Name,
         cascade: bool = False,
         *,
+        if_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
-        """Drop a namespace; one that is not empty only with `cascade`, and then with all that it holds."""
+        """Drop a namespace; one that is not empty only with `cascade`, and then with all that it holds.
+
+        With `if_exists` the answer is None if there is no namespace of this name.
+        """
         asked = (parse_name(name), check_flag("cascade", cascade))
         request = Request("drop_namespace", asked, message, author, event_id)
         drop = objects.drop if cascade else namespaces.drop_empty
-        return self._scope.change(lambda work: drop(work, namespaces.find_namespace(work, name)), request)
+        return dropped(
+            lambda: self._scope.change(lambda work: drop(work, namespaces.find_namespace(work, name)), request),
+            lambda: self.namespace_exists(name),
+            if_exists,
+        )
 
     def undrop_namespace(
         self,

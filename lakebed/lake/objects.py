@@ -10,12 +10,15 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import Invalid
+from lakebed.errors import AlreadyExists, Conflict, Invalid, NotFound
 from lakebed.lake.arguments import check_flag
 from lakebed.metastore.kinds import type_name
 
 T = TypeVar("T")
 Made = TypeVar("Made")
+
+ATTEMPTS = 5
+"""How often an object that others create and drop at the same time is looked for."""
 
 
 class Listing(list[T]):
@@ -39,6 +42,36 @@ def create(scope: Scope, make: Callable[[Work], str], request: Request) -> str:
     made: list[str] = []
     commit = scope.change(lambda work: made.append(make(work)), request)
     return made[-1] if commit is None else commit.operations[0].object_id
+
+
+def created(make: Callable[[], Made], find: Callable[[], Made], if_not_exists: bool) -> Made:
+    """What was made; with `if_not_exists`, what has the name already, whoever made it and when.
+
+    Of callers that race each other one makes it, and all answer it.
+    """
+    if not check_flag("if_not_exists", if_not_exists):
+        return make()
+    for _ in range(ATTEMPTS):
+        try:
+            return make()
+        except (AlreadyExists, Conflict) as error:
+            taken = error
+        try:
+            return find()
+        except NotFound:  # an object of another kind has the name, or it was dropped again
+            continue
+    raise taken
+
+
+def dropped(drop: Callable[[], Commit | None], exists: Callable[[], bool], if_exists: bool) -> Commit | None:
+    """The commit of a drop; with `if_exists`, None if there is nothing of this name."""
+    if not check_flag("if_exists", if_exists):
+        return drop()
+    try:
+        return drop()
+    except NotFound:
+        exists()  # which raises if it is not the object that is missing, but its branch
+        return None
 
 
 def listed(

@@ -13,6 +13,7 @@ from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.errors import Invalid
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.namespace import Namespace
+from lakebed.lake.objects import created, dropped
 from lakebed.lake.table import Table
 from lakebed.lake.view import View
 from lakebed.metastore.kinds import SHARE
@@ -44,11 +45,15 @@ class Shares:
         name: str,
         objects: Granted | Iterable[Granted],
         *,
+        if_not_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Self:
-        """Share some of this line's objects, and answer what the share shows."""
+        """Share some of this line's objects, and answer what the share shows.
+
+        With `if_not_exists` a share that has the name is answered with the grants that it has.
+        """
         self._line.check_unshared("create_share")
         if self._line.version is not None:
             raise Invalid(
@@ -59,8 +64,12 @@ class Shares:
         wanted = _given(objects)
         arguments = (self._line.ref.line.id, normal_ref_name(name), _asked(wanted))
         request = Request("create_share", arguments, message, author, event_id)
-        made = shares.create_share(self._line.context, self._line.ref, name, wanted, request)
-        return self._opened(self._line.ref, share=made)
+        line = self._line
+        return created(
+            lambda: self._opened(line.ref, share=shares.create_share(line.context, line.ref, name, wanted, request)),
+            lambda: self.share(name),
+            if_not_exists,
+        )
 
     def share(self, name: str) -> Self:
         """What the share of this name shows, or `NotFound`."""
@@ -126,13 +135,21 @@ class Shares:
         self,
         name: str,
         *,
+        if_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit:
-        """Drop a share: nothing can be read through it any more, not through existing handles either."""
+    ) -> Commit | None:
+        """Drop a share: nothing can be read through it any more, not through existing handles either.
+
+        With `if_exists` the answer is None if there is no share of this name.
+        """
         request = Request("drop_share", (normal_ref_name(name),), message, author, event_id)
-        return self._line.change_refs(lambda work: refs.drop(work, SHARE, name), request)
+        return dropped(
+            lambda: self._line.change_refs(lambda work: refs.drop(work, SHARE, name), request),
+            lambda: self.share_exists(name),
+            if_exists,
+        )
 
     def undrop_share(
         self,

@@ -5,16 +5,18 @@ from uuid import UUID
 
 from lakebed.catalog.objects.properties import check_properties
 from lakebed.catalog.tables import tables
+from lakebed.catalog.tables.checks import length_checks
 from lakebed.catalog.tables.tables import Layout
 from lakebed.catalog.transaction import objects
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
-from lakebed.lake.arguments import SchemaLike, as_paths, as_texts, schema_of
-from lakebed.lake.objects import Listing, create, listed, purge_object, undrop_object
+from lakebed.lake.arguments import SchemaLike, as_paths, as_texts
+from lakebed.lake.objects import Listing, created, dropped, listed, purge_object, undrop_object
+from lakebed.lake.rows import creation
+from lakebed.lake.rows.creation import NewTable
 from lakebed.lake.table import Table
 from lakebed.metastore.kinds import TABLE
-from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Path
 
 
@@ -36,29 +38,51 @@ class Tables:
         properties: Mapping[str, str] | None = None,
         comment: str | None = None,
         location: str | None = None,
+        if_not_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Table:
-        """Make an empty table; its namespace has to be there.
+        """Create an empty table of a schema; or give rows instead of it: they are in the table with the same commit.
 
-        Its files have rows of one partition each (`day(ordered_at)`, `bucket(16, id)`, `region`), sorted (`price desc
-        nulls last`). The columns of a primary key become required. `location` is a folder of the lake, in which the
-        table gets one of its own.
+        Its namespace has to exist. Rows are all that `append` takes. The table's files have rows of one partition each
+        (`day(ordered_at)`, `bucket(16, id)`, `region`), sorted (`price desc nulls last`). The columns of a primary key
+        become required. `location` is a folder of the lake, in which the table gets one of its own. With
+        `if_not_exists` a table that has the name is answered as it is, and no row is written.
         """
-        columns, given = schema_of(schema), check_properties(properties or {})
-        layout = Layout(
-            as_texts(partition_by, "a partition spec"),
-            as_texts(sort_by, "a sort order"),
-            as_paths(primary_key, "a primary key"),
-            location,
+        layout = _layout(partition_by, sort_by, primary_key, location)
+        new = _new_table(name, schema, properties, comment, layout)
+        request = Request("create_table", new.arguments, message, author, event_id)
+        return created(
+            lambda: Table(creation.create_table(self._scope, new, new.create, request), self._scope),
+            lambda: self.table(name),
+            if_not_exists,
         )
-        arguments = (parse_name(name), schema_to_json(columns).decode(), given, comment, *layout.arguments)
-        request = Request("create_table", arguments, message, author, event_id)
-        made = create(
-            self._scope, lambda work: tables.create_table(work, name, columns, given, comment, layout), request
-        )
-        return Table(made, self._scope)
+
+    def create_or_replace_table(
+        self,
+        name: Name,
+        schema: SchemaLike,
+        *,
+        partition_by: Iterable[str] = (),
+        sort_by: Iterable[str] = (),
+        primary_key: Iterable[Path] = (),
+        properties: Mapping[str, str] | None = None,
+        comment: str | None = None,
+        location: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Table:
+        """Create a table, and in the same commit drop the table that has the name, if there is one.
+
+        It is a new table with an id of its own: handles of the old one don't show it, and `undrop_table` brings the
+        old one back. `overwrite` keeps the table and replaces its rows. Arguments are those of `create_table`.
+        """
+        layout = _layout(partition_by, sort_by, primary_key, location)
+        new = _new_table(name, schema, properties, comment, layout)
+        request = Request("create_or_replace_table", new.arguments, message, author, event_id)
+        return Table(creation.create_table(self._scope, new, new.replace, request), self._scope)
 
     def table(self, name: Name) -> Table:
         """The table with this name, or `NotFound`."""
@@ -102,13 +126,18 @@ class Tables:
         self,
         name: Name,
         *,
+        if_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
-        """Drop a table: its name is free at once, its past stays readable."""
+        """Drop a table: its name is free at once, its past stays readable. With `if_exists` it need not be there."""
         request = Request("drop_table", (parse_name(name),), message, author, event_id)
-        return self._scope.change(lambda work: objects.drop(work, tables.find_table(work, name)), request)
+        return dropped(
+            lambda: self._scope.change(lambda work: objects.drop(work, tables.find_table(work, name)), request),
+            lambda: self.table_exists(name),
+            if_exists,
+        )
 
     def undrop_table(
         self,
@@ -141,3 +170,22 @@ class Tables:
         Refused while another ref can see it. If it was killed halfway, call it again.
         """
         return purge_object(self._scope, TABLE, name, id, message, author, event_id)
+
+
+def _layout(
+    partition_by: Iterable[str], sort_by: Iterable[str], primary_key: Iterable[Path], location: str | None
+) -> Layout:
+    return Layout(
+        as_texts(partition_by, "a partition spec"),
+        as_texts(sort_by, "a sort order"),
+        as_paths(primary_key, "a primary key"),
+        location,
+    )
+
+
+def _new_table(
+    name: Name, schema: SchemaLike, properties: Mapping[str, str] | None, comment: str | None, layout: Layout
+) -> NewTable:
+    given = check_properties(properties or {})
+    columns, rows = creation.columns_and_rows(schema)
+    return NewTable(name, columns, {**length_checks(columns), **given}, comment, layout, rows)

@@ -10,6 +10,7 @@ from lakebed.catalog.transaction.context import Ref
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.lake.arguments import fixed_moment
 from lakebed.lake.lines import OpenLine
+from lakebed.lake.objects import created, dropped
 from lakebed.metastore.kinds import TAG
 from lakebed.records.names import normal_ref_name
 from lakebed.store import Version
@@ -33,23 +34,29 @@ class Tags:
         name: str,
         at: Moment | None = None,
         *,
+        if_not_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Self:
-        """Tag this branch at its newest version, or at another; answer the catalog at that tag."""
+        """Tag this branch at its newest version, or at another; answer the catalog at that tag.
+
+        With `if_not_exists` a tag that has the name is answered where it is: a tag never moves.
+        """
         self._line.check_unshared("create_tag")
         version, asked = fixed_moment(self._line.context, self._line.version, at)
         request = Request(
             "create_tag", (self._line.ref.line.id, normal_ref_name(name), asked), message, author, event_id
         )
-        made = tags.create_tag(self._line.context, self._line.ref, name, version, request)
-        return self._opened(*tags.open_tag(self._line.context, self._line.ref, made), tag=made)
+        return created(
+            lambda: self._at_tag(tags.create_tag(self._line.context, self._line.ref, name, version, request)),
+            lambda: self.tag(name),
+            if_not_exists,
+        )
 
     def tag(self, name: str) -> Self:
         """The catalog at the tag of this name, whichever branch it is on, or `NotFound`."""
-        made = refs.find(self._line.refs("tag").read(), TAG, name)
-        return self._opened(*tags.open_tag(self._line.context, self._line.ref, made), tag=made)
+        return self._at_tag(refs.find(self._line.refs("tag").read(), TAG, name))
 
     def tags(self, *, prefix: str | None = None) -> list[Self]:
         """The catalog at each of its tags, by their names."""
@@ -79,13 +86,18 @@ class Tags:
         self,
         name: str,
         *,
+        if_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit:
-        """Drop a tag; handles of what it named stay good."""
+    ) -> Commit | None:
+        """Drop a tag; handles of what it named stay good. With `if_exists` it need not be there."""
         request = Request("drop_tag", (normal_ref_name(name),), message, author, event_id)
-        return self._line.change_refs(lambda work: refs.drop(work, TAG, name), request)
+        return dropped(
+            lambda: self._line.change_refs(lambda work: refs.drop(work, TAG, name), request),
+            lambda: self.tag_exists(name),
+            if_exists,
+        )
 
     def undrop_tag(
         self,
@@ -117,3 +129,6 @@ class Tags:
         request = Request("purge_tag", (normal_ref_name(name), which), message, author, event_id)
         self._line.check_live(request.operation)
         return refs.purge(self._line.refs("purge_tag"), TAG, name, which, request)
+
+    def _at_tag(self, tag: str) -> Self:
+        return self._opened(*tags.open_tag(self._line.context, self._line.ref, tag), tag=tag)

@@ -1,6 +1,7 @@
 """The calls on a catalog's views."""
 
 from collections.abc import Mapping
+from functools import partial
 from uuid import UUID
 
 from lakebed.catalog.objects.properties import check_properties
@@ -11,7 +12,7 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.arguments import SchemaLike
-from lakebed.lake.objects import Listing, create, listed, purge_object, undrop_object
+from lakebed.lake.objects import Listing, create, created, dropped, listed, purge_object, undrop_object
 from lakebed.lake.view import View, given_schema, schema_text
 from lakebed.metastore.kinds import VIEW
 
@@ -31,19 +32,23 @@ class Views:
         properties: Mapping[str, str] | None = None,
         comment: str | None = None,
         schema: SchemaLike | None = None,
+        if_not_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> View:
         """Make a view of a query: its text in Spark's dialect, or texts by dialect, kept as given.
 
-        Its namespace has to exist; the tables that the query names need not. `schema` declares its columns.
+        Its namespace has to exist; the tables that the query names need not. `schema` declares its columns. With
+        `if_not_exists` a view that has the name is answered as it is.
         """
         texts, given, columns = views.check_sql(sql), check_properties(properties or {}), given_schema(schema)
         arguments = (parse_name(name), texts, given, comment, schema_text(columns))
         request = Request("create_view", arguments, message, author, event_id)
-        made = create(self._scope, lambda work: views.create_view(work, name, texts, given, comment, columns), request)
-        return View(made, self._scope)
+        make = partial(views.create_view, name=name, sql=texts, properties=given, comment=comment, schema=columns)
+        return created(
+            lambda: View(create(self._scope, make, request), self._scope), lambda: self.view(name), if_not_exists
+        )
 
     def view(self, name: Name) -> View:
         """The view with this name, or `NotFound`."""
@@ -86,13 +91,18 @@ class Views:
         self,
         name: Name,
         *,
+        if_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
-        """Drop a view: its name is free at once, its past stays readable."""
+        """Drop a view: its name is free at once, its past stays readable. With `if_exists` it need not be there."""
         request = Request("drop_view", (parse_name(name),), message, author, event_id)
-        return self._scope.change(lambda work: objects.drop(work, views.find_view(work, name)), request)
+        return dropped(
+            lambda: self._scope.change(lambda work: objects.drop(work, views.find_view(work, name)), request),
+            lambda: self.view_exists(name),
+            if_exists,
+        )
 
     def undrop_view(
         self,

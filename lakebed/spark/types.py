@@ -166,6 +166,9 @@ def _fields(struct: spark.StructType, path: str) -> tuple[Field, ...]:
             _table_type(field.dataType, f"{path}{field.name}"),
             required=not field.nullable,
             comment=str((field.metadata or {}).get("comment", "")),
+            max_length=field.dataType.length
+            if isinstance(field.dataType, spark.CharType | spark.VarcharType)
+            else None,
         )
         for field in struct.fields
     )

@@ -34,8 +34,6 @@ BAD_SCHEMAS = {
     "no name": {"": "long"},
     "a reserved name": {"id": "long", "_Row_Id": "long"},
     "names alone": ["id", "name"],
-    "rows": numbers(1),
-    "a batch": numbers(1).to_batches()[0],
     "a type": pyarrow.int64(),
     "unknown Arrow type": pyarrow.schema({"id": pyarrow.duration("s")}),
 }

@@ -37,7 +37,6 @@ from lakebed.table.types.types import (
     Way,
     children_of,
     numbered_fields,
-    parse_type,
     walk,
     with_children,
 )
@@ -98,7 +97,7 @@ def add_column(
     on any level: data of a dropped column must not come back under a new one.
     """
     above, name = _new_place(schema, path)
-    new = Field(name, _parsed(type), required, comment)
+    new = Field(name, type, required, comment)  # type: ignore[arg-type]  # text is parsed there
     value = plain_default(new, default)
     if required and value is None:
         raise _refused(path, "a required column can't be added without a default: existing rows would have no value")
@@ -145,7 +144,8 @@ def move_column(schema: Schema, path: Path, position: Position) -> Schema:
 
 def widen_column(schema: Schema, path: Path, type: Type | str) -> Schema:
     """Give a column a type that holds all its values: int to long, float to double, a decimal with more digits."""
-    wider = _parsed(type)
+    declared = Field("", type)  # type: ignore[arg-type]  # text is parsed there
+    wider = declared.type
     way = _mutable_way(schema, path)
     narrow = way[-1].type
     if not widens(narrow, wider):
@@ -156,7 +156,7 @@ def widen_column(schema: Schema, path: Path, type: Type | str) -> Schema:
             found=f"{narrow} to {wider}",
         )
     if wider == narrow:
-        return schema
+        return _with_field(schema, way, lambda field: replace(field, max_length=declared.max_length))
     first = way[-1].widened_from or narrow
     return _with_field(schema, way, lambda field: replace(field, type=wider, widened_from=first))
 
@@ -206,7 +206,7 @@ def new_columns(table: Schema, given: Schema) -> list[tuple[tuple[str, ...], Typ
 
 
 def _parsed(type: Type | str) -> Type:
-    return parse_type(type) if isinstance(type, str) else type
+    return Field("", type).type  # type: ignore[arg-type]  # text is parsed there
 
 
 def _new_place(schema: Schema, path: Path) -> tuple[Way, str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from lakebed.errors import Invalid
 from lakebed.table.types.names import check_column_names
+from lakebed.table.types.synonyms import SYNONYMS, TWO_WORDS, ZONES, nearest
 
 ELEMENT, KEY, VALUE = "element", "key", "value"  # what Parquet, Iceberg and Spark call them
 
@@ -105,7 +106,15 @@ class Struct:
         check_column_names([field.name for field in self.fields])
 
     def __str__(self) -> str:
-        return f"struct<{', '.join(f'{_quoted(field.name)}: {field.type}' for field in self.fields)}>"
+        return f"struct<{', '.join(f'{quoted_name(field.name)}: {field.type}' for field in self.fields)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """What `varchar(20)` declares: a column of a type, and a check that its values have at most 20 characters."""
+
+    type: Primitive
+    length: int
 
 
 Simple = Primitive | Decimal | Fixed
@@ -123,6 +132,7 @@ class Field:
 
     Defaults are plain values, None for null. Files older than the field show `initial_default`; rows that are written
     without it get `write_default`. `widened_from` is the type in its oldest files, None if it is the field's own.
+    `max_length` is that of a `varchar(20)`, which is not part of the type: the table gets a check for it.
     """
 
     name: str
@@ -134,10 +144,14 @@ class Field:
     initial_default: Any = field(default=None, kw_only=True)
     write_default: Any = field(default=None, kw_only=True)
     widened_from: Type | None = field(default=None, kw_only=True)
+    max_length: int | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.type, str):
-            object.__setattr__(self, "type", parse_type(self.type))
+            declared = parse_declared(self.type)
+            if isinstance(declared, Limited):
+                object.__setattr__(self, "max_length", declared.length)
+            object.__setattr__(self, "type", declared.type if isinstance(declared, Limited) else declared)
         elif not isinstance(self.type, Type):
             raise Invalid(
                 "this is not a type",
@@ -171,15 +185,21 @@ BINARY = Primitive("binary")
 _NUMBERS = (BOOLEAN, INT, LONG, FLOAT, DOUBLE)
 _TIMES = (DATE, TIME, TIMESTAMP, TIMESTAMPTZ, TIMESTAMP_NS, TIMESTAMPTZ_NS)
 NAMES = {type.name: type for type in (*_NUMBERS, *_TIMES, STRING, UUID, BINARY)}
-_SQL_NAMES = {"bool": BOOLEAN, "integer": INT, "bigint": LONG, "real": FLOAT, "timestamp_ntz": TIMESTAMP}
+_MICROSECONDS = 6  # digits of a second: `timestamp(9)` is one of nanoseconds
 
 
 def parse_type(text: str) -> Type:
     """The type that a text names: `long`, `decimal(10, 2)`, `list<string>`, `map<string, int>`, `struct<a: int>`.
 
-    `fixed(16)` may also be written as in Iceberg's JSON, `fixed[16]`.
+    `fixed(16)` may also be written as in Iceberg's JSON, `fixed[16]`. Names of SQL, Spark, Arrow and numpy are taken
+    too: `bigint`, `text`, `float64`, `array<int>`. `varchar(20)` is `Invalid`: only a column can be so declared.
     A name with anything but letters, digits and underscores stands in backticks, its own backticks doubled.
     """
+    return _unlimited(parse_declared(text))
+
+
+def parse_declared(text: str) -> Type | Limited:
+    """The same for the type of a column, which may have a length: `varchar(20)`, `char(2)`, `varbinary(16)`."""
     tokens = _tokens(text)
     _check_depth(tokens)
     type = _parse(tokens, text)
@@ -260,7 +280,8 @@ def _child(name: str, type: Type, required: bool, id: int) -> Field:
     return Field(name, type, required, id=id, physical_name=name)
 
 
-def _quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """A name as it is written in a type or an expression: in backticks if it has to be."""
     return name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
@@ -283,25 +304,78 @@ def _check_depth(tokens: list[str]) -> None:
             raise Invalid("a type is nested too deeply", expected=f"at most {_DEPTH} levels")
 
 
-def _parse(tokens: list[str], text: str) -> Type:
+def _parse(tokens: list[str], text: str) -> Type | Limited:
     name = _take(tokens, text).lower()
+    if tokens and (name, tokens[0].lower()) in TWO_WORDS:
+        name = TWO_WORDS[name, tokens.pop(0).lower()]
+    name = SYNONYMS.get(name, name)
     if name in _PARSERS:
         return _PARSERS[name](tokens, text)
-    type = NAMES.get(name) or _SQL_NAMES.get(name)
+    type = NAMES.get(name)
     if type is None:
         raise _unreadable(text, repr(name))
     return type
 
 
-def _parse_decimal(tokens: list[str], text: str) -> Type:
-    _expect(tokens, "(", text)
-    precision = _take(tokens, text)
-    _expect(tokens, ",", text)
-    scale = _take(tokens, text)
+def _parse_part(tokens: list[str], text: str) -> Type:
+    """A type inside of a list or map, whose values no check reaches."""
+    return _unlimited(_parse(tokens, text))
+
+
+def _unlimited(declared: Type | Limited) -> Type:
+    if isinstance(declared, Limited):
+        raise Invalid(
+            "only a column, or a field of a struct, can have a length",
+            subject=f"a {declared.type} of at most {declared.length}",
+            advice=f"Use {declared.type}.",
+        )
+    return declared
+
+
+def _parse_numbers(tokens: list[str], text: str, most: int) -> list[int]:
+    """The numbers in parentheses after a name, none without parentheses."""
+    if tokens[:1] != ["("]:
+        return []
+    numbers = list[int]()
+    while not numbers or tokens[:1] == [","]:
+        tokens.pop(0)
+        number = _take(tokens, text)
+        if not number.isdigit() or len(numbers) == most:
+            raise _unreadable(text, repr(number))
+        numbers.append(int(number))
     _expect(tokens, ")", text)
-    if not (precision.isdigit() and scale.isdigit()):
-        raise _unreadable(text, f"decimal({precision}, {scale})")
-    return Decimal(int(precision), int(scale))
+    return numbers
+
+
+def _parse_decimal(tokens: list[str], text: str) -> Type:
+    precision, scale = (*(given := _parse_numbers(tokens, text, 2)), *(10, 0)[len(given) :])  # as in Spark
+    return Decimal(precision, scale)
+
+
+def _parse_timestamp(tokens: list[str], text: str) -> Type:
+    [digits] = _parse_numbers(tokens, text, 1) or [_MICROSECONDS]
+    zone = " ".join(tokens[:3]).lower()
+    if zone in ZONES:
+        del tokens[:3]
+    if digits > 9:
+        raise _unreadable(text, f"{digits} digits of a second")
+    suffix = "" if digits <= _MICROSECONDS else "_ns"
+    return NAMES[f"{ZONES.get(zone, 'timestamp')}{suffix}"]
+
+
+def _limited(type: Primitive, default: int | None) -> "_Parser":
+    def parse(tokens: list[str], text: str) -> Type | Limited:
+        lengths = _parse_numbers(tokens, text, 1)
+        length = lengths[0] if lengths else default
+        if length == 0:
+            raise _unreadable(text, "a length of 0")
+        return type if length is None else Limited(type, length)
+
+    return parse
+
+
+def _parse_binary(tokens: list[str], text: str) -> Type:
+    return Fixed(*lengths) if (lengths := _parse_numbers(tokens, text, 1)) else BINARY
 
 
 def _parse_fixed(tokens: list[str], text: str) -> Type:
@@ -317,16 +391,16 @@ def _parse_fixed(tokens: list[str], text: str) -> Type:
 
 def _parse_list(tokens: list[str], text: str) -> Type:
     _expect(tokens, "<", text)
-    element = _parse(tokens, text)
+    element = _parse_part(tokens, text)
     _expect(tokens, ">", text)
     return List(element)
 
 
 def _parse_map(tokens: list[str], text: str) -> Type:
     _expect(tokens, "<", text)
-    key = _parse(tokens, text)
+    key = _parse_part(tokens, text)
     _expect(tokens, ",", text)
-    value = _parse(tokens, text)
+    value = _parse_part(tokens, text)
     _expect(tokens, ">", text)
     return Map(key, value)
 
@@ -346,12 +420,22 @@ def _parse_field(tokens: list[str], text: str) -> Field:
     if token in "<>()[],:":
         raise _unreadable(text, f"{token!r} instead of a field's name")
     name = token[1:-1].replace("``", "`") if token.startswith("`") else token
-    _expect(tokens, ":", text)
-    return Field(name, _parse(tokens, text))
+    if tokens[:1] == [":"]:  # which SQL leaves out
+        tokens.pop(0)
+    declared = _parse(tokens, text)
+    if isinstance(declared, Limited):
+        return Field(name, declared.type, max_length=declared.length)
+    return Field(name, declared)
 
 
-_PARSERS: dict[str, Callable[[list[str], str], Type]] = {
+_Parser = Callable[[list[str], str], Type | Limited]
+_PARSERS: dict[str, _Parser] = {
     "decimal": _parse_decimal,
+    "timestamp": _parse_timestamp,
+    "varchar": _limited(STRING, None),
+    "char": _limited(STRING, 1),  # as standard SQL has it
+    "varbinary": _limited(BINARY, None),
+    "binary": _parse_binary,
     "fixed": _parse_fixed,
     "list": _parse_list,
     "map": _parse_map,
@@ -373,4 +457,6 @@ def _expect(tokens: list[str], wanted: str, text: str) -> None:
 
 def _unreadable(text: str, found: str) -> Invalid:
     names = ", ".join([*NAMES, "fixed(length)", "decimal(p, s)", "list<…>", "map<…, …>", "struct<name: …>"])
-    return Invalid("this is not the name of a type", subject=repr(text), expected=names, found=found)
+    near = nearest(found.strip("'"), [*NAMES, *SYNONYMS, *_PARSERS])
+    advice = f"Did you mean {near}?" if near else ""
+    return Invalid("this is not the name of a type", subject=repr(text), expected=names, found=found, advice=advice)

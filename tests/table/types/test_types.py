@@ -105,14 +105,11 @@ def test_types_by_text(text, type):
         "list<int,int>",
         "map<int>",
         "struct<>",
-        "struct<a int>",
         "struct<<: int>",
         "struct<,: int>",
         "struct<``: int>",
         "struct<a: int,>",
         "struct<`a: int>",
-        "decimal",
-        "decimal(10)",
         "decimal(a, b)",
         "decimal(1٠, 2)",
         "decimal(-1, 2)",
@@ -147,8 +144,61 @@ def test_a_type_may_be_nested_a_hundred_levels_deep():
 
 
 def test_a_refusal_says_what_it_knows():
-    with pytest.raises(Invalid, match=r"'text': this is not the name of a type .expected boolean, int, .*found 'text'"):
-        parse_type("text")
+    with pytest.raises(Invalid, match=r"'word': this is not the name of a type .expected boolean, int, .*found 'word'"):
+        parse_type("word")
+    with pytest.raises(Invalid, match="Did you mean bigint"):
+        parse_type("bigin")
+
+
+@pytest.mark.parametrize(
+    ("names", "type"),
+    [
+        ("bool BOOLEAN", "boolean"),
+        ("tinyint smallint integer byte short int8 int16 int32 uint8 uint16", "int"),
+        ("bigint int64 BIGINT uint32", "long"),
+        ("real float32", "float"),
+        ("float64 float8", "double"),
+        ("numeric(5,2) dec(5,2) number(5,2)", "decimal(5, 2)"),
+        ("numeric decimal decimal(10)", "decimal(10, 0)"),
+        ("text str utf8 varchar large_string string_view", "string"),
+        ("bytes bytea blob varbinary large_binary", "binary"),
+        ("binary(16)", "fixed(16)"),
+        ("datetime timestamp_ntz timestamp(3)", "timestamp"),
+        ("timestamp_ltz timestamptz", "timestamptz"),
+        ("timestamp(9)", "timestamp_ns"),
+        ("array<tinyint> list<byte>", "list<int>"),
+        ("struct<a:bigint> struct<a:long>", "struct<a: long>"),
+    ],
+)
+def test_other_names_of_types_are_known(names, type):
+    assert {str(parse_type(name)) for name in names.split()} == {type}
+
+
+@pytest.mark.parametrize(
+    ("name", "type"),
+    [
+        ("double precision", "double"),
+        ("timestamp with time zone", "timestamptz"),
+        ("TIMESTAMP(9) WITHOUT TIME ZONE", "timestamp_ns"),
+        ("struct<a int, `b c` array<text>>", "struct<a: int, `b c`: list<string>>"),
+    ],
+)
+def test_names_of_several_words_are_known(name, type):
+    assert str(parse_type(name)) == type
+
+
+@pytest.mark.parametrize(("name", "length"), [("varchar(20)", 20), ("CHAR(2)", 2), ("char", 1), ("varbinary(4)", 4)])
+def test_a_field_knows_its_declared_length(name, length):
+    assert Field("a", name).max_length == length
+    assert Field("a", name) == Field("a", "binary" if "binary" in name else "string")
+    with pytest.raises(Invalid, match="only a column"):
+        parse_type(name)
+
+
+@pytest.mark.parametrize("name", ["varchar()", "varchar(0)", "varchar(a)", "varchar(1, 2)", "timestamp(10)"])
+def test_a_length_is_a_number(name):
+    with pytest.raises(Invalid, match="this is not the name of a type"):
+        Field("a", name)
 
 
 def test_a_struct_has_fields_of_different_names():

@@ -91,6 +91,18 @@ def test_a_purged_table_is_gone_with_its_history_and_its_files(sales, store, fil
     assert [one.name for one in sales.at(version=before).tables("sales")] == ["sales.kept", "sales.orders"]
 
 
+@pytest.mark.parametrize("properties", [{}, {"write.inline-bytes": "0"}], ids=["inline", "files"])
+def test_a_scan_that_outlived_its_table_is_expired_and_not_corrupt(sales, properties):
+    table = sales.create_table("sales.orders", {"id": "long"}, properties=properties)
+    table.append(numbers(1))
+    scan = table.scan()
+    sales.drop_table("sales.orders")
+    assert scan.to_arrow().num_rows == 1
+    sales.purge_table("sales.orders")
+    with pytest.raises(Expired, match="purged after the scan was planned"):
+        scan.to_arrow()
+
+
 def test_a_purged_table_is_expired_at_every_version_and_never_empty(sales):
     table, before = purged(sales, "sales.orders", 1)
     gone = sales.version

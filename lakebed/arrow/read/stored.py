@@ -8,7 +8,7 @@ from typing import Protocol
 import pyarrow
 from pyarrow.parquet import ParquetFile
 
-from lakebed.catalog.data.row_sources import Sources, check_whole
+from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files.os_errors import error_for
 from lakebed.table.manifest.inline import is_inline
@@ -48,7 +48,7 @@ def opened(sources: Sources, file: DataFileRef) -> Iterator[StoredRows]:
             [rows] = inline_rows(sources, [file])
             yield rows
             return
-        check_whole(sources.files, [file])
+        sources.check_whole(file)
         location = sources.files.location(file.path)
         with ParquetFile(location, page_checksum_verification=True, pre_buffer=False) as parquet:
             yield ParquetRows(file, parquet)

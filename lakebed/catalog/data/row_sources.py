@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lakebed.catalog.transaction.tombstones import is_purged
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import Corrupt, NotFound
+from lakebed.errors import Corrupt, Expired, NotFound
 from lakebed.files import Files
 from lakebed.metastore import Metastore
 from lakebed.table.manifest.inline import BODY_KIND, inline_id, inline_path, is_inline
@@ -24,11 +25,22 @@ class Sources:
     pending: Mapping[int, bytes] = field(default_factory=dict)
 
     def inline_rows(self, entries: Sequence[DataFileRef]) -> list[bytes]:
-        """The bodies of inline entries, in one round trip; `Corrupt` names an entry whose body is missing."""
+        """The bodies of inline entries, in one round trip; `Corrupt` names an entry whose body is missing.
+
+        `Expired` if they were erased with their table.
+        """
         ids = [inline_id(entry) for entry in entries]
         stored = [number for number in ids if number not in self.pending]
         bodies = {**self.pending, **dict(zip(stored, self._stored(stored) if stored else [], strict=True))}
         return [self._checked(entry, bodies[number]) for entry, number in zip(entries, ids, strict=True)]
+
+    def check_whole(self, file: DataFileRef) -> None:
+        """Check a file's size, without opening it; `Expired` if it was erased with its table."""
+        try:
+            check_whole(self.files, [file])
+        except Corrupt:
+            self._check_not_purged()
+            raise
 
     def _stored(self, ids: Sequence[int]) -> list[bytes | None]:
         if self.metastore is None:
@@ -46,6 +58,8 @@ class Sources:
             ) from error
 
     def _checked(self, entry: DataFileRef, body: bytes | None) -> bytes:
+        if body is None:
+            self._check_not_purged()
         if body is None or len(body) != entry.file_size:
             raise Corrupt(
                 "inline rows are not those that were written",
@@ -55,6 +69,15 @@ class Sources:
                 advice="Restore the metastore from a copy.",
             )
         return body
+
+    def _check_not_purged(self) -> None:
+        """Rows are erased with their table: a scan that was planned before is out of date, and nothing is damaged."""
+        if self.metastore is not None and is_purged(self.metastore, self.table):
+            raise Expired(
+                "the table was purged after the scan was planned",
+                subject=f"table {self.table}",
+                advice="Its rows can't be brought back: restore them from a copy.",
+            )
 
 
 def sources(work: Work, table: str) -> Sources:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from lakebed.catalog.transaction.commits import Commit, commit_of
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.errors import Expired
-from lakebed.metastore import TOMBSTONE, Line
+from lakebed.metastore import TOMBSTONE, Line, Metastore
 
 
 def key(object_id: str) -> tuple[str, str, int]:
@@ -20,6 +20,11 @@ def purged_ids(context: Context, objects: Sequence[str]) -> set[str]:
     """The objects among these that were purged, on any line, in one round trip."""
     lines = context.metastore.bodies([key(object_id) for object_id in objects])
     return {object_id for object_id, line in zip(objects, lines, strict=True) if line is not None}
+
+
+def is_purged(metastore: Metastore, object_id: str) -> bool:
+    """Whether an object was purged, on any line."""
+    return metastore.bodies([key(object_id)]) != [None]
 
 
 def find_purge(context: Context, ref: Ref, object_id: str) -> Commit | None:

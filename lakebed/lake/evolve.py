@@ -8,6 +8,7 @@ from uuid import UUID
 from lakebed.catalog.objects.properties import is_text
 from lakebed.catalog.tables import evolution
 from lakebed.catalog.tables.evolution import Evolution, Step
+from lakebed.catalog.tables.properties import table_properties
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id
 from lakebed.catalog.transaction.scopes import Scope
@@ -127,7 +128,8 @@ class Evolve:
             raise Invalid("an evolution is used twice", advice="Call evolve() again.")
         self._is_used = True
         self._seen = self._begun()
-        self._open = Evolution(table_state(self._seen, self._table), self._seen.base)
+        state = table_state(self._seen, self._table)
+        self._open = Evolution(state, self._seen.base, dict(table_properties(self._seen, self._table)))
         return self
 
     def __exit__(

@@ -1,12 +1,14 @@
 """Properties of catalogs, namespaces, tables and views."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from lakebed.catalog.objects import properties
+from lakebed.catalog.tables import known_properties
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.work import Work
 
 
 def properties_of(scope: Scope, owner: str) -> dict[str, str]:
@@ -28,9 +30,33 @@ def set_properties(
     event_id: str | UUID | None,
 ) -> Commit | None:
     """Set some properties; the others stay."""
+    return _set(scope, owner, values, properties.set_properties, message, author, event_id)
+
+
+def set_table_properties(
+    scope: Scope,
+    table: str,
+    values: Mapping[str, str],
+    message: str | None,
+    author: str | None,
+    event_id: str | UUID | None,
+) -> Commit | None:
+    """Set some properties of a table, which knows some of them and checks their values."""
+    return _set(scope, table, values, known_properties.set_table_properties, message, author, event_id)
+
+
+def _set(
+    scope: Scope,
+    owner: str,
+    values: Mapping[str, str],
+    put: Callable[[Work, str, Mapping[str, str]], None],
+    message: str | None,
+    author: str | None,
+    event_id: str | UUID | None,
+) -> Commit | None:
     given = properties.check_properties(values)
     request = Request("set_properties", (owner, given), message, author, event_id)
-    return scope.change(lambda work: properties.set_properties(work, owner, given), request)
+    return scope.change(lambda work: put(work, owner, given), request)
 
 
 def unset_properties(

@@ -356,8 +356,12 @@ class Table:
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
-        """Set some properties; the others stay."""
-        return properties.set_properties(self._scope, self.id, values, message, author, event_id)
+        """Set some properties; the others stay.
+
+        Those that begin with `write.`, `check.` and `checkpoint.` are Lakebed's: an unknown name, a value that can't
+        be used and a check that can't be evaluated are `Invalid`. Sizes may be written `128MB`.
+        """
+        return properties.set_table_properties(self._scope, self.id, values, message, author, event_id)
 
     def unset_properties(
         self,

@@ -11,6 +11,7 @@ import lakebed
 from lakebed import Catalog, Table
 from lakebed.errors import Invalid
 from lakebed.table.types.types import Field, Struct
+from tests.support.unchecked import set_unchecked
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_rows_that_were_there_before_a_check_stay_until_they_are_changed(orders:
 
 @pytest.mark.parametrize("condition", ["nothing > 1", "price +", "price", "no_such_function(price) > 1"])
 def test_a_check_that_can_not_be_read_stops_writes_and_names_its_property(orders: Table, condition: str) -> None:
-    orders.set_properties({"check.odd": condition})
+    set_unchecked(orders, {"check.odd": condition})
     with pytest.raises(Invalid, match=r"table sales.orders, check.odd"):
         orders.append(rows(id=[3]))
     orders.unset_properties(["check.odd"])
@@ -165,7 +166,7 @@ def test_of_two_appends_of_one_new_key_at_once_one_is_refused(orders: Table) -> 
 
 
 def test_a_word_that_is_no_truth_is_refused_for_checking_keys(orders: Table) -> None:
-    orders.set_properties({"write.check-keys": "maybe"})
+    set_unchecked(orders, {"write.check-keys": "maybe"})
     with pytest.raises(Invalid, match=r"write.check-keys.*true or false.*'maybe'"):
         orders.append(rows(id=[3]))
 

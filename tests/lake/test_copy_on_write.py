@@ -6,6 +6,7 @@ import pytest
 import lakebed
 from lakebed import Conflict, Invalid, when_matched_delete, when_matched_update, when_not_matched_insert
 from lakebed.arrow.engine import ArrowEngine
+from tests.support.unchecked import set_unchecked
 
 COPY = {"write.row-changes": "copy-on-write", "write.inline-bytes": "0"}
 
@@ -152,7 +153,8 @@ def test_the_same_file_changed_on_two_branches_is_a_conflict(main):
 
 
 def test_another_word_is_refused_and_nothing_changes(main, unchanged):
-    table = main.create_table("t", {"id": "long", "note": "string"}, properties={"write.row-changes": "sometimes"})
+    table = main.create_table("t", {"id": "long", "note": "string"})
+    set_unchecked(table, {"write.row-changes": "sometimes"})
     table.append(rows(1, 2, 3))
     with unchanged(), pytest.raises(Invalid, match="copy-on-write") as caught:
         table.delete("id = 2")

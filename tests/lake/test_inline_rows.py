@@ -23,6 +23,7 @@ from lakebed.records.layout import PREFIX, Space
 from lakebed.store import SQLiteStore
 from lakebed.table.manifest.inline import BODY_KIND, inline_id, is_inline
 from tests.support.faults import RecordingStore
+from tests.support.unchecked import set_unchecked
 
 INLINE_BYTES = "write.inline-bytes"
 
@@ -122,9 +123,11 @@ def test_the_limit_is_what_the_property_says(orders):
     assert are_inline(orders) == [True, True, False]
 
 
-@pytest.mark.parametrize("text", ["", "-1", "64kB", "1e3", "٣", "1000001", "0x10", "9" * 5000, " 1"])
+@pytest.mark.parametrize("text", ["", "-1", "1e3", "٣", "1000001", "0x10", "9" * 5000, "1 000"])
 def test_a_property_that_is_no_number_is_named(orders, text, unchanged):
-    orders.set_properties({INLINE_BYTES: text})
+    with unchanged(), pytest.raises(Invalid, match=INLINE_BYTES):
+        orders.set_properties({INLINE_BYTES: text})
+    set_unchecked(orders, {INLINE_BYTES: text})
     with unchanged(), pytest.raises(Invalid, match=INLINE_BYTES) as refused:
         orders.append(numbers(3))
     assert "set_properties" in refused.value.advice

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 import lakebed
 from lakebed import Catalog, Table
 from lakebed.errors import Invalid
+from tests.support.unchecked import set_unchecked
 
 Change = Callable[[Table, SparkSession], Any]
 
@@ -57,7 +58,7 @@ def test_a_row_for_which_a_check_is_null_is_taken_by_spark(spark: SparkSession, 
 
 @pytest.mark.parametrize("condition", ["nothing > 1", "price +", "price"])
 def test_a_check_that_spark_can_not_read_stops_its_writes(spark: SparkSession, orders: Table, condition: str) -> None:
-    orders.set_properties({"check.odd": condition})
+    set_unchecked(orders, {"check.odd": condition})
     with pytest.raises(Invalid, match=r"table sales.orders, check.odd: a check of the table can't be evaluated"):
         orders.append(rows(spark, "(3, 1D)"))
 

@@ -6,8 +6,6 @@ wants copy-on-write; an overwrite of partitions removes their files. Nobody can 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import Final
 
 from pyroaring import BitMap64
 
@@ -17,7 +15,6 @@ from lakebed.catalog.data.live_files import live_among
 from lakebed.catalog.data.planning import plan_unread
 from lakebed.catalog.data.reads import partitions_read
 from lakebed.catalog.data.target import Target
-from lakebed.catalog.tables.properties import Properties
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.scopes import SeenStateChanged
 from lakebed.catalog.transaction.work import Work
@@ -28,17 +25,8 @@ from lakebed.table.manifest.inline import file_paths
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Rewrite
 from lakebed.table.partition.values import PartitionKey, partition_key
 
-ROW_CHANGES: Final = "write.row-changes"
-
 CopyRows = Callable[[Target, Sequence[DataFileRef]], Sequence[DataFileRef]]
 """Writes the rows of files that their vectors leave, with their lineage."""
-
-
-class RowChanges(Enum):
-    """How rows are deleted from files."""
-
-    MERGE_ON_READ = "merge-on-read"  # by vectors, which readers apply
-    COPY_ON_WRITE = "copy-on-write"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +119,6 @@ def rows_replaced(target: Target, written: Written, rows: Deletion) -> RowChange
         RowChange(written=written).discard(target.files)
         raise
     return RowChange(deleted.removed, deleted.changed, written)
-
-
-def row_changes(properties: Properties) -> RowChanges:
-    """How a table wants its rows changed; `Invalid` if its property names no such way."""
-    value = properties.get(ROW_CHANGES)
-    try:
-        return RowChanges.MERGE_ON_READ if value is None else RowChanges(value)
-    except ValueError:
-        raise Invalid(
-            "a table property does not name a way to change rows",
-            subject=ROW_CHANGES,
-            expected=" or ".join(way.value for way in RowChanges),
-            found=repr(value),
-            advice="Fix it with set_properties, or unset it.",
-        ) from None
 
 
 def without_vectors(

@@ -8,7 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from lakebed.catalog.objects.properties import properties_of, put_properties
+from lakebed.catalog.tables.checks import evolved_checks, length_checks
 from lakebed.catalog.tables.ids import DraftIds, TableIds, TakenIds
+from lakebed.catalog.tables.properties import Properties
 from lakebed.catalog.tables.tables import TableState, put_schema, put_sort_order, put_spec, table_state
 from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC
 from lakebed.catalog.transaction.commits import Argument
@@ -55,8 +58,9 @@ class Step:
 class Evolution:
     """Steps, each checked when it is added; `make` applies them to the newest state, and may be called again."""
 
-    def __init__(self, seen: TableState, version: Version) -> None:
+    def __init__(self, seen: TableState, version: Version, properties: Properties) -> None:
         self._seen = seen
+        self._properties = properties
         self._version = version
         self._drafted = seen
         self._draft_ids = DraftIds()
@@ -73,6 +77,7 @@ class Evolution:
         relied = step.relies(self._drafted)
         drafted = step.take(self._drafted, self._draft_ids)
         check_field_names(drafted.spec, drafted.schema)
+        evolved_checks(self._properties, self._seen.schema, drafted.schema)
         self._drafted = drafted
         self._steps.append((step, relied))
 
@@ -89,6 +94,7 @@ class Evolution:
             after = step.take(after, self._ids)
         check_field_names(after.spec, after.schema)
         _put(work, before, after, self._ids)
+        _put_checks(work, before, after)
         for step, _ in self._steps:
             work.note(Operation(step.operation, before.id, name, detail=step.detail))
 
@@ -118,6 +124,21 @@ def _put(work: Work, before: TableState, after: TableState, ids: TableIds) -> No
         put_spec(work, before.id, after.spec)
     if after.sort_order != before.sort_order:
         put_sort_order(work, before.id, after.sort_order)
+
+
+def _put_checks(work: Work, before: TableState, after: TableState) -> None:
+    """Write the table's checks again, if they changed with its columns."""
+    if not length_checks(after.schema) and _keeps_names(before.schema, after.schema):
+        return
+    properties = properties_of(work, before.id)  # read: a check that is set meanwhile is a conflict
+    evolved = evolved_checks(properties, before.schema, after.schema)
+    if evolved != properties:
+        put_properties(work, before.id, evolved)
+
+
+def _keeps_names(before: Schema, after: Schema) -> bool:
+    """Whether all columns are still there, by the names that they had."""
+    return all(id in after.ways and _names(way) == _names(after.ways[id]) for id, way in before.ways.items())
 
 
 def add_column(

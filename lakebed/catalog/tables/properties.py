@@ -1,5 +1,6 @@
 """A table's properties as typed values: numeric settings, write options, checks of rows."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -30,20 +31,26 @@ class Setting:
     default: int
     least: int = 0
     most: int = 2**40
+    is_size: bool = False
+
+    @property
+    def expected(self) -> str:
+        """What a value has to be."""
+        return f"{self.least} to {self.most}{', or a size such as 128MB' if self.is_size else ''}"
 
 
-INLINE_BYTES: Final = Setting("write.inline-bytes", DEFAULT_INLINE_BYTES, most=MOST_INLINE_BYTES)
+INLINE_BYTES: Final = Setting("write.inline-bytes", DEFAULT_INLINE_BYTES, most=MOST_INLINE_BYTES, is_size=True)
 """Rows of a write stay in the metastore up to this many bytes, and become files above it; 0 always writes files."""
 
-TARGET_FILE_BYTES: Final = Setting("write.target-file-bytes", 128 << 20, least=1)
-ROW_GROUP_BYTES: Final = Setting("write.row-group-bytes", 64 << 20, least=1)
+TARGET_FILE_BYTES: Final = Setting("write.target-file-bytes", 128 << 20, least=1, is_size=True)
+ROW_GROUP_BYTES: Final = Setting("write.row-group-bytes", 64 << 20, least=1, is_size=True)
 """In memory, before compression."""
 ROW_GROUP_ROWS: Final = Setting("write.row-group-rows", 1 << 20, least=1, most=1 << 30)
 KEYED_GROUP_ROWS: Final = replace(ROW_GROUP_ROWS, default=1 << 15)
 """For a table with a primary key: reading a row by its key decodes one row group."""
 
 CHECKPOINT_DELTAS: Final = Setting("checkpoint.deltas", 128)
-CHECKPOINT_BYTES: Final = Setting("checkpoint.bytes", 4_000_000)
+CHECKPOINT_BYTES: Final = Setting("checkpoint.bytes", 4_000_000, is_size=True)
 """How many deltas, or bytes of manifests, make a checkpoint due; 0 means never."""
 
 DISTRIBUTION: Final = "write.distribution"
@@ -55,6 +62,9 @@ BLOOM_COLUMNS: Final = "write.bloom.columns"
 BLOOM_FPP: Final = "write.bloom.fpp"
 """The false positive rate of a bloom filter: 0.01 lets one absent value of a hundred pass."""
 
+ROW_CHANGES: Final = "write.row-changes"
+"""How rows are deleted from files: `merge-on-read` by vectors, `copy-on-write` by writing the rest again."""
+
 CHECK_KEYS: Final = "write.check-keys"
 """`true` makes appends refuse keys that the table already has."""
 
@@ -62,10 +72,20 @@ CHECK_PREFIX: Final = "check."
 """`check.<name>` holds a condition that every row written has to meet."""
 
 _BOOLEANS: Final = {"true": True, "false": False}
+_DIGITS: Final = re.compile(r"(?P<digits>[0-9]+)")
+_SIZE: Final = re.compile(r"(?P<digits>[0-9]+)\s*(?P<unit>[kmgt]?(i?b)?)", re.IGNORECASE)
+_POWERS: Final = {"": 0, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40}  # as in Spark's settings, MB is MiB
 _MOST_GROUP_ROWS: Final = 1 << 30  # the pages of a column chunk are counted in 32 bits
 
 
 # Values that writers are given.
+
+
+class RowChanges(Enum):
+    """How rows are deleted from files."""
+
+    MERGE_ON_READ = "merge-on-read"  # by vectors, which readers apply
+    COPY_ON_WRITE = "copy-on-write"
 
 
 class Distribution(Enum):
@@ -150,14 +170,15 @@ def number(properties: Properties, setting: Setting) -> int:
     found = properties.get(setting.name)
     if found is None:
         return setting.default
-    if found.isascii() and found.isdigit() and len(found) <= len(str(setting.most)):
-        value = int(found)
+    match = (_SIZE if setting.is_size else _DIGITS).fullmatch(found.strip())
+    if match is not None and len(match["digits"]) <= len(str(setting.most)):
+        value = int(match["digits"]) << _POWERS[match.groupdict().get("unit", "")[:1].lower()]
         if setting.least <= value <= setting.most:
             return value
     raise Invalid(
         "a property of the table is not a number in its range",
         subject=setting.name,
-        expected=f"digits, {setting.least} to {setting.most}",
+        expected=setting.expected,
         found=repr(found),
         advice=f'Fix it with set_properties({{"{setting.name}": "{setting.default}"}}), or unset it.',
     )
@@ -209,6 +230,20 @@ def looks_at_keys(properties: Properties) -> bool:
             found=repr(found),
         )
     return _BOOLEANS[found.lower()]
+
+
+def row_changes(properties: Properties) -> RowChanges:
+    """How a table's rows are deleted from files; `Invalid` if the property says neither."""
+    found = properties.get(ROW_CHANGES)
+    try:
+        return RowChanges.MERGE_ON_READ if found is None else RowChanges(found.strip().lower())
+    except ValueError:
+        raise Invalid(
+            "a property of the table is not a way to change rows",
+            subject=ROW_CHANGES,
+            expected=" or ".join(way.value for way in RowChanges),
+            found=repr(found),
+        ) from None
 
 
 def _bloom_ids(columns: str | None, schema: Schema) -> frozenset[int]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from lakebed.catalog.data.engine import can_be_read_again
 from lakebed.catalog.tables import tables
+from lakebed.catalog.tables.known_properties import check_table_properties
 from lakebed.catalog.tables.tables import Layout
 from lakebed.catalog.transaction import objects
 from lakebed.catalog.transaction.commits import Argument, Commit, Request
@@ -17,7 +18,7 @@ from lakebed.lake.engines import engine_for
 from lakebed.lake.rows.appends import append
 from lakebed.metastore.kinds import TABLE
 from lakebed.table.schema.json import schema_to_json
-from lakebed.table.schema.schema import Schema
+from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import (
     TIMESTAMP,
     TIMESTAMP_NS,
@@ -55,6 +56,7 @@ class NewTable:
 
     def create(self, work: Work) -> str:
         """Create it without rows, and answer its id."""
+        check_table_properties(self.properties, with_ids(self.columns, 1, 1))
         return tables.create_table(work, self.name, self.columns, self.properties, self.comment, self.layout)
 
     def replace(self, work: Work) -> str:

@@ -8,16 +8,14 @@ from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_changes import (
     Discard,
     RowChange,
-    RowChanges,
     Written,
     put_change,
-    row_changes,
     without_vectors,
 )
 from lakebed.catalog.data.row_changes import overwrite_partitions as replace_partitions
 from lakebed.catalog.data.target import target_of
 from lakebed.catalog.objects.naming import about
-from lakebed.catalog.tables.properties import table_properties
+from lakebed.catalog.tables.properties import RowChanges, row_changes, table_properties
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Argument, Commit, Request
 from lakebed.catalog.transaction.retry import retried

@@ -17,6 +17,7 @@ from lakebed.files import LocalFiles
 from lakebed.lake.lake import Lake
 from lakebed.table.entries import parts as checkpoint_parts
 from tests.support import changed_files
+from tests.support.unchecked import set_unchecked
 
 
 @pytest.fixture
@@ -277,7 +278,8 @@ def test_many_deltas_without_a_checkpoint_are_told_to_the_log(main, caplog):
 
 
 def test_a_property_that_is_no_number_is_refused(main):
-    table = main.create_table("t", {"id": "long"}, properties={"checkpoint.deltas": "often"})
+    table = main.create_table("t", {"id": "long"})
+    set_unchecked(table, {"checkpoint.deltas": "often"})
     with pytest.raises(LakebedError, match="not a number in its range"):
         checkpoint_schedule.checkpoint_if_due(table._scope.read(), table.id)
 

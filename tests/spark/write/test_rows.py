@@ -20,6 +20,7 @@ from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import Invalid, Unavailable
 from lakebed.spark.write.rows import write_rows
 from lakebed.table.schema.metadata_columns import ROW_ID
+from tests.support.unchecked import set_unchecked
 
 
 @pytest.fixture
@@ -156,7 +157,8 @@ def test_an_error_names_the_table_and_changes_nothing(
 
 
 def test_a_property_that_is_none_is_invalid(spark: SparkSession, main: Catalog) -> None:
-    table = main.create_table("sales.orders", {"id": "long"}, properties={"write.distribution": "sideways"})
+    table = main.create_table("sales.orders", {"id": "long"})
+    set_unchecked(table, {"write.distribution": "sideways"})
     with pytest.raises(Invalid, match=r"write\.distribution.*none or partition.*sideways"):
         table.append(spark.range(5))
 

@@ -48,7 +48,7 @@ DRAWINGS = {
         compaction
         rows | sorted_rows | tasks
         add_files | write
-        fit | foreign_columns | read
+        fit | foreign_columns | given_files | read
         expression | shape | transforms
         types
     """,

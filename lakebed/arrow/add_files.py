@@ -1,9 +1,7 @@
 """Entries for Parquet files that another writer wrote, with their partition values: files are read, never copied."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from os.path import isdir
-from re import compile as pattern
 from uuid import UUID
 
 import pyarrow
@@ -11,60 +9,55 @@ import pyarrow.compute
 from pyarrow.parquet import FileMetaData, ParquetFile
 
 from lakebed.arrow.foreign_columns import ForeignColumns, foreign_columns
+from lakebed.arrow.given_files import given_files
 from lakebed.arrow.read.stored import BATCH_ROWS
 from lakebed.arrow.shape import AS_STORED, shaped
 from lakebed.arrow.transforms import column_at, plain_value, transformed
 from lakebed.arrow.types import file_schema
-from lakebed.errors import Corrupt, Invalid, NotFound
+from lakebed.errors import Corrupt, Invalid
 from lakebed.files import Files
 from lakebed.files.os_errors import error_for
 from lakebed.table.filter.filter import Value
-from lakebed.table.manifest.file_fields import set_field_ids
+from lakebed.table.manifest.file_fields import set_constants, set_field_ids
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
-from lakebed.table.partition.spec import BoundField, PartitionSpec, bound_fields
-from lakebed.table.partition.values import set_partition
+from lakebed.table.partition.hive import column_values, folder_values
+from lakebed.table.partition.spec import FIRST_FIELD_ID, BoundField, PartitionField, PartitionSpec, bound_fields
+from lakebed.table.partition.transforms import IDENTITY
+from lakebed.table.partition.values import set_partition, value_text
 from lakebed.table.plan.blooms import seal_blooms
 from lakebed.table.schema.schema import Schema
 from lakebed.table.statistics.footers import chunk_start, data_file
+from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import DOUBLE, FLOAT, Field
-from lakebed.table.types.values import decode_bound
+from lakebed.table.types.values import decode_bound, is_nan
 
 MAGIC = b"PAR1"
 
 Known = tuple[Value | None]
 """The one value that all rows have."""
 
-_GLOB = pattern(r"[*?\[\]{}]")
+Said = Mapping[Field, Value | None]
+"""The values of columns that the names of folders say."""
 
 
 def added_files(files: Files, schema: Schema, spec: PartitionSpec, given: Sequence[str]) -> list[DataFileRef]:
     """The entries of files to add to a table with this schema and spec, in their order.
 
-    `given` are addresses as `Files.path_of` takes them. Footers are read; rows only where statistics don't say that
-    required columns have no null, or which partition the rows are in. `NotFound` names all missing files, `Invalid` all
-    that can't be read as rows of the table, with every reason.
+    `given` are files, folders and patterns, as `given_files` takes them. Hive's folders (`month=2026-01`) say values of
+    columns. Footers are read; rows only where statistics don't say that required columns have no null, or which value
+    of a partition or folder the rows have. `NotFound` names all missing files, `Invalid` all that can't be read as rows
+    of the table, with every reason.
     """
-    paths = _distinct_paths(files, given)
-    _check_exist(files, paths)
+    found = given_files(files, given)
     entries, problems = [], []
-    for path in paths:
-        file = _File(files, path, schema, spec)
+    for path, place in found.items():
+        _check_path(path)
+        file = _File(files, path, place, schema, spec)
         entries.append(file.entry())
         problems += file.problems
     if problems:
-        raise _refused(problems, len(paths))
+        raise _refused(problems, len(found))
     return [entry for entry in entries if entry is not None]
-
-
-def _distinct_paths(files: Files, given: Sequence[str]) -> list[str]:
-    paths: dict[str, str] = {}
-    for address in given:
-        path = files.path_of(address)
-        if path in paths:
-            raise Invalid("a file is given twice", subject=address, found=f"{paths[path]} too")
-        _check_path(path)
-        paths[path] = address
-    return list(paths)
 
 
 def _check_path(path: str) -> None:
@@ -88,28 +81,11 @@ def _is_id(part: str) -> bool:
     return False
 
 
-def _check_exist(files: Files, paths: Sequence[str]) -> None:
-    missing = [path for path in paths if not files.exists(path)]
-    for path in missing:
-        if isdir(files.location(path)):
-            raise Invalid("this is a folder", subject=path, expected="files", advice="List the files in it.")
-        if _GLOB.search(files.location(path)):
-            advice = "Give the files that it matches: glob.glob(…)."
-            raise Invalid("this is a pattern, and no file has this name", subject=path, advice=advice)
-    if missing:
-        raise NotFound(
-            "there is no such file" if len(missing) == 1 else f"{len(missing)} files are missing",
-            subject=", ".join(missing),
-            expected="files that exist",
-            advice="Nothing was added. Check the paths.",
-        )
-
-
 class _File:
     """A file that is to become an entry, and the problems that prevent it."""
 
-    def __init__(self, files: Files, path: str, schema: Schema, spec: PartitionSpec) -> None:
-        self._files, self._path, self._schema, self._spec = files, path, schema, spec
+    def __init__(self, files: Files, path: str, place: str, schema: Schema, spec: PartitionSpec) -> None:
+        self._files, self._path, self._place, self._schema, self._spec = files, path, place, schema, spec
         self.problems: list[str] = []
 
     def entry(self) -> DataFileRef | None:
@@ -138,10 +114,14 @@ class _File:
             if self.problems:
                 return None
             self._check_whole(parquet.metadata, size)
-            columns = foreign_columns(parquet.metadata, parquet.schema_arrow, self._schema.fields)
+            said = column_values(folder_values(self._place.split("/")[:-1]), self._schema.fields)
+            constants = {field: value for field, value in said.items() if not _has_column(parquet.schema_arrow, field)}
+            stored = tuple(field for field in self._schema.fields if field not in constants)
+            columns = foreign_columns(parquet.metadata, parquet.schema_arrow, stored)
             for column, problem in columns.problems.items():
                 self._add(f"{column}: {problem}")
-            return None if self.problems else self._described(parquet, size, columns)
+            self._check_constants(constants)
+            return None if self.problems else self._described(parquet, size, columns, said, constants)
 
     def _add(self, problem: str) -> None:
         self.problems.append(f"{self._path}: {problem}")
@@ -169,21 +149,45 @@ class _File:
                     found = f"{chunk.num_values} values in {group.num_rows} rows"
                     self._add(f"the column {chunk.path_in_schema} has {found}")
 
-    def _described(self, parquet: ParquetFile, size: int, columns: ForeignColumns) -> DataFileRef | None:
+    def _check_constants(self, constants: Said) -> None:
+        """Refuse values that only folders say, unless the table is partitioned by the column itself."""
+        own = {field.source_id for field in self._spec.fields if field.transform == IDENTITY}
+        for field, value in constants.items():
+            if field.id not in own:
+                self._add(
+                    f"{field.name}: only the folder says it, and the table is not partitioned by it: run"
+                    f' evolve() with change.partition_by(["{field.name}"]) first, or append(…) the rows'
+                )
+            elif value is None and field.required:
+                self._add(f"{field.name}: the folder says null, and the table requires a value")
+
+    def _described(
+        self, parquet: ParquetFile, size: int, columns: ForeignColumns, said: Said, constants: Said
+    ) -> DataFileRef | None:
         file = data_file(parquet.metadata, self._schema, path=self._path, size=size)
         if columns.others:
             set_field_ids(file, columns.field_ids)
         seal_blooms(file, self._files.read)
+        set_constants(file, constants)
         fields = bound_fields(self._spec, self._schema)
-        known = {bound.field.field_id: _known_value(bound, file, columns.field_ids) for bound in fields}
-        open_fields = [bound for bound in fields if known[bound.field.field_id] is None]
-        wanted = {bound.path[0].id for bound in open_fields} | self._unsure(columns, file)
-        known |= self._read(parquet, [field for field in self._schema.fields if field.id in wanted], open_fields)
+        checked = {field: _whole_column(field, fields) for field in said if field not in constants}
+        wanted = list(dict.fromkeys((*fields, *checked.values())))
+        known = {bound.field.field_id: _known_value(bound, file, columns.field_ids, constants) for bound in wanted}
+        open_fields = [bound for bound in wanted if known[bound.field.field_id] is None]
+        read = {bound.path[0].id for bound in open_fields} | self._unsure(columns, file)
+        known |= self._read(parquet, [field for field in self._schema.fields if field.id in read], open_fields)
+        for field, bound in checked.items():
+            self._check_said(field, said[field], _value(known[bound.field.field_id]))
         if self.problems:
             return None
         if self._spec.fields:
             set_partition(file, self._spec, self._schema, [_value(known[bound.field.field_id]) for bound in fields])
         return file
+
+    def _check_said(self, field: Field, said: Value | None, stored: Value | None) -> None:
+        """Refuse a file whose folder says another value than its rows have."""
+        if said != stored and not (is_nan(said) and is_nan(stored)):
+            self._add(f"{field.name}: the folder says {_shown(field, said)}, the file {_shown(field, stored)}")
 
     def _unsure(self, columns: ForeignColumns, file: DataFileRef) -> set[int]:
         """The columns that have to be read: they may have nulls where the table allows none."""
@@ -207,7 +211,8 @@ class _File:
         known: dict[int, Known | None] = {}
         for bound, values in seen.values():
             if len(values) > 1:
-                self._add(f"{bound.field.name}: rows of several partitions, such as {values[0]!r} and {values[1]!r}")
+                of_what = "partitions" if bound.field.field_id >= FIRST_FIELD_ID else "folders"
+                self._add(f"{bound.field.name}: rows of several {of_what}, such as {values[0]!r} and {values[1]!r}")
             known[bound.field.field_id] = (values[0],)
         return known
 
@@ -232,13 +237,29 @@ class _PartitionValues:
             yield bound, [plain_value(value, bound.type) for value in self._seen[bound.field.field_id][:2]]
 
 
-def _known_value(bound: BoundField, file: DataFileRef, field_ids: Iterable[int]) -> Known | None:
+def _has_column(form: pyarrow.Schema, field: Field) -> bool:
+    """Whether a file has the column, or one that could be mistaken for it."""
+    names = {folded_column(field.name), folded_column(field.physical_name)}
+    return any(folded_column(column.name) in names for column in form)
+
+
+def _whole_column(field: Field, fields: Iterable[BoundField]) -> BoundField:
+    """A column's own value as a partition field: the table's, or one with an id that no partition field has."""
+    own = (bound for bound in fields if bound.path == (field,) and bound.field.transform == IDENTITY)
+    return next(own, None) or BoundField(PartitionField(field.id, -field.id, field.name, IDENTITY), (field,))
+
+
+def _shown(field: Field, value: Value | None) -> str:
+    return value_text(IDENTITY, field.type, value)
+
+
+def _known_value(bound: BoundField, file: DataFileRef, field_ids: Iterable[int], constants: Said) -> Known | None:
     """The partition value of all rows of a file, if it is known without reading them."""
     if bound.field.transform.name == "void":
         return (None,)
     if bound.path[0].id not in field_ids:
         default = bound.path[0].initial_default if len(bound.path) == 1 else None
-        return (bound.field.transform.apply(bound.source.type, default),)
+        return (bound.field.transform.apply(bound.source.type, constants.get(bound.path[0], default)),)
     known = next((column for column in file.statistics if column.field_id == bound.source.id), ColumnStatistics())
     if known.HasField("null_count") and known.null_count == known.value_count:
         return (None,)

@@ -189,7 +189,7 @@ class Table:
 
     def add_files(
         self,
-        paths: Iterable[Address],
+        paths: Address | Iterable[Address],
         *,
         message: str | None = None,
         author: str | None = None,
@@ -197,10 +197,11 @@ class Table:
     ) -> Commit | None:
         """Add Parquet files where they are: none is copied or changed, and Lakebed never deletes them.
 
-        Paths are absolute, relative to the working folder, or `file:///…`. Columns are found by the names that they
-        have in the table's files. Missing ones are null or have their default; others are not shown, now or later.
-        Each file has rows of one partition. `Invalid` lists every reason why files don't fit, `AlreadyExists` the
-        files that the table has.
+        A path is a file, a folder with all files below it, or a pattern such as `data/**/*.parquet`: absolute, relative
+        to the working folder, or `file:///…`. Columns are found by the names that they have in the table's files.
+        Missing ones have the value that Hive's folders say (`month=2026-01/`) if the table is partitioned by the
+        column, else their default, else null; others are not shown, now or later. Each file has rows of one partition.
+        `Invalid` lists every reason why files don't fit, `AlreadyExists` the files that the table has.
         """
         given = given_addresses(paths)
         request = Request("add_files", (self.id, *given), message, author, event_id)

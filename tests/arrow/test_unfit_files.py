@@ -51,13 +51,13 @@ def test_all_files_that_are_not_there_are_named(files, put, tmp_path):
     assert caught.value.subject == f"file://{tmp_path}/x, file://{tmp_path}/y"
 
 
-def test_folders_and_patterns_are_refused_with_what_to_do(files, put, tmp_path):
-    put(TABLE, "lake/landing/a.parquet")
-    for path in (tmp_path, tmp_path / "lake" / "landing"):
-        with pytest.raises(Invalid, match="List the files in it"):
-            added_files(files, SCHEMA, UNPARTITIONED, [str(path)])
-    for pattern in ("*.parquet", "[ab].parquet", "?.parquet", "{a,b}.parquet"):
-        with pytest.raises(Invalid, match="glob"):
+def test_folders_and_patterns_without_files_are_refused(files, put, tmp_path):
+    put(TABLE, "a.txt", row_group_size=2)
+    (tmp_path / "empty" / "_hidden").mkdir(parents=True)
+    with pytest.raises(Invalid, match="the folder has no files"):
+        added_files(files, SCHEMA, UNPARTITIONED, [str(tmp_path / "empty")])
+    for pattern in ("*.parquet", "[bc].parquet", "?.parquet"):
+        with pytest.raises(Invalid, match="no file matches the pattern"):
             added_files(files, SCHEMA, UNPARTITIONED, [str(tmp_path / pattern)])
 
 

@@ -354,6 +354,20 @@ def test_a_file_with_other_columns_is_refused_since_readers_could_take_one_for_a
         export(orders)
 
 
+def test_values_of_hive_folders_are_those_of_the_partition_for_other_readers(
+    lake: Lake, export: Export, tmp_path: Path
+):
+    table = lake.catalog().create_table("t", {"id": "long", "month": "string"}, partition_by=["month"])
+    for month, id in (("2026-01", 1), ("2026-02", 2), ("__HIVE_DEFAULT_PARTITION__", 3)):
+        folder = tmp_path / "data" / f"month={month}"
+        folder.mkdir(parents=True)
+        pyarrow.parquet.write_table(pyarrow.table({"id": [id]}), folder / "a.parquet")
+    table.add_files(tmp_path / "data")
+    read = opened(export(table)).scan()
+    assert counted(read.to_arrow()) == counted(table.scan().to_arrow())
+    assert read.filter(EqualTo("month", "2026-02")).to_arrow()["id"].to_pylist() == [2]
+
+
 def test_a_table_without_rows(lake: Lake, export: Export) -> None:
     path = export(lake.catalog().create_table("empty", Schema({"id": "long"})))
     assert opened(path).scan().to_arrow().num_rows == 0

@@ -134,9 +134,9 @@ def test_nothing_is_added_to_an_empty_list(table):
 
 
 @pytest.mark.parametrize(
-    "given", ["a.parquet", b"a.parquet", Path("a.parquet"), None, 5, [5], [b"a"], [None]], ids=repr
+    "given", [b"a.parquet", None, 5, [5], [b"a"], [None], "", [""], ["a\0"], "http://host/a.parquet"], ids=repr
 )
-def test_what_is_no_list_of_paths_is_refused(table, unchanged, given):
+def test_what_is_not_a_path_is_refused(table, unchanged, given):
     with unchanged(), pytest.raises(Invalid):
         table.add_files(given)
 

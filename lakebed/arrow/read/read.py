@@ -16,7 +16,7 @@ from lakebed.catalog.data.deletion_vectors import read_vector
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Corrupt
 from lakebed.table.filter.filter import Filter, fields_of
-from lakebed.table.manifest.file_fields import fields_for_file
+from lakebed.table.manifest.file_fields import fields_for_file, with_constants
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.plan import PlannedFile
 from lakebed.table.schema.schema import Schema
@@ -142,7 +142,7 @@ class _Rows:
     def _stored_columns(self, fields: Sequence[Field]) -> tuple[Field, ...]:
         """The table's own columns, which may be missing from a file, and the lineage columns that the file has."""
         own = tuple(field for field in fields if not is_metadata(field) or holds_lineage(self.stored.form, field))
-        return fields_for_file(self.files[0], own)
+        return with_constants(self.files[0], fields_for_file(self.files[0], own))
 
     def _shaped(
         self, batch: pyarrow.RecordBatch, own: Sequence[Field], schema: Schema, start: int

@@ -36,10 +36,14 @@ def add_files(scope: Scope, table: str, addresses: tuple[str, ...], request: Req
     return once(scope, request, lambda: _add_files(scope, table, addresses, request))
 
 
-def given_addresses(paths: Iterable[Address]) -> tuple[str, ...]:
-    """The paths of files as text; `Invalid` for anything but a list of them."""
-    if isinstance(paths, str | bytes | PathLike) or not isinstance(paths, Iterable):
-        raise Invalid("files are given as a list", subject=repr(paths), expected=f"[{paths!r}]")
+def given_addresses(paths: Address | Iterable[Address]) -> tuple[str, ...]:
+    """The paths of files as text, one or many; `Invalid` for anything else."""
+    if isinstance(paths, str | PathLike):
+        return (_address(paths),)
+    if isinstance(paths, bytes) or not isinstance(paths, Iterable):
+        raise Invalid(
+            "files are given by their paths", subject=repr(paths), expected="a file, a folder, a pattern, or a list"
+        )
     return tuple(_address(path) for path in paths)
 
 

@@ -61,7 +61,7 @@ def added_column(field: Field, data_files: Sequence[DataFileRef], places: Places
     ordinal, position = F.col(places.ordinal), F.col(places.position)
     match field.id:
         case FILE.id:
-            return F.get(_array([file.path for file in data_files]), ordinal)
+            return F.get(lookup([file.path for file in data_files]), ordinal)
         case POSITION.id:
             return position
         case ROW_ID.id:
@@ -83,8 +83,9 @@ def _sequence_number(file: DataFileRef) -> int | None:
 
 def numbers(values: Sequence[int | None]) -> Column:
     """A constant array of whole numbers."""
-    return _array(["" if value is None else str(value) for value in values]).try_cast("array<bigint>")
+    return lookup(["" if value is None else str(value) for value in values]).try_cast("array<bigint>")
 
 
-def _array(values: Sequence[str]) -> Column:
+def lookup(values: Sequence[str]) -> Column:
+    """A constant array of texts, none of which has a NUL character."""
     return F.split(F.lit(_END.join(values)), _END)

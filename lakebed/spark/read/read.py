@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from types import MappingProxyType
 
 import pyarrow
 import pyarrow.compute
@@ -15,6 +16,7 @@ from lakebed.catalog.data.row_sources import check_whole
 from lakebed.errors import Invalid
 from lakebed.files import Files
 from lakebed.spark.fit import quoted
+from lakebed.spark.read.constants import constant_column
 from lakebed.spark.read.defaults import MissingFields, files_by_missing_fields, with_defaults
 from lakebed.spark.read.deleted_rows import without_deleted
 from lakebed.spark.read.filter import to_spark
@@ -40,7 +42,7 @@ from lakebed.spark.read.structs import files_by_probes, without_probes
 from lakebed.spark.session import check_running
 from lakebed.spark.types import check_types, readable_schema, result_schema, scan_schema
 from lakebed.table.filter.filter import Filter, fields_of
-from lakebed.table.manifest.file_fields import fields_for_file
+from lakebed.table.manifest.file_fields import constant_ids, fields_for_file
 from lakebed.table.manifest.inline import is_inline
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.metadata_columns import FILE, selected_columns
@@ -104,7 +106,8 @@ class _Form:
     """How the columns of `schema` are in files that are alike: there they are `stored`, and read as `scanned`.
 
     `scanned` is `stored` with probes. `missing` are fields that the files don't have. No filter on the `unpushable`
-    columns is pushed to the files. Both are by id.
+    columns is pushed to the files. `constants` are columns that the files don't have, whose values their entries say.
+    All three are by id.
     """
 
     schema: Schema
@@ -112,6 +115,7 @@ class _Form:
     scanned: Schema
     missing: MissingFields
     unpushable: frozenset[int]
+    constants: frozenset[int]
 
 
 class _Reading:
@@ -155,7 +159,8 @@ class _Reading:
                 stored = fields_for_file(alike[0], self._known.fields)
                 for scanned, same in self._files_by_probes(stored, alike).items():
                     hidden = self._unpushable | unpushable
-                    yield _Form(self._known, Schema(stored), Schema(scanned), missing, hidden), same
+                    constants = constant_ids(same[0])
+                    yield _Form(self._known, Schema(stored), Schema(scanned), missing, hidden, constants), same
 
     def _files_by_probes(self, stored: Fields, alike: list[DataFileRef]) -> Mapping[Fields, list[DataFileRef]]:
         if not self._needs_probes:
@@ -165,12 +170,14 @@ class _Reading:
     def _plain_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         if any(map(is_added, self._asked.fields)):
             return self._placed_rows(data_files, form)
+        if form.constants:
+            return self._placed_rows(data_files, form).drop(*_names(self._places))
         return _rows(scan(self._spark, self._files, form.scanned, data_files, self._ordinals), form, self._filter)
 
     def _live_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         """The same for files with deletion vectors, without the deleted rows."""
         shows_places = any(map(is_added, self._asked.fields))
-        if can_join_on_places(self._spark) and not shows_places:
+        if can_join_on_places(self._spark) and not shows_places and not form.constants:
             rows = self._plain_rows(data_files, form)
             return self._without_deleted(rows, data_files, metadata_place(rows))
         place = Place(F.col(self._places.ordinal).cast("bigint"), F.col(self._places.position))
@@ -184,7 +191,13 @@ class _Reading:
 
     def _placed_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         rows = placed_scan(self._spark, self._files, form.scanned, data_files, self._ordinals, self._places)
-        return _rows(rows, form, self._filter, _names(self._places))
+        return _rows(rows, form, self._filter, _names(self._places), self._constants(form))
+
+    def _constants(self, form: _Form) -> Mapping[int, Column]:
+        """(id) -> the column, for columns that are constant in each file"""
+        ordinal = F.col(self._places.ordinal)
+        constant = [field for field in self._known.fields if field.id in form.constants]
+        return {field.id: constant_column(field, self._data_files, ordinal) for field in constant}
 
     def _result(self, rows: DataFrame) -> DataFrame:
         """The columns asked for, from rows with all known columns, and with their places if these are needed."""
@@ -221,15 +234,21 @@ def _names(places: Places) -> tuple[str, str]:
     return places.ordinal, places.position
 
 
-def _rows(rows: DataFrame, form: _Form, filter: Filter | None, others: Sequence[str] = ()) -> DataFrame:
+def _rows(
+    rows: DataFrame,
+    form: _Form,
+    filter: Filter | None,
+    others: Sequence[str] = (),
+    constants: Mapping[int, Column] = MappingProxyType({}),
+) -> DataFrame:
     """The rows that the filter keeps, with the defaults of missing fields, under the physical names.
 
-    `others` are columns of the scan that stay.
+    `others` are columns of the scan that stay; `constants` are those that the files don't have.
     """
     fields = form.schema.fields
-    if form.missing or form.stored != form.schema or form.unpushable:
+    if form.missing or form.stored != form.schema or form.unpushable or constants:
         columns = [
-            _table_column(form, scanned, stored, field).alias(field.physical_name)
+            constants.get(field.id, _table_column(form, scanned, stored, field)).alias(field.physical_name)
             for scanned, stored, field in zip(form.scanned.fields, form.stored.fields, fields, strict=True)
         ]
         rows = rows.select(*columns, *map(quoted, others))

@@ -1,18 +1,22 @@
-"""Which of a table's fields a file has.
+"""Which of a table's fields a file has, and the values of those that its folders' names say instead.
 
 A file that was added in place may have columns that only happen to have a field's name. Its entry then lists the ids of
 the fields that it has.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from lakebed.errors import Corrupt
-from lakebed.table.manifest.manifest_pb2 import DataFileRef
-from lakebed.table.types.types import Fields, children_of, with_children
+from lakebed.table.manifest.manifest_pb2 import DataFileRef, PartitionValue
+from lakebed.table.types.types import Field, Fields, children_of, with_children
+from lakebed.table.types.values import decode_bound, encode_bound
 
 ABSENT = "lakebed absent "
 """The prefix of the physical names of fields that a file does not have; a file with such columns can't be added."""
+
+_NONE: frozenset[int] = frozenset()
 
 
 def set_field_ids(file: DataFileRef, ids: Iterable[int]) -> None:
@@ -30,6 +34,37 @@ def field_ids_of(file: DataFileRef) -> frozenset[int] | None:
         raise Corrupt(
             "an entry's field ids can't be read", subject=file.path, expected="1 2 5", found=file.field_ids
         ) from error
+
+
+def set_constants(file: DataFileRef, values: Mapping[Field, Any]) -> None:
+    """Write into a file's entry the value, None for null, that all its rows have in columns that the file lacks."""
+    file.ClearField("constants")
+    for field, value in values.items():
+        stored = None if value is None else encode_bound(field.type, value)
+        file.constants.append(PartitionValue(field_id=field.id, value=stored))
+
+
+def constant_of(file: DataFileRef, field: Field) -> Any:
+    """The value of a column that is constant in a file, None for null; `Corrupt` if it is not one of them."""
+    for known in file.constants:
+        if known.field_id == field.id:
+            return decode_bound(field.type, known.value) if known.HasField("value") else None
+    raise Corrupt("an entry has no constant for a column", subject=file.path, expected=field.name)
+
+
+def constant_ids(file: DataFileRef) -> frozenset[int]:
+    """The ids of the columns that the file lacks and that have one value in all its rows; most files have none."""
+    return frozenset(known.field_id for known in file.constants) if file.constants else _NONE
+
+
+def with_constants(file: DataFileRef, fields: Fields) -> Fields:
+    """The fields with the file's constants as what a reader shows for columns that the file does not have."""
+    ids = constant_ids(file)
+    if not ids:
+        return fields
+    return tuple(
+        replace(field, initial_default=constant_of(file, field)) if field.id in ids else field for field in fields
+    )
 
 
 def fields_for_file(file: DataFileRef, fields: Fields) -> Fields:

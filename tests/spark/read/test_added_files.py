@@ -196,3 +196,39 @@ def test_an_added_file_that_changed_is_corrupt(spark: SparkSession, main: Catalo
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(Corrupt):
         table.read(spark).collect()
+
+
+def test_values_of_hive_folders_are_read_by_spark_as_by_arrow(spark: SparkSession, main: Catalog, folder: Path) -> None:
+    types = {"m": "string", "i": "int", "d": "date", "t": "timestamp", "z": "timestamptz", "n": "decimal(20, 2)"}
+    types |= {"b": "boolean", "f": "double", "x": "binary"}
+    times = "d=2026-01-31/t=2026-01-31 10%3A20%3A30.5/z=2026-01-31 10%3A20%3A30Z"
+    first = f"m=a%2Fb%20/i=-7/{times}/n=12.5/b=true/f=0.1/x=%C3%BC"
+    null = "/".join(f"{name}=__HIVE_DEFAULT_PARTITION__" for name in types)
+    for path, ids_of in ((first, [1, 2]), (null, [3]), (first.replace("i=-7", "i=8"), [4, 5])):
+        (folder / path).mkdir(parents=True)
+        put(folder / path / "a.parquet", id=ids_of)
+    table = main.create_table("t", {"id": "long", **types}, partition_by=list(types))
+    table.add_files(folder)
+    table.append(spark.createDataFrame([(6, "m")], "id long, m string"))
+    rows = read_alike(spark, table)
+    assert [row["m"] for row in rows] == ["a/b ", "a/b ", None, "a/b ", "a/b ", "m"]
+    assert ids(read_alike(spark, table, "i = 8 and z < timestamp '2026-02-01 00:00:00Z'")) == [4, 5]
+    assert ids(read_alike(spark, table, "n is null or t > timestamp '2027-01-01'")) == [3, 6]
+    assert table.read(spark, columns=["i", "_file", "id"]).where("id = 4").count() == 1
+    table.delete("id = 2", spark=spark)
+    table.update({"f": "f + i"}, "id = 4", spark=spark)
+    assert [(row["id"], row["i"]) for row in read_alike(spark, table)] == [
+        (1, -7),
+        (3, None),
+        (4, 8),
+        (5, 8),
+        (6, None),
+    ]
+    table.compact(spark)
+    assert [(row["id"], row["i"]) for row in read_alike(spark, table)] == [
+        (1, -7),
+        (3, None),
+        (4, 8),
+        (5, 8),
+        (6, None),
+    ]

@@ -71,7 +71,7 @@ def _rows(keys: "numpy.ndarray[Any, Any]") -> pyarrow.Table:
 
 
 def _compared(folder: Path, table: lakebed.Table, what: str, keys: int) -> list[Row]:
-    paths = table.scan().files()
+    paths = table.scan(columns=SCHEMA.names).files()
     connection, names = duckdb.connect(), ", ".join(SCHEMA.names)
     iceberg = _iceberg(folder / f"iceberg-{table.id}-{len(paths)}", table, folder / "lake")
 

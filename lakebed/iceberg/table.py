@@ -15,7 +15,7 @@ from lakebed.iceberg.vectors import Vectors, find_vectors
 from lakebed.metastore import DataRead
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
-from lakebed.table.manifest.file_fields import field_ids_of
+from lakebed.table.manifest.file_fields import constant_ids, field_ids_of
 from lakebed.table.manifest.inline import is_inline
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.manifest.snapshot import LiveFile
@@ -88,7 +88,7 @@ def _check_readable(file: DataFileRef, schema: Schema) -> None:
     if is_inline(file):
         raise Invalid("a table with inline rows can't be exported", subject=file.path, advice=advice)
     held = field_ids_of(file)
-    if held is not None and not held.issuperset(schema.ways):
+    if held is not None and not (held | constant_ids(file)).issuperset(schema.ways):
         raise Invalid(
             "a file that was added in place may have columns that other readers mistake for the table's",
             subject=file.path,

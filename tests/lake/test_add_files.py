@@ -14,6 +14,7 @@ import pytest
 import lakebed
 from lakebed import Catalog, Lake
 from lakebed.errors import AlreadyExists, Conflict, Corrupt, Forbidden, Invalid, NotFound
+from tests.support.scans import opened_files
 
 SCHEMA = {"id": "long", "name": "string"}
 
@@ -101,7 +102,7 @@ def test_files_and_appended_rows_live_together(table, outside):
     assert table.scan("name = 'new'").to_arrow()["id"].to_pylist() == [3]
     table.compact()
     assert ids(table) == [1, 3, 4]
-    assert all(str(table.location) in one for one in table.scan().files())
+    assert all(str(table.location) in one for one in opened_files(table.scan()))
 
 
 def test_files_of_duckdb_with_bloom_filters_are_pruned_right(main, tmp_path):

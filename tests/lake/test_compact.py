@@ -54,7 +54,7 @@ def test_inline_rows_are_folded_into_a_file(table):
     assert all(one.path.startswith("inline:") for one in entries(table))
     before = rows(table)
     table.compact()
-    assert len(table.scan().files()) == 1  # which it refuses for inline rows
+    assert len(table.scan(columns=["id"]).files()) == 1  # which it refuses for inline rows
     assert rows(table) == before
 
 
@@ -66,7 +66,7 @@ def test_deleted_rows_are_left_out_and_the_ids_of_others_stay(table):
     [file] = entries(table)
     assert (file.num_rows, file.HasField("dv_path")) == (89, False)
     assert rows(table) == before
-    assert len(table.scan().files()) == 1
+    assert len(table.scan(columns=["id"]).files()) == 1
 
 
 def test_rows_that_were_changed_keep_their_ids_over_two_compactions(table):

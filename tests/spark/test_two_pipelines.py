@@ -13,6 +13,7 @@ import lakebed
 from lakebed import Catalog, Commit, Conflict, Table
 from lakebed.errors import Invalid
 from lakebed.spark import engine
+from tests.support.scans import opened_files
 
 Meet = Callable[[str], None]
 Meanwhile = Callable[[str, Callable[[], Any]], None]
@@ -170,7 +171,7 @@ def test_of_two_transactions_that_change_the_same_rows_one_is_a_conflict(
     assert shown(pipelines[0].table("u")) == START | dict.fromkeys(range(100 * value, 100 * value + 2), value)
     new = data_files(tables[0]) | data_files(pipelines[0].table("u"))
     assert new - files == {
-        path for name in ("t", "u") for path in pipelines[0].table(name).scan("value > 0").files()
+        path for name in ("t", "u") for path in opened_files(pipelines[0].table(name).scan("value > 0"))
     }, "what the other one wrote is gone"
 
 
@@ -261,7 +262,7 @@ def test_two_compactions_at_once_leave_each_row_once(spark: SparkSession, tables
     assert Commit in map(type, found)
     assert {type(each) for each in found} <= {Commit, type(None), Conflict}, found
     assert shown(one) == START
-    assert len(one.scan().files()) == 1
+    assert len(opened_files(one.scan())) == 1
 
 
 def test_one_call_that_is_made_twice_at_once_takes_effect_once(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow
 
+from lakebed.arrow.read.plain_files import check_plain
 from lakebed.arrow.read.read import read, read_inline
 from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.deletion_vectors import live_rows
@@ -46,6 +47,7 @@ class Scan:
         limit: int | None = None,
     ) -> None:
         self.schema = schema if columns is None else selected_columns(schema, columns)
+        self._are_all_columns = columns is None
         self._sources = sources
         self._filter = filter
         self._limit = _checked_limit(limit)
@@ -75,11 +77,12 @@ class Scan:
     def files(self) -> list[str]:
         """The locations of the files that a read opens, for other engines; with a filter and a limit, at most these.
 
-        `Invalid` if the files alone would give other rows: if there are inline rows, or deleted rows in the files.
+        `Invalid` if another engine would see other rows or columns in them: inline or deleted rows, columns that were
+        renamed, dropped, added or widened after a file was written, the row ids that compaction keeps. If the scan
+        names its columns, only these have to be alike. Every file's footer is read.
         """
         opened = [planned.file for planned in self._opened()]
-        _check_plain(sum(map(is_inline, opened)), "inline rows, which are in no file")
-        _check_plain(sum(file.HasField("dv_path") for file in opened), "files with deleted rows")
+        check_plain(self._sources, opened, self.schema, self._are_all_columns)
         return [self._sources.files.location(file.path) for file in opened]
 
     def splits(self, target_bytes: int = TARGET_BYTES) -> list[Split]:
@@ -223,12 +226,3 @@ def _checked_limit(limit: int | None) -> int | None:
     if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0:
         return min(limit, sys.maxsize)
     raise Invalid("the limit is not a number of rows", expected="0 or more, or None", found=repr(limit))
-
-
-def _check_plain(count: int, what: str) -> None:
-    if count:
-        raise Invalid(
-            f"there are {what}: other engines would not see the same rows",
-            found=f"{count} such entries",
-            advice="compact() folds them into plain files.",
-        )

@@ -30,7 +30,8 @@ def table(main: Catalog) -> Table:
 
 
 def by_duckdb(paths: list[str]) -> list[dict]:
-    return duckdb.connect().execute("select * from read_parquet($1) order by id", [paths]).to_arrow_table().to_pylist()
+    files = ", ".join(f"'{path}'" for path in paths)
+    return duckdb.connect().sql(f"select * from read_parquet([{files}]) order by id").to_arrow_table().to_pylist()
 
 
 def refused(table: Table, reason: str, **asked) -> None:

@@ -24,7 +24,7 @@ from lakebed.spark.sql.statements import (
 def run(spark: SparkSession, text: str, places: Places, attribution: Attribution) -> DataFrame | Commit | Table | None:
     """Run the statement in a text: of a query the DataFrame, of a change the commit, of a new table its handle."""
     execution = Execution(spark, places, attribution, text)
-    match parse_statement(text, places.namespace):
+    match parse_statement(text, spark, places.namespace):
         case Select() as select:
             return queries.select(execution, select)
         case CreateTemporaryView() as view:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from lakebed.errors import Invalid
-from lakebed.spark.sql.cursor import Cursor, nests_types
+from lakebed.spark.sql.column_parsing import declared_column
+from lakebed.spark.sql.cursor import Cursor
 from lakebed.spark.sql.queries import Query, find_uses
 from lakebed.spark.sql.statements import Column, CreateTable, CreateTemporaryView, DropTable
 from lakebed.spark.sql.tokens import Words
@@ -68,8 +69,9 @@ def _table(cursor: Cursor, replace: bool) -> CreateTable:
     table = cursor.name()
     declared = _Declared()
     if cursor.sees("("):
-        for item in cursor.inside().items(nests_types):
-            declared.add(item)
+        inside = cursor.inside()
+        while inside.word is not None:
+            declared.add(inside)
     clauses = _clauses(cursor)
     query = _query(cursor, declared.columns)
     return CreateTable(
@@ -107,56 +109,36 @@ class _Declared:
     key: list[str] = field(default_factory=list)
     checks: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, item: Cursor) -> None:
-        if item.sees("CONSTRAINT") or item.sees("PRIMARY", "KEY") or item.sees("CHECK"):
-            self._add_constraint(item)
+    def add(self, inside: Cursor) -> None:
+        """The next column or constraint, up to a comma."""
+        if inside.sees("CONSTRAINT") or inside.sees("PRIMARY", "KEY") or inside.sees("CHECK"):
+            self._add_constraint(inside)
         else:
-            self._add_column(item)
+            self._add_column(inside)
+        if inside.word is not None:
+            inside.expect(",")
+            if inside.word is None:
+                raise inside.refused("this statement can't be read", expected="more after the comma")
 
-    def _add_constraint(self, item: Cursor) -> None:
-        name = item.column("its name") if item.take("CONSTRAINT") else None
-        if name is not None and item.take("CHECK"):
-            self.checks.append((f"check.{name}", item.inside().rest("a condition").own_text))
+    def _add_constraint(self, inside: Cursor) -> None:
+        name = inside.column("its name") if inside.take("CONSTRAINT") else None
+        if name is not None and inside.take("CHECK"):
+            self.checks.append((f"check.{name}", inside.inside().rest("a condition").own_text))
         else:
-            self._begin_key(item)
-            self.key += [part.column() for part in item.inside().items()]
-        item.end("a comma")
+            self._begin_key(inside)
+            self.key += [part.column() for part in inside.inside().items()]
 
-    def _begin_key(self, item: Cursor) -> None:
-        if self.key or not item.take("PRIMARY", "KEY"):
+    def _begin_key(self, inside: Cursor) -> None:
+        if self.key or not inside.take("PRIMARY", "KEY"):
             expected = "one PRIMARY KEY (columns), or CONSTRAINT name CHECK (condition)"
-            raise item.refused("this constraint can't be declared here", expected=expected)
+            raise inside.refused("this constraint can't be declared here", expected=expected)
 
-    def _add_column(self, item: Cursor) -> None:
-        word, start = item.word, item.position
-        name = item.column("a column and its type")
-        item.until("DEFAULT", "PRIMARY", "GENERATED")
-        declared = item.words.part(start, item.position).own_text
-        if item.position == start + 1:
-            raise item.refused("a column needs a type", expected="such as id BIGINT")
-        default = _default(item)
-        if default is not None:
-            declared += _rest_behind_default(item)
-        if item.sees("PRIMARY"):
-            self._begin_key(item)
-            self.key.append(name)
-        item.end("NOT NULL, COMMENT, DEFAULT or a comma")
-        assert word is not None
-        self.columns.append(Column(name, declared, default, word))
-
-
-def _default(item: Cursor) -> str | None:
-    if not item.take("DEFAULT"):
-        return None
-    found = item.until("COMMENT", "NOT", "PRIMARY")
-    if not found.words:
-        raise item.refused("this statement can't be read", expected="a value")
-    return found.own_text
-
-
-def _rest_behind_default(item: Cursor) -> str:
-    behind = item.until("PRIMARY")
-    return f" {behind.own_text}" if behind.words else ""
+    def _add_column(self, inside: Cursor) -> None:
+        column = declared_column(inside)
+        if inside.sees("PRIMARY"):
+            self._begin_key(inside)
+            self.key.append(column.name)
+        self.columns.append(column)
 
 
 def _clauses(cursor: Cursor) -> _Clauses:

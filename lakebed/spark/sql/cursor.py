@@ -1,33 +1,16 @@
 """Reads a statement word by word."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from lakebed.errors import Invalid
 from lakebed.spark.sql.names import LakeName, chain_end, closing, lake_name, moment_behind
+from lakebed.spark.sql.operands import Operands
 from lakebed.spark.sql.tokens import Kind, Word, Words
 
 QUERY = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 """The words that a query begins with, besides parentheses."""
 
 _NO_ALIAS = ("SET", "WHERE", "USING", "ON", "WHEN", "FROM", "SELECT", "VALUES", "ORDER", "LIMIT")
-_AWAIT = (
-    *(".", ":", ",", "(", "[", "=", "==", "!=", "<>", "<", "<=", ">=", "<=>", "+", "-", "*", "/", "%", "||", "|", "&"),
-    *("AND", "OR", "NOT", "WHEN", "THEN", "ELSE", "CASE", "BETWEEN", "LIKE", "IN", "DISTINCT"),
-)
-"""No clause begins behind these. DISTINCT is that of IS DISTINCT FROM."""
-Nesting = Callable[[Word], int]
-
-
-def nests(word: Word) -> int:
-    """How many levels a word opens, negative if it closes some; not CASE and END, which may be names of columns."""
-    return word.reads("(", "[") - word.reads(")", "]")
-
-
-def nests_types(word: Word) -> int:
-    """The same where types like `struct<a: int>` may stand."""
-    angles = {"<": 1, ">": -1, ">>": -2, ">>>": -3}
-    return nests(word) + (angles.get(word.text, 0) if word.kind is Kind.SIGN else 0)
 
 
 @dataclass(slots=True)
@@ -99,10 +82,16 @@ class Cursor:
 
     def alias(self) -> str | None:
         """The alias of a table, if there is one."""
-        if self.take("AS") or (self.word is not None and self.word.names and not self.word.reads(*_NO_ALIAS)):
+        if self.take("AS") or (self.word is not None and self.word.names and self._is_free(self.word)):
             (own,) = self._single("a name")
             return own
         return None
+
+    def _is_free(self, word: Word) -> bool:
+        """Whether a word begins no clause."""
+        if self.words.marks is not None:
+            return word.start not in self.words.marks
+        return not word.reads(*_NO_ALIAS)
 
     def column(self, expected: str = "a column") -> str:
         """The name of one column."""
@@ -131,30 +120,34 @@ class Cursor:
         inner, self.position = self.words.part(self.position + 1, last), last + 1
         return Cursor(inner)
 
-    def until(self, *keywords: str, nesting: Nesting = nests) -> Words:
-        """The words before one of these keywords, or all; keywords in parentheses and in CASE … END don't count."""
-        start, depth, cases = self.position, 0, 0
+    def until(self, *stops: str) -> Words:
+        """The words before one of these keywords, or all; keywords in parentheses and in CASE … END don't count.
+
+        A stop of several words, `NOT NULL`, counts where all of them come. If Spark has read the statement, a clause
+        begins only where it says so; else the rules of `Operands` say where.
+        """
+        start, follow = self.position, Operands()
         while self.word is not None:
-            if not self._is_operand(start) or self.word.reads("(", "[", "CASE"):
-                if depth == cases == 0 and self.word.reads(*keywords):
-                    break
-                depth += nesting(self.word)
-                cases += self.word.reads("CASE") - (cases > 0 and self.word.reads("END"))
+            if self._sees_stop(stops) and self._may_stop(self.word, follow):
+                break
+            ahead = self.words.words[self.position + 1 : self.position + 2]
+            follow.take(self.word, ahead[0] if ahead else self.words.after)
             self.position += 1
         return self.words.part(start, self.position)
 
-    def _is_operand(self, start: int) -> bool:
-        """Whether the next word can only be a value or a name: `t.end`, `x + end`, `order = 1`."""
-        if self.position > start:
-            return self.words.words[self.position - 1].reads(*_AWAIT)
-        ahead = self.words.part(self.position + 1, self.position + 2).words
-        return bool(ahead) and ahead[0].reads("=")
+    def _sees_stop(self, stops: tuple[str, ...]) -> bool:
+        return any(self.sees(*stop.split()) for stop in stops)
 
-    def items(self, nesting: Nesting = nests) -> list["Cursor"]:
+    def _may_stop(self, word: Word, follow: Operands) -> bool:
+        if self.words.marks is not None:
+            return follow.brackets == 0 and word.start in self.words.marks
+        return follow.is_outside and (not follow.awaits or word.reads(","))
+
+    def items(self) -> list["Cursor"]:
         """The remaining words, split at commas."""
         found = []
         while self.word is not None:
-            found.append(Cursor(self.until(",", nesting=nesting)))
+            found.append(Cursor(self.until(",")))
             if self.take(",") and self.word is None:
                 raise self.refused("this statement can't be read", expected="more after the comma")
         return found

@@ -31,12 +31,12 @@ def query_schema(frame: "DataFrame") -> Schema:
 
 def _field(spark: "SparkSession", column: Column, words: Words) -> Field:
     try:
-        struct: StructType = spark.createDataFrame([], column.declared).schema
+        struct: StructType = spark.createDataFrame([], f"{quoted(column.name)} {column.type}").schema
     except PySparkException as error:
         raise words.refused(
             "Spark can't read this column", column.word, expected="such as id BIGINT NOT NULL"
         ) from error
-    field = schema_of(struct).fields[0]
+    field = replace(schema_of(struct).fields[0], required=column.required, comment=column.comment)
     if column.default is None:
         return field
     return replace(field, write_default=plain_default(field, _default(spark, column, struct, words)))

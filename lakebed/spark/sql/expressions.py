@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from lakebed.spark.sql.cursor import QUERY
 from lakebed.spark.sql.names import LakeName, chains, closing
+from lakebed.spark.sql.operands import begins_query
 from lakebed.spark.sql.queries import Query, Use, find_inner_uses
 from lakebed.spark.sql.tokens import Words, quoted
 from lakebed.table.expression.scope import SOURCE
@@ -118,7 +118,8 @@ def _variables(words: Words) -> Iterator[str]:
 def _inner_ranges(words: Words) -> Iterator[tuple[int, int]]:
     """The places of queries in parentheses, by the numbers of their words."""
     for number, word in enumerate(words.words[:-1]):
-        if word.reads("(") and words.words[number + 1].reads(*QUERY):
+        ahead = words.words[number + 2] if number + 2 < len(words.words) else None
+        if word.reads("(") and begins_query(words.words[number + 1], ahead):
             yield number, closing(words, number)
 
 

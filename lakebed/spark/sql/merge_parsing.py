@@ -1,5 +1,7 @@
 """Parses MERGE."""
 
+from dataclasses import replace
+
 from lakebed.spark.sql.cursor import Cursor
 from lakebed.spark.sql.expressions import Cutter, distinct_names, table_names
 from lakebed.spark.sql.names import LakeName, chain_end, lake_name, moment_behind
@@ -63,7 +65,7 @@ def _select_all(source: Words) -> Query:
     """The query of all rows of a source. It begins at the statement's first words, so that no word moves."""
     blank = source.only()
     text = _HEAD + blank[len(_HEAD) :]
-    return find_uses(Words(source.text, (*words_of(_HEAD).words, *source.words)), text)
+    return find_uses(replace(source, words=(*words_of(_HEAD).words, *source.words)), text)
 
 
 def _clause(cursor: Cursor, cutter: Cutter) -> Clause:

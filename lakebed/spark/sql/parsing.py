@@ -1,15 +1,23 @@
 """Parses a statement: what it is, and its parts."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from lakebed.errors import Invalid
 from lakebed.spark.sql.create_parsing import create, drop
 from lakebed.spark.sql.cursor import QUERY, Cursor
+from lakebed.spark.sql.marks import with_marks
 from lakebed.spark.sql.merge_parsing import merge
 from lakebed.spark.sql.queries import Query, Use, find_uses
 from lakebed.spark.sql.row_parsing import delete, insert, truncate, update
 from lakebed.spark.sql.statements import Select, Statement
 from lakebed.spark.sql.tokens import words_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CUT = ("INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "CREATE", "REPLACE")
+"""The first words of statements that have expressions or queries in the middle."""
 
 KNOWN = "SELECT, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, CREATE TABLE or DROP TABLE"
 
@@ -28,12 +36,17 @@ PYTHON_ONLY = {
 """What to do instead, by the first words of statements that `sql` does not take."""
 
 
-def parse_statement(text: str, namespace: tuple[str, ...] = ()) -> Statement:
-    """The statement in a text; `Invalid` points at the word that can't be read.
+def parse_statement(
+    text: str, spark: "SparkSession | None" = None, namespace: tuple[str, ...] = ()
+) -> Statement:
+    """The statement in a text, cut where Spark's own parser does if the session can tell.
 
-    `namespace` is the session's: names of one part are looked for in it.
+    `Invalid` points at the word that can't be read. `namespace` is the session's: names of one part are looked for in
+    it.
     """
-    cursor = Cursor(words_of(text, namespace))
+    words = words_of(text, namespace)
+    is_cut = words.words[0].reads(*_CUT)
+    cursor = Cursor(with_marks(spark, words) if is_cut and spark is not None else words)
     word = cursor.word
     if word is None or not word.reads(*_READERS):
         raise _unknown_statement(cursor)

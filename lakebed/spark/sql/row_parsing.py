@@ -1,6 +1,7 @@
 """Parses the statements that change rows, except MERGE."""
 
 import re
+from dataclasses import replace
 
 from lakebed.spark.sql.cursor import QUERY, Cursor
 from lakebed.spark.sql.expressions import Cutter, table_names
@@ -59,7 +60,7 @@ def _query(cursor: Cursor, before: Words | None) -> Query:
         return find_uses(rest)
     text = rest.text
     gap = re.sub(r"[^\n]", " ", text[before.end : rest.start])
-    words = Words(text, (*before.words, *rest.words))
+    words = replace(rest, words=(*before.words, *rest.words))
     return find_uses(words, before.only() + gap + rest.own_text)
 
 

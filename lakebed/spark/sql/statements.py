@@ -101,12 +101,14 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A declared column: its name and type with whatever else Spark reads there, and its default as SQL."""
+    """A declared column; its type and default are Spark's SQL."""
 
     name: str
-    declared: str
-    default: str | None
+    type: str
     word: Word
+    default: str | None = None
+    required: bool = False
+    comment: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,11 +61,13 @@ class Words:
     """The word behind the last, if these words are a part of more."""
     namespace: tuple[str, ...] = ()
     """The session's namespace, which a name of one part is looked for in."""
+    marks: frozenset[int] | None = None
+    """Where the words of the statement itself begin, outside of names, expressions and queries; None if unknown."""
 
     def part(self, begin: int, end: int) -> "Words":
         """A range of the words, by their numbers, in the same text."""
         after = self.words[end] if end < len(self.words) else self.after
-        return Words(self.text, self.words[begin:end], after, self.namespace)
+        return replace(self, words=self.words[begin:end], after=after)
 
     @property
     def start(self) -> int:

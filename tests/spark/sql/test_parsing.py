@@ -360,10 +360,10 @@ def test_a_table_is_declared() -> None:
         "tblproperties ('a.b'='1', c=2)"
     )
     assert isinstance(statement, CreateTable)
-    assert [(one.declared, one.default) for one in statement.columns] == [
-        ("id bigint not null comment 'the, id'", None),
-        ("price decimal(10, 2) not null", "1 + 1"),
-        ("info struct<a: int, b: map<string, array<int>>>", None),
+    assert [(one.name, one.type, one.default, one.required, one.comment) for one in statement.columns] == [
+        ("id", "bigint", None, True, "the, id"),
+        ("price", "decimal(10, 2)", "1 + 1", True, ""),
+        ("info", "struct<a: int, b: map<string, array<int>>>", None, False, ""),
     ]
     assert statement.primary_key == ("id", "price")
     assert statement.partition_by == ("days(day)", "bucket(16, id)", "`a b`")

@@ -1,0 +1,113 @@
+"""Where Spark's own parser cuts a statement; the only module that reaches into Spark's JVM.
+
+Spark's tree of a statement is asked for once, as text. Its words then fall into place by themselves: texts and quoted
+names are masked first, with what is the lake's own (`items@dev`), so that no word has a blank or a parenthesis in it.
+A session of Spark Connect has no JVM, and a statement of ours is not Spark's: the rules of `Operands` cut these.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from lakebed.spark.session import is_remote
+from lakebed.spark.sql.tokens import Kind, Word, Words
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CLOSED = frozenset(
+    (
+        *("query", "expression", "booleanExpression", "dataType", "transform", "propertyKeyOrStringLit"),
+        *("identifierReference", "multipartIdentifier", "errorCapturingIdentifier", "identifier", "strictIdentifier"),
+        *("qualifiedName", "propertyKey", "propertyValue", "stringLit", "constant"),
+    )
+)
+"""Rules of Spark's grammar whose words are not the statement's own."""
+
+_VISIBLE = re.compile(r"\S")
+_QUOTES = "'\"`"
+
+
+def with_marks(spark: "SparkSession", words: Words) -> Words:
+    """The words of a statement, with the places where clauses begin if Spark reads it."""
+    if is_remote(spark):
+        return words
+    text = masked(words)
+    tree = spark_tree(spark, text)
+    return words if tree is None else replace(words, marks=frozenset(_own_words(placed_words(text, tree))))
+
+
+def masked(words: Words) -> str:
+    """The statement with blanks for comments, and letters for what is quoted or has a ref; no word moves."""
+    pieces, position = [], 0
+    for word in words.words:
+        pieces += [" " * (word.start - position), _masked_word(words.text[word.start : word.end], word)]
+        position = word.end
+    return "".join(pieces)
+
+
+def _masked_word(text: str, word: Word) -> str:
+    if word.names and "@" in text:
+        return "q" * len(text)
+    if word.kind not in (Kind.STRING, Kind.QUOTED) and not any(quote in text for quote in _QUOTES):
+        return text if not text.startswith("/*") else " " * len(text)
+    first = min(text.index(quote) for quote in _QUOTES if quote in text)
+    return text[: first + 1] + "q" * (len(text) - first - 2) + text[-1]
+
+
+def spark_tree(spark: "SparkSession", text: str) -> str | None:
+    """Spark's tree of a statement as text, `(rule child (rule child))`; None if Spark can't read it."""
+    session: Any = spark
+    java: Any = session._jvm
+    antlr, parsing = java.org.antlr.v4.runtime, java.org.apache.spark.sql.catalyst.parser
+    lexer = parsing.SqlBaseLexer(parsing.UpperCaseCharStream(antlr.CharStreams.fromString(text)))
+    lexer.removeErrorListeners()
+    parser = parsing.SqlBaseParser(antlr.CommonTokenStream(lexer))
+    parser.removeErrorListeners()
+    tree = parser.singleStatement()
+    return None if parser.getNumberOfSyntaxErrors() else str(tree.toStringTree(parser))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A word of Spark's, where it begins, and the rules that it stands in, outermost first, each with its number."""
+
+    text: str
+    start: int
+    rules: tuple[tuple[str, int], ...]
+
+
+def placed_words(text: str, tree: str) -> list[Placed]:
+    """The words of a tree at their places in the masked text."""
+    found: list[Placed] = []
+    rules: list[tuple[str, int]] = []
+    position = 0
+    for number, piece in enumerate(tree.split(" ")):
+        if len(piece) > 1 and piece[0] == "(" and piece[1] != ")":
+            rules.append((piece[1:], number))
+            continue
+        word = piece[0] if piece[0] in "()" else piece.rstrip(")")
+        start = _next_word(text, position)
+        if text.startswith(word, start):  # else it is a rule without a word
+            found.append(Placed(word, start, tuple(rules)))
+            position = start + len(word)
+        del rules[len(rules) - (len(piece) - len(word)) :]
+    return found
+
+
+def _next_word(text: str, position: int) -> int:
+    found = _VISIBLE.search(text, position)
+    return len(text) if found is None else found.start()
+
+
+def _own_words(placed: list[Placed]) -> Iterator[int]:
+    """Where words outside of closed rules begin, and where the outermost queries do."""
+    queries: set[int] = set()
+    for word in placed:
+        outermost = next((rule for rule in word.rules if rule[0] in _CLOSED), None)
+        if outermost is None:
+            yield word.start
+        elif outermost[0] == "query" and outermost[1] not in queries:
+            queries.add(outermost[1])
+            yield word.start

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from lakebed.spark.sql.tokens import Kind, Word
 
-_JOINS = (
-    *("AND", "OR", "NOT", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "ESCAPE", "DIV", "COLLATE"),
-    *("WHEN", "THEN", "ELSE"),
-)
+_JOINS = ("AND", "OR", "NOT", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "ESCAPE", "DIV", "COLLATE")
 """Words behind a value that need another one."""
+
+_BRANCHES = ("WHEN", "THEN", "ELSE")
+"""The same in CASE … END."""
 
 _PREFIXES = ("NOT", "DISTINCT", "EXISTS", "ANY", "SOME", "ALL", "INTERVAL")
 """Words before a value, if one follows."""
@@ -49,10 +49,10 @@ class Operands:
         self.last = word
 
     def _take_value(self, word: Word, ahead: Word | None) -> None:
-        if word.reads("CASE") and _begins_value(ahead, "WHEN"):
+        if word.reads("CASE") and _begins_value(ahead, "END", "FROM", "WHERE"):
             self.cases += 1
         elif not self._continues(word, ahead):
-            is_prefix = word.reads(*_PREFIXES) and _begins_value(ahead, "FROM")
+            is_prefix = word.reads(*_PREFIXES) and _begins_value(ahead)
             is_sign = word.kind is Kind.SIGN and not word.reads("*", "?") and not _is_value(word)
             self.awaits = is_prefix or is_sign
 
@@ -66,7 +66,7 @@ class Operands:
         if self.cases and word.reads("END"):
             self.cases -= 1
         else:
-            self.awaits = word.reads(*_JOINS) or (word.kind is Kind.SIGN and not _is_value(word))
+            self.awaits = word.reads(*_JOINS, *_BRANCHES) or (word.kind is Kind.SIGN and not _is_value(word))
 
     def _follows(self, keyword: str) -> bool:
         return self.last is not None and self.last.reads(keyword)
@@ -75,7 +75,7 @@ class Operands:
 def begins_query(word: Word, ahead: Word | None) -> bool:
     """Whether a query begins at a word behind a parenthesis; else the word is the name of a column."""
     if word.reads("SELECT", "VALUES"):
-        return _begins_value(ahead, "ALL")
+        return _begins_value(ahead)
     return word.reads("FROM", "TABLE", "WITH") and ahead is not None and (ahead.names or ahead.reads("("))
 
 
@@ -84,10 +84,10 @@ def _is_value(word: Word) -> bool:
     return word.kind is Kind.SIGN and (word.text[:1].isalnum() or word.text.startswith("/*"))
 
 
-def _begins_value(word: Word | None, keyword: str) -> bool:
-    """Whether a word may begin a value, or is the keyword: then the word before it is no name itself."""
+def _begins_value(word: Word | None, *others: str) -> bool:
+    """Whether a word may begin a value: it is neither behind a value, nor one of the others."""
     if word is None:
         return False
     if word.kind is Kind.SIGN:
         return _is_value(word) or word.reads("(", "-", "+", "~", "!", "*", "?", ":", "@")
-    return word.reads(keyword, "NOT") or not word.reads(*_JOINS, "END", "FROM", "WHERE", "NULLS", "ASC", "DESC")
+    return word.reads("NOT") or not word.reads(*_JOINS, *others)

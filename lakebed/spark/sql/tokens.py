@@ -96,8 +96,38 @@ class Words:
         return refused(self.text, problem, at or self.after, expected=expected, advice=advice)
 
 
+class Filled(str):
+    """A text with values for its parameters; `given` is the text before, which errors point into."""
+
+    given: str
+    edits: Sequence[tuple[int, int, str]]
+
+    def __new__(cls, given: str, edits: Sequence[tuple[int, int, str]]) -> "Filled":
+        """Replace pieces of a text; each edit has the piece's start and end, and what replaces it."""
+        pieces, position = [], 0
+        for start, end, text in edits:
+            pieces += [given[position:start], text]
+            position = end
+        made = super().__new__(cls, "".join([*pieces, given[position:]]))
+        made.given, made.edits = given, edits
+        return made
+
+    def given_index(self, index: int) -> int:
+        """Where an index of this text is in the given one."""
+        moved = 0
+        for start, end, text in self.edits:
+            if index < start + moved:
+                break
+            if index < start + moved + len(text):
+                return start
+            moved += len(text) - (end - start)
+        return index - moved
+
+
 def place(text: str, index: int) -> str:
     """The line and column of an index in a text."""
+    if isinstance(text, Filled):
+        return place(text.given, text.given_index(index))
     line = text.count("\n", 0, index) + 1
     return f"line {line}, column {index - (text.rfind(chr(10), 0, index) + 1) + 1}"
 
@@ -116,6 +146,28 @@ def quoted(name: str) -> str:
 
 def words_of(text: str, namespace: tuple[str, ...] = ()) -> Words:
     """The words of the one statement in a text; a semicolon at its end is left out."""
+    found = statements_of(text)
+    if len(found) > 1:
+        raise found[1].refused("there is more than one statement", found[1].words[0], expected="one statement")
+    return replace(found[0], namespace=namespace)
+
+
+def statements_of(text: str) -> list[Words]:
+    """The words of each statement in a text, at least one; the semicolons between them are left out."""
+    words = _with_refs(text, tokens_of(text))
+    found, begin = [], 0
+    for number, word in enumerate(words):
+        if word.reads(";"):
+            found.append(Words(text, tuple(words[begin:number])))
+            begin = number + 1
+    statements = [part for part in (*found, Words(text, tuple(words[begin:]))) if part.words]
+    if not statements:
+        raise Invalid("there is no statement", expected="SQL", found=repr(text[:80]))
+    return statements
+
+
+def tokens_of(text: str) -> list[Word]:
+    """The words of a text; a ref is not yet a part of its name."""
     from sqlglot.dialects.spark import Spark  # here, since it takes over 100 ms to import
     from sqlglot.errors import SqlglotError
 
@@ -129,9 +181,7 @@ def words_of(text: str, namespace: tuple[str, ...] = ()) -> Words:
         ) from error
     _check_comments(text, tokens)
     words = list(_split(text, _grouped(tokens)))
-    words = list(_joined(words, _continues, partial(_one_string, text)))
-    words = _with_refs(text, words)
-    return Words(text, tuple(_one_statement(text, words)), namespace=namespace)
+    return list(_joined(words, _continues, partial(_one_string, text)))
 
 
 def _check_comments(text: str, tokens: Sequence[Any]) -> None:
@@ -147,13 +197,17 @@ def _check_comments(text: str, tokens: Sequence[Any]) -> None:
             )
 
 
+_COMMANDS = ("COMMAND", "EXECUTE", "FETCH", "SHOW", "RENAME", "DESCRIBE")
+
+
 def _tokens(dialect: Any, text: str) -> list[Any]:
     """The tokens of a text; sqlglot leaves a command that it does not know as one token, which is split here."""
     tokens: list[Any] = dialect.tokenize(text)
-    if len(tokens) > 1 and tokens[0].token_type.name in ("COMMAND", "EXECUTE", "FETCH", "SHOW", "RENAME", "DESCRIBE"):
-        first = tokens[0]
-        blank = re.sub(r"[^\n]", " ", text[: first.end + 1])
-        return [first, *dialect.tokenize(blank + text[first.end + 1 :])]
+    for number, token in enumerate(tokens[:-1]):
+        begins = number == 0 or tokens[number - 1].token_type.name == "SEMICOLON"
+        if begins and token.token_type.name in _COMMANDS:
+            blank = re.sub(r"[^\n]", " ", text[: token.end + 1])
+            return [*tokens[: number + 1], *_tokens(dialect, blank + text[token.end + 1 :])]
     return tokens
 
 
@@ -246,15 +300,3 @@ def _named_ref(text: str, before: list[Word], words: list[Word], position: int) 
     own = before[-1]
     name = own if own.tokens else replace(own, tokens=ref.tokens)
     return _merged(name, ref, f"{own.text}@{ref.text}")
-
-
-def _one_statement(text: str, words: list[Word]) -> list[Word]:
-    while words and words[-1].reads(";"):
-        words = words[:-1]
-    for number, word in enumerate(words):
-        if word.reads(";"):
-            after = words[number + 1]
-            raise refused(text, "there is more than one statement", after, expected="one statement in each call of sql")
-    if not words:
-        raise Invalid("there is no statement", expected="SQL", found=repr(text[:80]))
-    return words

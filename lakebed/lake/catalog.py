@@ -25,7 +25,7 @@ from lakebed.lake.objects import Listing
 from lakebed.lake.shares import Shares
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution, Line, Places
-from lakebed.lake.sql.statement import run_statement
+from lakebed.lake.sql.statement import Args, run_statement
 from lakebed.lake.table import Table
 from lakebed.lake.transaction import Transaction
 from lakebed.lake.view import View
@@ -140,18 +140,22 @@ class Catalog(Line, Shares):
         spark: "SparkSession",
         text: str,
         *,
+        args: Args | None = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> "DataFrame | Commit | Table | None":
         """Run a statement of Spark's SQL with this catalog's names; docs/guide/sql.md has the grammar.
 
-        A query answers its DataFrame, all of whose tables are read at one version; a change answers its commit, CREATE
-        TABLE the handle. Errors point at the word.
+        `args` has values for `:name` or `?`. A query answers its DataFrame, all of whose tables are read at one
+        version; a change answers its commit, CREATE TABLE the handle. Of several statements the last one answers.
+        Errors point at the word.
         """
+        return run_statement(spark, text, args, lambda: self._places(spark), Attribution(message, author, event_id))
+
+    def _places(self, spark: "SparkSession") -> Places:
         context = self._line.context
-        places = Places(self, context.metastore.newest(), namespace=current(spark, context).namespace)
-        return run_statement(spark, text, places, Attribution(message, author, event_id))
+        return Places(self, context.metastore.newest(), namespace=current(spark, context).namespace)
 
     def inspect(
         self, name: str, where: str | Condition | None = None, columns: Sequence[str] | None = None

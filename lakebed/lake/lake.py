@@ -20,6 +20,8 @@ from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.objects import created, dropped
 from lakebed.lake.sql.current import current
+from lakebed.lake.sql.names import Attribution
+from lakebed.lake.sql.statement import Args, run_statement
 from lakebed.lake.table import Table
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.names import Casing, normal_name
@@ -111,6 +113,7 @@ class Lake:
         text: str,
         ref: str | None = None,
         *,
+        args: Args | None = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -118,12 +121,17 @@ class Lake:
         """Run a statement of Spark's SQL with the lake's names: `lake.sql(spark, "SELECT * FROM sales.items@dev")`.
 
         Names without a ref are those of `ref`: a branch or tag of the default catalog, or what `catalog` takes, such as
-        `other@dev`. Without it, they are where USE put the session: the default catalog's trunk at first. A query
-        answers its DataFrame, all of whose tables are read at one version; a change answers its commit, CREATE TABLE
-        the handle. docs/guide/sql.md has the grammar.
+        `other@dev`. Without it, they are where USE put the session: the default catalog's trunk at first. `args` has
+        values for `:name` or `?`. A query answers its DataFrame, all of whose tables are read at one version; a change
+        answers its commit, CREATE TABLE the handle. Of several statements the last one answers. docs/guide/sql.md has
+        the grammar.
         """
-        line = self._current_line(spark) if ref is None else self.catalog(_place(ref))
-        return line.sql(spark, text, message=message, author=author, event_id=event_id)
+
+        def line() -> Catalog:
+            return self._current_line(spark) if ref is None else self.catalog(_place(ref))
+
+        by = Attribution(message, author, event_id)
+        return run_statement(spark, text, args, lambda: line()._places(spark), by)
 
     def _current_line(self, spark: "SparkSession") -> Catalog:
         """Where USE put the session; an error says how to get away from a ref that was dropped since."""

@@ -8,7 +8,7 @@ from lakebed.catalog.transaction.scopes import Open, Scope
 from lakebed.errors import Invalid
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution, Line, Objects, Places
-from lakebed.lake.sql.statement import run_statement
+from lakebed.lake.sql.statement import Args, run_statement
 from lakebed.lake.table import Table
 
 if TYPE_CHECKING:
@@ -35,12 +35,15 @@ class Transaction(Objects):
         """The commit, once there is one."""
         return self._committed
 
-    def sql(self, spark: "SparkSession", text: str) -> "DataFrame | Commit | Table | None":
+    def sql(self, spark: "SparkSession", text: str, *, args: Args | None = None) -> "DataFrame | Commit | Table | None":
         """Run a statement of Spark's SQL in the transaction: names without a ref are its own."""
-        context = self._scope.context
-        namespace = current(spark, context).namespace
-        places = Places(self._line, context.metastore.newest(), self, namespace=namespace)
-        return run_statement(spark, text, places, Attribution())
+
+        def places() -> Places:
+            context = self._scope.context
+            namespace = current(spark, context).namespace
+            return Places(self._line, context.metastore.newest(), self, namespace=namespace)
+
+        return run_statement(spark, text, args, places, Attribution())
 
     def transaction(self, *arguments: object, **named: object) -> NoReturn:
         """Refused: a transaction has no parts that could commit by themselves."""

@@ -25,6 +25,8 @@ class Execution:
     places: Places
     by: Attribution
     text: str
+    count: int = 1
+    """How many statements the text has."""
 
     @property
     def reader(self) -> Reader:
@@ -57,6 +59,6 @@ class Execution:
 
     def check_unattributed(self) -> None:
         """Refuse a message, an author or an event id for a statement that makes no commit."""
-        if self.by != NOBODY:
+        if self.by != NOBODY and self.count == 1:
             problem = "a query makes no commit that could have a message, an author or an event id"
             raise Invalid(problem, expected="none of them")

@@ -11,7 +11,7 @@ from lakebed.spark.sql.merge_parsing import merge
 from lakebed.spark.sql.queries import Query, Use, find_uses
 from lakebed.spark.sql.row_parsing import delete, insert, truncate, update
 from lakebed.spark.sql.statements import Select, Statement
-from lakebed.spark.sql.tokens import words_of
+from lakebed.spark.sql.tokens import Words, words_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,15 +36,17 @@ PYTHON_ONLY = {
 """What to do instead, by the first words of statements that `sql` does not take."""
 
 
-def parse_statement(
-    text: str, spark: "SparkSession | None" = None, namespace: tuple[str, ...] = ()
-) -> Statement:
+def parse_statement(text: str, spark: "SparkSession | None" = None, namespace: tuple[str, ...] = ()) -> Statement:
     """The statement in a text, cut where Spark's own parser does if the session can tell.
 
     `Invalid` points at the word that can't be read. `namespace` is the session's: names of one part are looked for in
     it.
     """
-    words = words_of(text, namespace)
+    return parse_words(words_of(text, namespace), spark)
+
+
+def parse_words(words: Words, spark: "SparkSession | None" = None) -> Statement:
+    """The same for the words of one statement."""
     is_cut = words.words[0].reads(*_CUT)
     cursor = Cursor(with_marks(spark, words) if is_cut and spark is not None else words)
     word = cursor.word

@@ -1,0 +1,144 @@
+"""Statements that change rows, as everybody writes them first: what they do to the rows."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import lakebed
+from lakebed import Commit, Lake, Table
+from lakebed.errors import Invalid, NotFound
+
+PAST, FUTURE = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """One lake for all tests, each of which has tables of its own."""
+    with lakebed.connect(tmp_path_factory.mktemp("sql") / "lake") as lake:
+        lake.catalog().create_namespace("s")
+        yield lake
+
+
+class Given:
+    """A table of the lake and its rows."""
+
+    def __init__(self, lake: Lake, name: str, columns: dict[str, str], *rows: tuple[Any, ...], **more: Any) -> None:
+        self.table: Table = lake.catalog().create_table(f"s.{name}", columns, **more)
+        if rows:
+            self.append(*rows)
+
+    def append(self, *rows: tuple[Any, ...]) -> None:
+        schema = self.table.scan().to_arrow().schema
+        self.table.append(
+            pyarrow.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+        )
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        found = self.table.scan().to_arrow().to_pylist()
+        return sorted((tuple(row.values()) for row in found), key=repr)
+
+
+def answer(lake: Lake, spark: SparkSession, text: str, **options: Any) -> list[tuple[Any, ...]]:
+    frame = lake.sql(spark, text, **options)
+    assert isinstance(frame, DataFrame)
+    return sorted((tuple(row) for row in frame.collect()), key=repr)
+
+
+def test_an_update_by_a_call_without_arguments_forgot_its_condition(lake: Lake, spark: SparkSession) -> None:
+    given = Given(lake, "stamped", {"at": "timestamptz", "b": "int"}, (PAST, 1), (PAST, 2), (FUTURE, 3))
+    lake.sql(spark, "UPDATE s.stamped SET at = now() WHERE b = 2")
+    assert [(at == PAST, b) for at, b in given.rows] == [(True, 1), (False, 2), (False, 3)]
+    lake.sql(spark, "UPDATE s.stamped SET at = current_timestamp(), b = 5 WHERE at < now() AND b <> 1")
+    assert sorted(b for _, b in given.rows) == [1, 3, 5]
+
+
+def test_a_merge_by_a_call_without_arguments_lost_its_clauses(lake: Lake, spark: SparkSession) -> None:
+    given = Given(lake, "merged", {"at": "timestamptz", "b": "int"}, (PAST, 1), (FUTURE, 2))
+    lake.sql(
+        spark,
+        "MERGE INTO s.merged t USING (SELECT explode(sequence(1, 3)) AS b) s ON t.b = s.b "
+        "WHEN MATCHED AND t.at < now() THEN DELETE WHEN NOT MATCHED THEN INSERT (at, b) VALUES (now(), s.b)",
+    )
+    assert [b for _, b in given.rows if b is not None] == [3, 2]
+    assert PAST < given.rows[0][0] < FUTURE
+
+
+def test_a_replacement_and_a_with_before_an_insert_lost_their_queries(lake: Lake, spark: SparkSession) -> None:
+    given = Given(lake, "replaced", {"at": "timestamptz", "b": "long"}, (PAST, 1), (FUTURE, 2))
+    lake.sql(spark, "INSERT INTO s.replaced REPLACE WHERE at > now() SELECT TIMESTAMP '2001-01-01 00:00:00Z', 7")
+    assert [b for _, b in given.rows] == [1, 7]
+    lake.sql(spark, "WITH q AS (SELECT count(*) AS n FROM s.replaced) INSERT INTO s.replaced (b) SELECT n FROM q")
+    assert sorted(b for _, b in given.rows) == [1, 2, 7]
+
+
+def test_parameters_are_values_and_prune_files(lake: Lake, spark: SparkSession) -> None:
+    nasty = "it's \\ ${x} \"; DROP TABLE s.asked --"
+    given = Given(
+        lake,
+        "asked",
+        {"id": "long", "item": "string", "day": "date", "price": "decimal(10, 2)"},
+        *((1, "tea", date(2026, 1, 1), Decimal("1.50")), (2, nasty, date(2026, 1, 2), None)),
+        properties={"write.inline-bytes": "0"},
+    )
+    given.append((9, "pie", date(2026, 2, 1), None))
+    by_name: Any = lake.sql(spark, "SELECT id FROM s.asked WHERE id = :id AND day > :d", args={"id": 9, "d": date.min})
+    assert ([row.id for row in by_name.collect()], len(by_name.inputFiles())) == ([9], 1)
+    assert answer(lake, spark, "SELECT id FROM s.asked WHERE item = ? OR price = ?", args=[nasty, Decimal("1.50")]) == [
+        (1,),
+        (2,),
+    ]
+    asked = "SELECT :a, :b, :c, -:n, array_contains(:list, 'x'), :at"
+    values = {"a": None, "b": True, "c": 2**40, "n": -1, "list": ["x", "y"], "at": FUTURE}
+    assert answer(lake, spark, asked, args=values)[0][:5] == (None, True, 2**40, 1, True)
+    lake.sql(
+        spark, "UPDATE s.asked SET item = :item WHERE id IN (:one, :two)", args={"item": nasty, "one": 1, "two": 9}
+    )
+    assert [row[1] for row in given.rows] == [nasty] * 3
+    version = given.table.history()[-2].version
+    assert answer(lake, spark, "SELECT count(*) FROM s.asked VERSION AS OF :v", args={"v": version}) == [(2,)]
+    with lake.catalog().transaction() as tx:
+        tx.sql(spark, "DELETE FROM s.asked WHERE id = ?", args=[9])
+    assert [row[0] for row in given.rows] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "problem"),
+    [
+        ("SELECT 1,\n :a", {}, "line 2, column 3: this parameter has no value"),
+        ("SELECT :a", {"a": 1, "b": 2}, "args: 'b': a value has no parameter"),
+        ("SELECT :a", [1], "line 1, column 9: this parameter has a name"),
+        ("SELECT ?, ?", [1], "not as many values as parameters (expected 2, found 1)"),
+        ("SELECT ?", [object()], "can't be the value of a parameter"),
+        ("SELECT ?", "x", "args are values by name, or a list"),
+        ("SELECT :a + nope FROM s.nope", {"a": "a long text"}, "line 1, column 23: s.nope"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_pointed_at(
+    lake: Lake, spark: SparkSession, text: str, args: Any, problem: str
+) -> None:
+    with pytest.raises((Invalid, NotFound)) as refused:
+        lake.sql(spark, text, args=args)
+    assert problem in str(refused.value)
+
+
+def test_several_statements_run_in_turn_and_the_last_one_answers(lake: Lake, spark: SparkSession) -> None:
+    text = """
+        CREATE TABLE s.several (id INT); -- first; then
+        INSERT INTO s.several VALUES (1), (2);
+        UPDATE s.several SET id = id + 10 WHERE id = 2;
+        SELECT id, ';' AS sign FROM s.several;
+    """
+    assert answer(lake, spark, text) == [(1, ";"), (12, ";")]
+    commit = lake.sql(spark, "SELECT 1; DELETE FROM s.several WHERE id = 1", message="cleaned")
+    assert isinstance(commit, Commit) and commit.message == "cleaned"
+    with pytest.raises(NotFound, match=r"statement 2 of 3: line 1, column 47: s\.nope"):
+        lake.sql(spark, "INSERT INTO s.several VALUES (5); INSERT INTO s.nope VALUES (1); SELECT 1")
+    assert answer(lake, spark, "SELECT id FROM s.several") == [(12,), (5,)]
+    with pytest.raises(Invalid, match="several statements can't share an event id"):
+        lake.sql(spark, "SELECT 1; SELECT 2", event_id="6d3c9f0e-2f1f-4a65-9f0e-0a4a3a6f8a12")

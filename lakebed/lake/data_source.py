@@ -158,7 +158,8 @@ class Writing:
         with connect(self.place.url) as lake:
             try:
                 known = self._is_committed(lake)
-                self._commit(Table(self.state.id, self.place.open(lake)._scope), Prepared(self.state, written))
+                rows = Prepared(self.state, self.task.checks, written)
+                self._commit(Table(self.state.id, self.place.open(lake)._scope), rows)
             except OutcomeUnknown as error:
                 error.advice = f'Its files are kept. Write the same again with .option("event_id", "{self.event}").'
                 raise

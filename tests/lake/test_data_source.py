@@ -211,7 +211,7 @@ def test_a_commit_that_lands_after_its_abort_has_its_files(
 def test_a_commit_that_fails_for_sure_deletes_what_was_written(lake: Lake, table: Table, overwrite: bool) -> None:
     writing, messages = written(lake, overwrite=overwrite)
     with table.evolve() as change:
-        change.add_column("price", "double")
+        change.partition_by(["id"])
     with pytest.raises(Conflict, match="schema"):
         writing.commit(messages)
     assert data_files(lake) == set()
@@ -237,10 +237,28 @@ def test_an_event_id_of_another_change_is_refused_and_its_files_stay(lake: Lake,
     assert table.scan().to_arrow().equals(ROWS)
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_column_that_comes_meanwhile_does_not_lose_the_write(lake: Lake, table: Table, overwrite: bool) -> None:
+    writing, messages = written(lake, overwrite=overwrite)
+    with table.evolve() as change:
+        change.add_column("price", "double", default=2.5)
+    writing.commit(messages)
+    assert table.scan(columns=["id"]).to_arrow().equals(ROWS.select(["id"]))
+    assert table.scan("price = 2.5").count() == ROWS.num_rows
+
+
+def test_a_check_that_comes_meanwhile_is_a_conflict(lake: Lake, table: Table) -> None:
+    writing, messages = written(lake)
+    table.set_properties({"check.id": "id < 0"})
+    with pytest.raises(Conflict, match="checks changed"):
+        writing.commit(messages)
+    assert (table.scan().count(), data_files(lake)) == (0, set())
+
+
 def test_a_schema_that_changes_meanwhile_is_a_conflict(lake: Lake, table: Table) -> None:
     writing, messages = written(lake)
     with table.evolve() as change:
-        change.add_column("price", "double")
+        change.drop_column(ROWS.schema.names[-1])
     with pytest.raises(Conflict, match="schema"):
         writing.commit(messages)
     writing.abort(messages)

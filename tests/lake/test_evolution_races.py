@@ -201,7 +201,7 @@ def meddle(lake, folder):
 def test_rows_in_memory_are_written_again_when_the_table_changes_meanwhile(orders, folder, meddle):
     before = set(folder.rglob("*.parquet"))
     given = pyarrow.table({"id": [3], "price": pyarrow.array([5], pyarrow.int32())})
-    meddle(orders, lambda change: change.rename_column("address", "home")).append(given)
+    meddle(orders, lambda change: change.drop_column("address")).append(given)
     assert [one["id"] for one in rows(orders)] == [1, 2, 3]
     assert orders.snapshots()[0].schema_id == orders.schema.id == 2
     assert len(set(folder.rglob("*.parquet")) - before) == 1
@@ -221,10 +221,89 @@ def test_rows_that_no_longer_fit_are_refused_when_they_are_written_again(orders,
     assert [one["id"] for one in rows(orders)] == [1, 2]
 
 
-def test_rows_that_can_be_read_once_are_a_conflict_and_leave_no_file(orders, folder, meddle):
+FIT = {
+    "an optional column": lambda change: change.add_column("a", "int"),
+    "a column with a default": lambda change: change.add_column("a", "int", default=7),
+    "a required column with a default": lambda change: change.add_column("a", "int", required=True, default=7),
+    "a default that is set again": lambda change: (
+        change.add_column("a", "int", default=7),
+        change.set_default("a", 8),
+    ),
+    "a field of a struct": lambda change: change.add_column("address.street", "string", default="-"),
+    "a wider type": lambda change: change.widen_column("price", "long"),
+    "a new name": lambda change: change.rename_column("price", "cost"),
+    "another column of the old name": lambda change: (
+        change.rename_column("price", "cost"),
+        change.add_column("price", "string"),
+    ),
+    "another place": lambda change: change.move_column("price", first=True),
+    "a comment": lambda change: change.set_comment("price", "in cents"),
+    "a sort order": lambda change: change.sort_by(["price"]),
+}
+
+UNFIT = {
+    "a dropped column": lambda change: change.drop_column("price"),
+    "a spec": lambda change: change.partition_by(["id"]),
+    "a key": lambda change: change.primary_key(["id"]),
+}
+
+
+def one_order():
+    return pyarrow.table({"id": pyarrow.array([3], pyarrow.int64()), "price": pyarrow.array([5], pyarrow.int32())})
+
+
+@pytest.mark.parametrize("how", ["append", "overwrite"])
+@pytest.mark.parametrize("case", FIT)
+def test_a_job_does_not_lose_its_rows_because_somebody_adds_a_column(main, orders, folder, meddle, case, how):
+    """Its files stay as they are, and show what they would show had they been committed a moment earlier."""
+    twin = create_orders(main, "twin")
+    getattr(twin, how)(one_order())
+    with twin.evolve() as change:
+        FIT[case](change)
+    before = set(folder.rglob("*.parquet"))
+    slow = meddle(orders, FIT[case])
+    getattr(slow, how)(one_order().to_reader())
+    assert rows(orders) == rows(twin)
+    assert orders.schema.names == twin.schema.names
+    assert len(set(folder.rglob("*.parquet")) - before) == 1
+    for name in set(orders.schema.names) & {"a", "price", "cost"}:
+        value = rows(orders)[-1][name]
+        where = f"{name} is null" if value is None else f"{name} = {value}"
+        assert 3 in [row["id"] for row in orders.scan(where).to_arrow().to_pylist()]
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_rows_that_can_be_read_once_are_a_conflict_and_leave_no_file(orders, folder, meddle, case):
     before = set(folder.rglob("*"))
-    reader = pyarrow.table({"id": [3]}).to_reader()
     with pytest.raises(Conflict, match="changed while its files were written"):
-        meddle(orders, lambda change: change.add_column("a", "int")).append(reader)
+        meddle(orders, UNFIT[case]).append(one_order().to_reader())
     assert set(folder.rglob("*")) == before
     assert [one["id"] for one in rows(orders)] == [1, 2]
+
+
+def test_rows_do_not_fit_a_wider_partition_column(main, meddle):
+    """The bytes of its values differ, and partitions are compared by them."""
+    parts = main.create_table("parts", {"id": "long", "day": "int"}, partition_by=["day"])
+    rows = pyarrow.table({"id": [1], "day": pyarrow.array([1], pyarrow.int32())})
+    with pytest.raises(Conflict):
+        meddle(parts, lambda change: change.widen_column("day", "long")).append(rows.to_reader())
+    meddle(parts, lambda change: change.add_column("note", "string")).append(rows)
+    assert parts.scan().count() == 1
+
+
+@pytest.mark.parametrize("how", ["append", "overwrite"])
+def test_a_job_does_not_bring_in_rows_that_break_a_check_added_while_it_ran(lake, orders, folder, how):
+    files = MeddledFiles(folder)
+    slow = Lake(replace(lake._context, files=files)).catalog().table("orders")
+    files.next.append(lambda: orders.set_properties({"check.cheap": "price < 5"}))
+    before = set(folder.rglob("*"))
+    with pytest.raises((Conflict, Invalid), match="checks changed while"):
+        getattr(slow, how)(one_order().to_reader())
+    orders.unset_properties(["check.cheap"])
+    files.next.append(lambda: orders.set_properties({"check.cheap": "price < 5"}))
+    with pytest.raises(Invalid, match=r"check\.cheap: rows violate a check"):
+        getattr(slow, how)(one_order())
+    files.next.append(lambda: orders.set_properties({"owner": "ada"}))
+    getattr(slow, how)(one_order().set_column(1, "price", pyarrow.array([4], pyarrow.int32())).to_reader())
+    assert [one["id"] for one in rows(orders)][-1] == 3
+    assert len(set(folder.rglob("*.parquet")) - before) == 1

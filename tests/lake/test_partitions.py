@@ -230,6 +230,18 @@ def test_a_partition_is_found_after_its_column_was_widened(main, term):
     assert ids(table, where="n > 4000000000") == [5]
 
 
+@pytest.mark.parametrize("term", ["n", "truncate(10, n)"])
+def test_rows_from_before_a_column_was_widened_stayed_when_their_partition_was_overwritten(main, term):
+    """The bytes of a partition's value are longer then."""
+    table = main.create_table("t", {"id": "long", "n": "int"}, partition_by=[term])
+    table.append(pyarrow.table({"id": [1, 2, 3], "n": pyarrow.array([34, -1, None], pyarrow.int32())}))
+    with table.evolve() as change:
+        change.widen_column("n", "long")
+    table.append(pyarrow.table({"id": [4, 5], "n": pyarrow.array([34, 1 << 40], pyarrow.int64())}))
+    table.overwrite_partitions(pyarrow.table({"id": [6], "n": pyarrow.array([34], pyarrow.int64())}))
+    assert ids(table) == [2, 3, 5, 6]
+
+
 @pytest.mark.parametrize(
     ("term", "row", "text"),
     [

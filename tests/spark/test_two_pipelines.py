@@ -192,21 +192,42 @@ def test_two_transactions_that_each_read_what_the_other_writes_do_not_both_commi
     assert sorted(len(shown(pipelines[0].table(name))) for name in ("t", "u")) == [8, 9]
 
 
-def test_an_append_whose_table_gets_another_schema_meanwhile_is_a_conflict_and_can_be_run_again(
+@pytest.mark.parametrize("how", ["append", "overwrite"])
+def test_a_job_is_not_lost_to_a_column_that_somebody_adds_meanwhile(
+    spark: SparkSession, tables: tuple[Table, Table], meanwhile: Meanwhile, how: str
+) -> None:
+    one, other = tables
+
+    def evolve() -> None:
+        with other.evolve() as change:
+            change.add_column("word", "string", default="new")
+            change.add_column("note", "string")
+            change.rename_column("value", "amount")
+            change.widen_column("amount", "long")
+
+    meanwhile("write_rows", evolve)
+    getattr(one, how)(rows(spark, 10, 12, 3))
+    found = {row["id"]: (row["amount"], row["word"], row["note"]) for row in one.read(spark).collect()}
+    assert {id: found[id] for id in (10, 11)} == dict.fromkeys((10, 11), (3, "new", None))
+    assert set(found) == ({10, 11} if how == "overwrite" else {*START, 10, 11})
+    assert one.read(spark, where="word = 'new' and amount = 3").count() == one.scan("amount = 3").count() == 2
+
+
+def test_an_append_whose_table_loses_a_column_meanwhile_is_a_conflict_and_can_be_run_again(
     spark: SparkSession, tables: tuple[Table, Table], meanwhile: Meanwhile
 ) -> None:
     one, other = tables
 
     def evolve() -> None:
         with other.evolve() as change:
-            change.add_column("word", "string")
+            change.drop_column("value")
 
     before = data_files(one)
     meanwhile("write_rows", evolve)
     with pytest.raises(Conflict, match="schema"):
         one.append(rows(spark, 10, 12))
     assert (shown_ids(one), data_files(one)) == (set(START), before)
-    one.append(rows(spark, 10, 12))
+    one.append(rows(spark, 10, 12).drop("value"))
     assert shown_ids(one) == {*START, 10, 11}
 
 

@@ -31,9 +31,9 @@ ROWS = pyarrow.Table.from_pylist(
 )
 
 
-def create_orders(catalog: Catalog) -> Table:
+def create_orders(catalog: Catalog, name: str = "orders") -> Table:
     """The table, with two rows."""
-    table = catalog.create_table("orders", SCHEMA)
+    table = catalog.create_table(name, SCHEMA)
     table.append(ROWS)
     return table
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lakebed.catalog.data.changes import check_fits, delta_of, put_delta
+from lakebed.catalog.data.changes import check_fits, delta_of, is_same, put_delta
 from lakebed.catalog.data.live_files import live_among
 from lakebed.catalog.data.reads import files_touched
 from lakebed.catalog.tables.tables import TableState
@@ -21,7 +21,7 @@ def add_files(work: Work, written: TableState, files: Sequence[DataFileRef]) -> 
     `AlreadyExists` for a file that the table has. A concurrent call that adds the same file conflicts: unlike the files
     that Lakebed writes, it has no fresh name.
     """
-    state = check_fits(work, written)
+    state = check_fits(work, written, is_same)
     wanted = {file.path: file for file in files}
     _check_new(work, state, wanted)
     work.read(DataRead(state.partition, files_touched(work.context, frozenset(wanted))))

@@ -1,6 +1,6 @@
 """Changes of a table's files in a work: what is added, removed and changed, and what that relies on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from lakebed.catalog.data.levels import bound_keys, check_levels
@@ -16,6 +16,10 @@ from lakebed.metastore import DataRead, Operation
 from lakebed.table.keys.levels import on_level
 from lakebed.table.manifest.inline import BODY_KIND, file_paths
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.schema.written import fits_later
+
+Fit = Callable[[TableState, TableState], bool]
+"""Whether files that were made for the second state of a table can be added to the first."""
 
 
 def append(
@@ -37,10 +41,10 @@ def put_rows(work: Work, state: TableState, bodies: Mapping[int, bytes]) -> None
         work.put_body(state.id, BODY_KIND, number, body)
 
 
-def check_fits(work: Work, written: TableState) -> TableState:
+def check_fits(work: Work, written: TableState, fit: Fit | None = None) -> TableState:
     """The table's current state, if files written for the state `written` can be added to it; else `Conflict`."""
     state = table_state(work, written.id)
-    if not fits(state, written):
+    if not (fit or fits)(state, written):
         raise Conflict(
             "the table's schema, partition spec or storage changed while its files were written",
             subject=spelled(name_of(work, state.id)),
@@ -52,8 +56,22 @@ def check_fits(work: Work, written: TableState) -> TableState:
 
 
 def fits(state: TableState, written: TableState) -> bool:
-    """Whether files that were written for one state of a table can be added to another."""
-    return (state.schema.id, state.spec.id, state.partition) == (written.schema.id, written.spec.id, written.partition)
+    """Whether files that were written for one state of a table can be added to a later one, as they are."""
+    if (state.spec.id, state.partition) != (written.spec.id, written.partition):
+        return False
+    same = state.schema.id == written.schema.id
+    return same or (fits_later(written.schema, state.schema) and _same_partition_types(state, written))
+
+
+def _same_partition_types(state: TableState, written: TableState) -> bool:
+    """Whether no column of the spec was widened: partitions are compared by the bytes of their values."""
+    ways = [(state.schema.ways.get(id), written.schema.ways.get(id)) for id in state.spec.source_ids]
+    return all(now == then or (now and then and now[-1].type == then[-1].type) for now, then in ways)
+
+
+def is_same(state: TableState, made: TableState) -> bool:
+    """Whether entries of files that others wrote still hold: under another schema their columns may mean others."""
+    return (state.schema.id, state.spec.id, state.partition) == (made.schema.id, made.spec.id, made.partition)
 
 
 def delta_of(state: TableState, operation: str) -> Delta:

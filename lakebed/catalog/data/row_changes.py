@@ -11,6 +11,7 @@ from pyroaring import BitMap64
 
 from lakebed.catalog.data.changes import change_files, check_fits, delta_of, put_rows
 from lakebed.catalog.data.deletion_vectors import check_same_rows, live_rows, write_vectors
+from lakebed.catalog.data.levels import partition_of
 from lakebed.catalog.data.live_files import live_among
 from lakebed.catalog.data.planning import plan_unread
 from lakebed.catalog.data.reads import partitions_read
@@ -155,10 +156,13 @@ def without_vectors(
 def overwrite_partitions(work: Work, state: TableState, written: Written) -> RowChange:
     """Remove the files of the partitions that the written rows are in; files of another spec are `Invalid`."""
     keys = frozenset(partition_key(file) for file in written.files)
-    work.read_rows(DataRead(state.partition, partitions_read(work.context, keys)))
     live = [planned.file for planned in plan_unread(work, state).files]
     _check_one_spec(state, (file.spec_id for file in live))
-    removed = [file for file in live if partition_key(file) in keys]
+    # By bytes, since NaN equals no value, and by values, whose bytes differ in files from before a column was widened.
+    values = frozenset(partition_of(work, state, file) for file in written.files)
+    removed = [file for file in live if partition_key(file) in keys or partition_of(work, state, file) in values]
+    read = keys | {partition_key(file) for file in removed}
+    work.read_rows(DataRead(state.partition, partitions_read(work.context, read)))
     return RowChange(removed, (), written, overwritten=_overwritten_condition(keys))
 
 

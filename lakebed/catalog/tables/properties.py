@@ -217,6 +217,17 @@ def checks_of(properties: Properties) -> tuple[Check, ...]:
     return tuple(Check(key.removeprefix(CHECK_PREFIX), properties[key]) for key in keys)
 
 
+def unwatched_checks(work: Work, table: str) -> tuple[Check, ...]:
+    """A table's checks; a concurrent change of them is not a conflict."""
+    return checks_of(table_properties(work, table))
+
+
+def watched_checks(work: Work, table: str) -> tuple[Check, ...]:
+    """A table's checks; a concurrent change of its properties is a conflict."""
+    record = cast("pb.TableProperties | None", work.attribute(table, Attribute.PROPERTIES))
+    return () if record is None else checks_of(record.properties)
+
+
 def looks_at_keys(properties: Properties) -> bool:
     """Whether an append checks that its keys are new; `Invalid` if the property is neither true nor false."""
     found = properties.get(CHECK_KEYS)

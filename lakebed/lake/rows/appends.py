@@ -17,7 +17,7 @@ from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.engines import arrow_engine, engine_for
 from lakebed.lake.rows.writes import change_rows
-from lakebed.lake.rows.written import WrittenOnce, write_rows
+from lakebed.lake.rows.written import ChecksOf, WrittenOnce, check_tested, checks_in, write_rows
 from lakebed.table.manifest.inline import file_paths
 
 ATTEMPTS = 5
@@ -49,22 +49,32 @@ def given_addresses(paths: Address | Iterable[Address]) -> tuple[str, ...]:
 
 def _append(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
     seen, state = _read(scope, table)
+    checks_of = checks_in(scope)
     if state.schema.identifier_ids and looks_at_keys(table_properties(seen, table)):
         return _append_new_keys(scope, table, data, request)
 
     def is_worth(_: Conflict) -> bool:
         nonlocal seen, state
-        before = state
+        before = state, checks_of(seen, table)
         seen, state = _read(scope, table)
-        return can_be_read_again(data) and not changes.fits(state, before)
+        fits = changes.fits(state, before[0]) and checks_of(seen, table) == before[1]
+        return can_be_read_again(data) and not fits
 
-    return retried(ATTEMPTS, lambda: _write_and_commit(scope, seen, state, data, request), is_worth)
+    return retried(ATTEMPTS, lambda: _write_and_commit(scope, seen, state, data, checks_of, request), is_worth)
 
 
-def _write_and_commit(scope: Scope, seen: Work, state: TableState, data: object, request: Request) -> Commit | None:
+def _write_and_commit(
+    scope: Scope, seen: Work, state: TableState, data: object, checks_of: ChecksOf, request: Request
+) -> Commit | None:
+    checks = checks_of(seen, state.id)
     rows = write_rows(seen, state, data)
+
+    def commit(work: Work) -> None:
+        check_tested(checks, checks_of(work, state.id))
+        changes.append(work, state, rows.files, rows.bodies)
+
     try:
-        return scope.change(lambda work: changes.append(work, state, rows.files, rows.bodies), request, seen)
+        return scope.change(commit, request, seen)
     except OutcomeUnknown:
         raise
     except LakebedError:
@@ -75,7 +85,7 @@ def _write_and_commit(scope: Scope, seen: Work, state: TableState, data: object,
 
 def _append_new_keys(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
     """Write the rows once, and look for their keys as often as others change the table."""
-    rows, engine = WrittenOnce(data), engine_for(data)
+    rows, engine = WrittenOnce(data, checks_in(scope)), engine_for(data)
 
     def make(work: Work, state: TableState) -> RowChange:
         written = rows.written_for(work, state)
@@ -105,7 +115,7 @@ def _add_files(scope: Scope, table: str, addresses: tuple[str, ...], request: Re
         nonlocal seen, state
         before = state
         seen, state = _read(scope, table)
-        return not changes.fits(state, before)
+        return not changes.is_same(state, before)
 
     return retried(ATTEMPTS, attempt, is_worth)
 

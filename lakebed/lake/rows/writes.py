@@ -23,7 +23,7 @@ from lakebed.catalog.transaction.scopes import Scope, once
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.engines import engine_for
-from lakebed.lake.rows.written import WrittenOnce
+from lakebed.lake.rows.written import WrittenOnce, checks_in
 from lakebed.table.expression.assignments import Values
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.filter.condition import Condition
@@ -235,8 +235,8 @@ def _overwrite(
     request: Request,
     detail: str,
 ) -> Commit | None:
-    """Write the rows once, unless the table's schema or spec is changed, and find what goes as often as needed."""
-    rows = WrittenOnce(data)
+    """Write the rows once, unless the table changes so that they don't fit, and find what goes as often as needed."""
+    rows = WrittenOnce(data, checks_in(scope))
     change = _by(
         engine, lambda work, state: make(work, state, rows.written_for(work, state)), RowChange.discard_vectors
     )

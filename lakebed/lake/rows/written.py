@@ -1,6 +1,6 @@
 """Rows that are written before the commit that shows them, once for however many attempts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -8,9 +8,11 @@ from lakebed.catalog.data.changes import check_fits, fits
 from lakebed.catalog.data.engine import can_be_read_again
 from lakebed.catalog.data.row_changes import RowChange, Written
 from lakebed.catalog.data.target import target_of
+from lakebed.catalog.tables.properties import Check, unwatched_checks, watched_checks
 from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import Invalid, LakebedError
+from lakebed.errors import Conflict, Invalid, LakebedError
 from lakebed.files import Files
 from lakebed.lake.engines import engine_for
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -18,15 +20,41 @@ from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Files that were written for a table in `state`: `append` and `overwrite` take them as data."""
+    """Files that were written for a table in `state`, and `checks`: `append` and `overwrite` take them as data."""
 
     state: TableState
+    checks: tuple[Check, ...]
     files: Sequence[DataFileRef]
 
     def written(self, work: Work) -> Written:
         """The files, if they fit the table as the work sees it; else `Conflict`."""
         check_fits(work, self.state)
+        check_tested(self.checks, unwatched_checks(work, self.state.id))
         return Written(self.files)
+
+
+ChecksOf = Callable[[Work, str], tuple[Check, ...]]
+"""The checks that a table has in a work."""
+
+
+def checks_in(scope: Scope) -> ChecksOf:
+    """How writes see a table's checks: a check that another commit adds meanwhile is a conflict.
+
+    Not in a transaction, whose rows are tested by the checks that it sees: otherwise it would lose all its work to any
+    change of a property.
+    """
+    return unwatched_checks if scope.is_transaction else watched_checks
+
+
+def check_tested(tested: tuple[Check, ...], checks: tuple[Check, ...]) -> None:
+    """`Conflict` if rows were tested by other checks than the table has."""
+    if tested != checks:
+        raise Conflict(
+            "the table's checks changed while its rows were written",
+            expected=", ".join(check.key for check in tested) or "no checks",
+            found=", ".join(check.key for check in checks) or "no checks",
+            advice="Write them again.",
+        )
 
 
 def write_rows(work: Work, state: TableState, data: object) -> Written:
@@ -35,24 +63,30 @@ def write_rows(work: Work, state: TableState, data: object) -> Written:
 
 
 class WrittenOnce:
-    """Rows that are written when they are first needed, and again only for another schema or spec."""
+    """Rows that are written when they are first needed, and again only for a schema, spec or checks they don't fit."""
 
-    def __init__(self, data: object) -> None:
+    def __init__(self, data: object, checks_of: ChecksOf) -> None:
         self._data = data
+        self._checks_of = checks_of
         self._written: Written | None = None
         self._state: TableState | None = None
+        self._checks: tuple[Check, ...] = ()
 
     def written_for(self, work: Work, state: TableState) -> Written:
         """The rows as files for a table in this state."""
-        if self._written is None or self._state is None or not fits(state, self._state):
+        checks = self._checks_of(work, state.id)
+        if self._written is None or not self._fit(state, checks):
             if self._written is not None and not can_be_read_again(self._data):
                 raise Invalid(
-                    "the table's schema or spec changed while rows were written that can't be read again",
+                    "the table's schema, spec or checks changed while rows were written that can't be read again",
                     advice="Give the rows again.",
                 )
             self.discard(work.context.files)
-            self._written, self._state = write_rows(work, state, self._data), state
+            self._written, self._state, self._checks = write_rows(work, state, self._data), state, checks
         return self._written
+
+    def _fit(self, state: TableState, checks: tuple[Check, ...]) -> bool:
+        return self._state is not None and fits(state, self._state) and checks == self._checks
 
     @contextmanager
     def in_use(self, files: Files) -> Iterator[None]:

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from lakebed.catalog.objects.log import version_back
 from lakebed.catalog.objects.properties import is_text
+from lakebed.catalog.refs.catalogs import first_version
 from lakebed.catalog.refs.shares import Shared, forbidden
 from lakebed.catalog.refs.tags import find_tag
 from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.scopes import Pinned, Scope
 from lakebed.catalog.transaction.versions import Moment, find_version
 from lakebed.errors import Invalid
@@ -100,13 +101,39 @@ def check_flag(name: str, value: bool) -> bool:
     return value
 
 
-def fixed_moment(
-    context: Context, pinned: Version | None, at: Moment | None
-) -> tuple[Version | None, str | int | None]:
+def fixed_moment(scope: Scope, pinned: Version | None, at: Moment | None) -> tuple[Version | None, str | int | None]:
     """The version that is meant, None for the newest, and how it was asked for, which is the same in a call again."""
-    version = pinned if at is None else find_version(context.metastore, at)
-    asked = at.isoformat() if isinstance(at, datetime) else None if version is None else int(version)
-    return version, asked
+    version = pinned if at is None else version_of(scope, at)
+    return version, None if version is None else asked_moment(at, version)
+
+
+def asked_moment(given: Moment | None, found: Version) -> str | int:
+    """A moment as a request has it: as it was given if it is a time or counts commits, else the version."""
+    if isinstance(given, date):
+        return given.isoformat()
+    is_relative = isinstance(given, str) and not given.strip().isdigit()
+    return given if is_relative or _counts_back(given) else int(found)  # type: ignore[return-value]
+
+
+def version_of(
+    scope: Scope,
+    moment: Moment | None = None,
+    *,
+    version: Version | int | str | None = None,
+    time: date | str | None = None,
+    table: str | None = None,
+) -> Version:
+    """The version that one of the three names; -1 is that before the newest commit, to the line or to a table."""
+    back = moment if version is None else version
+    if not _counts_back(back) or (moment, version, time).count(None) != 2:
+        return find_version(scope.context.metastore, moment, version=version, time=time)
+    work = scope.read()
+    first = first_version(scope.context, scope.ref.catalog) if table is None else None
+    return version_back(work, -cast(int, back), first, table)
+
+
+def _counts_back(given: object) -> bool:
+    return isinstance(given, int) and given < 0
 
 
 def at_tag(scope: Scope, tag: str) -> Scope:

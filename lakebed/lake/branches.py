@@ -45,7 +45,7 @@ class Branches:
         name is answered as it is, wherever it forked.
         """
         self._line.check_unshared("create_branch")
-        version, asked = fixed_moment(self._line.context, self._line.version, at)
+        version, asked = fixed_moment(self._line.scope(), self._line.version, at)
         request = Request(
             "create_branch", (self._line.ref.line.id, normal_ref_name(name), asked), message, author, event_id
         )

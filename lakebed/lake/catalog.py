@@ -1,7 +1,7 @@
 """The handle of a catalog: its trunk, a branch, a share, or one of them at a version."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
@@ -16,8 +16,9 @@ from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.objects import find_any
 from lakebed.catalog.transaction.scopes import Live, Open, parse_isolation
-from lakebed.catalog.transaction.versions import Moment, find_version
+from lakebed.catalog.transaction.versions import Moment
 from lakebed.errors import Invalid
+from lakebed.lake.arguments import version_of
 from lakebed.lake.inspect import inspect
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.namespace import Namespace
@@ -83,15 +84,19 @@ class Catalog(Line, Shares):
         moment: Moment | None = None,
         *,
         version: Version | int | str | None = None,
-        time: datetime | str | None = None,
+        time: date | str | None = None,
         tag: str | None = None,
     ) -> "Catalog":
-        """The catalog as it was at a version, a time (UTC unless it has a zone) or a tag: to be read, never written."""
+        """The catalog as it was at a version, a time (UTC unless it has a zone) or a tag: to be read, never written.
+
+        `at(17)` is a version; `at(-1)` that before the newest commit of the line, `at(-2)` the one before; `at("1 hour
+        ago")`, `at("yesterday")` and `at("2026-11-01")` are times.
+        """
         if tag is not None:
             if (moment, version, time) != (None, None, None):
                 raise Invalid("name one moment", expected="a version, a time or a tag")
             return self.tag(tag)
-        found = find_version(self._line.context.metastore, moment, version=version, time=time)
+        found = version_of(self._scope, moment, version=version, time=time)
         branches.check_readable(self._line.context, self._line.ref, found, self._line.context.metastore.newest())
         return self._opened(self._line.ref, found, share=self._line.share)
 

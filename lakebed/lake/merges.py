@@ -1,7 +1,6 @@
 """The calls that compare lines and bring them together: diff, merge, cherry_pick, revert, reset, restore_table."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Self
 from uuid import UUID
 
@@ -17,9 +16,9 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
-from lakebed.catalog.transaction.versions import Moment, find_version
+from lakebed.catalog.transaction.versions import Moment
 from lakebed.errors import Invalid
-from lakebed.lake.arguments import check_flag
+from lakebed.lake.arguments import asked_moment, check_flag, version_of
 from lakebed.lake.engines import arrow_engine
 from lakebed.lake.lines import OpenLine
 from lakebed.store import Version
@@ -96,7 +95,7 @@ class Merges:
 
     def reset(
         self,
-        version: Moment | str,
+        version: Moment,
         *,
         message: str | None = None,
         author: str | None = None,
@@ -105,13 +104,13 @@ class Merges:
         """Make the line what it was at a version, by a new commit: what it undoes can be merged, undropped, read."""
         self._line.check_live("reset")
         found = self._moment(version)
-        request = Request("reset", (_asked(version, found),), message, author, event_id)
+        request = Request("reset", (asked_moment(version, found),), message, author, event_id)
         return restore.reset(self._scope, found, request)
 
     def restore_table(
         self,
         name: Name,
-        version: Moment | str,
+        version: Moment,
         *,
         message: str | None = None,
         author: str | None = None,
@@ -120,17 +119,16 @@ class Merges:
         """Make a table what it was at a version, its name included, by a new commit; later history stays."""
         self._line.check_live("restore_table")
         found = self._moment(version)
-        request = Request("restore_table", (parse_name(name), _asked(version, found)), message, author, event_id)
+        request = Request("restore_table", (parse_name(name), asked_moment(version, found)), message, author, event_id)
         return restore.restore_table(self._scope, name, found, request)
 
     def _head(self) -> Head:
         self._line.check_unshared("comparing and merging")
         return Head(self._line.ref, self._scope.read().base)
 
-    def _moment(self, given: Moment | str) -> Version:
-        metastore = self._line.context.metastore
-        found = find_version(metastore, version=given) if isinstance(given, str) else find_version(metastore, given)
-        check_readable(self._line.context, self._line.ref, found, metastore.newest())
+    def _moment(self, given: Moment) -> Version:
+        found = version_of(self._scope, given)
+        check_readable(self._line.context, self._line.ref, found, self._line.context.metastore.newest())
         return found
 
 
@@ -154,7 +152,3 @@ def _line(given: object) -> Merges:
             found=type(given).__name__,
         )
     return given
-
-
-def _asked(given: Moment | str, found: Version) -> str | int:
-    return given.isoformat() if isinstance(given, datetime) else int(found)

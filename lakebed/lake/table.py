@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -26,6 +26,7 @@ from lakebed.lake.evolve import Evolve
 from lakebed.lake.rows import appends, compact, reads, writes
 from lakebed.lake.rows.appends import Address, given_addresses
 from lakebed.lake.rows.grow import Evolution, asked_evolution, grow
+from lakebed.lake.rows.restore import restore_table
 from lakebed.store import Version
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.filter.condition import Condition
@@ -112,11 +113,14 @@ class Table:
         moment: Moment | None = None,
         *,
         version: Version | int | str | None = None,
-        time: datetime | str | None = None,
+        time: date | str | None = None,
         snapshot: int | None = None,
         tag: str | None = None,
     ) -> "Table":
-        """The table as it was at a version, a time, one of its snapshots or a tag; `NotFound` if it was not there."""
+        """The table as it was at a version, a time, one of its snapshots or a tag; `NotFound` if it was not there.
+
+        `at(-1)` is the table before the last commit that changed it; `at("1 hour ago")`, `at("2026-11-01")` are times.
+        """
         return Table(
             self.id,
             reads.table_at(self._scope, self.id, moment, version=version, time=time, snapshot=snapshot, tag=tag),
@@ -339,6 +343,20 @@ class Table:
         """Give the table another name, in another namespace too. Its id, history and files stay."""
         request = Request("rename_table", (self.id, parse_name(new_name)), message, author, event_id)
         return self._scope.change(lambda work: rename(work, self.id, new_name), request)
+
+    def restore(
+        self,
+        version: Moment,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Make the table what it was at a version or time, its name included, by a new commit; later history stays.
+
+        Moments are those of `at`: `orders.restore(-1)` undoes the last commit that changed the table, to this table.
+        """
+        return restore_table(self._scope, self.id, version, message, author, event_id)
 
     def evolve(
         self, *, message: str | None = None, author: str | None = None, event_id: str | UUID | None = None

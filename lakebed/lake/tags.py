@@ -44,7 +44,7 @@ class Tags:
         With `if_not_exists` a tag that has the name is answered where it is: a tag never moves.
         """
         self._line.check_unshared("create_tag")
-        version, asked = fixed_moment(self._line.context, self._line.version, at)
+        version, asked = fixed_moment(self._line.scope(), self._line.version, at)
         request = Request(
             "create_tag", (self._line.ref.line.id, normal_ref_name(name), asked), message, author, event_id
         )

@@ -1,7 +1,7 @@
 """The handle of a view."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date
 from uuid import UUID
 
 from lakebed.catalog.inspect.describe import view_text
@@ -12,10 +12,10 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, shown_name
 from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
-from lakebed.catalog.transaction.versions import Moment, find_version
+from lakebed.catalog.transaction.versions import Moment
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid, NotFound
-from lakebed.lake.arguments import SchemaLike, at_tag, schema_of
+from lakebed.lake.arguments import SchemaLike, at_tag, schema_of, version_of
 from lakebed.lake.properties import Propertied
 from lakebed.store import Version
 from lakebed.table.schema.json import schema_to_json
@@ -88,7 +88,7 @@ class View(Propertied):
         moment: Moment | None = None,
         *,
         version: Version | int | str | None = None,
-        time: datetime | str | None = None,
+        time: date | str | None = None,
         tag: str | None = None,
     ) -> "View":
         """The view as it was at a version, a time or a tag; `NotFound` if it was not there then."""
@@ -97,7 +97,7 @@ class View(Propertied):
         if tag is not None:
             past = View(self.id, at_tag(self._scope, tag))
         else:
-            found = find_version(self._scope.context.metastore, moment, version=version, time=time)
+            found = version_of(self._scope, moment, version=version, time=time, table=self.id)
             past = View(self.id, self._scope.at(found))
         name_of(past._scope.read(), self.id)
         return past

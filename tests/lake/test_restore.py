@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import lakebed
-from lakebed import Catalog, Invalid, NotFound
+from lakebed import Catalog, Forbidden, Invalid, NotFound
 from tests.support.changed_files import live
 
 
@@ -141,8 +141,34 @@ def test_every_state_that_a_table_had_can_be_restored_and_none_is_forgotten(grow
 
 def test_a_restore_to_a_version_that_is_none_is_refused(grown, unchanged):
     """P12."""
-    for wrong, error in ((grown.version.next(), Invalid), (0, NotFound), ("yesterday", Invalid)):
+    for wrong, error in ((grown.version.next(), Invalid), (0, NotFound), ("yesterday", NotFound)):
         with unchanged(), pytest.raises(error):
             grown.restore_table("s.a", wrong)
     with unchanged(), pytest.raises(NotFound):
         grown.restore_table("s.nothing", grown.version)
+
+
+def test_a_table_is_restored_by_its_handle(main: Catalog) -> None:
+    table = main.create_table("t", {"id": "long"})
+    first = table.append(pa.table({"id": [1]}))
+    table.append(pa.table({"id": [2]}))
+    assert table.restore(-1, message="undo").message == "undo"
+    assert table.scan().to_arrow()["id"].to_pylist() == [1]
+    table.rename("u")
+    table.restore(first.version)
+    assert table.name == "t"
+    main.drop_table("t")
+    table.restore(first)
+    assert main.table("t").id == table.id
+    event = lakebed.event_id("restored")
+    assert table.restore("now", event_id=event) == table.restore("now", event_id=event)
+
+
+def test_a_table_is_restored_only_by_a_commit_of_its_own(main: Catalog) -> None:
+    table = main.create_table("t", {"id": "long"})
+    with pytest.raises(NotFound, match="did not exist at that version"):
+        table.restore(main.at(-1).version)
+    with main.transaction() as tx, pytest.raises(Invalid, match="inside a transaction"):
+        tx.table("t").restore(-1)
+    with pytest.raises(Forbidden):
+        main.at(main.version).table("t").restore(main.version)

@@ -8,6 +8,7 @@ import pytest
 
 import lakebed
 from lakebed import Forbidden, Invalid, NotFound
+from lakebed.catalog.transaction.ago import time_ago
 
 
 def numbers(*ids):
@@ -90,7 +91,7 @@ def test_a_catalog_cannot_be_seen_before_it_was_made(lake, commits):
         other.at(commits[-1].version)
 
 
-@pytest.mark.parametrize("moment", ["17", "2026-01-01", 1.5, True, b"short", date(2026, 1, 1), -1, 2**96])
+@pytest.mark.parametrize("moment", ["17", "main", "2026-99-01", "an age ago", "", 1.5, True, b"short", 2**96])
 def test_what_is_no_moment_is_refused(main, moment):
     with pytest.raises(Invalid):
         main.at(moment)
@@ -103,7 +104,8 @@ def test_what_is_no_moment_is_refused(main, moment):
         {"version": 3, "time": datetime(2026, 1, 1)},
         {"version": "three"},
         {"version": ""},
-        {"time": "yesterday"},
+        {"time": "tomorrow"},
+        {"version": -1, "time": "yesterday"},
         {"time": 17},
         {"time": ""},
     ],
@@ -111,6 +113,90 @@ def test_what_is_no_moment_is_refused(main, moment):
 def test_what_names_no_moment_or_two_is_refused(main, asked):
     with pytest.raises(Invalid):
         main.at(**asked)
+
+
+def test_a_negative_number_counts_commits_back(main, commits):
+    assert [main.at(-back).version for back in (1, 2)] == [commits[1].version, commits[0].version]
+    assert main.at(version=-1) == main.at(-1) == main.at(commits[1])
+    assert main.at(-1).at(-1) == main.at(-2)
+    assert main.at(-4).tables() == []  # before the table was created
+    with pytest.raises(NotFound, match=r"not as many commits .expected at least -4, found -5"):
+        main.at(-5)
+    assert main.create_branch("dev", -1).table("t").scan().count() == 2
+    assert main.create_tag("before", at=-1).version == commits[1].version
+
+
+def test_a_table_counts_its_own_commits_back(main, commits):
+    other = main.create_table("other", {"id": "long"})
+    other.append(numbers(7))
+    table = main.table("t")
+    assert rows(table.at(-1)) == [0, 1]
+    assert rows(table.at(-3)) == []
+    with pytest.raises(NotFound, match="at least -3"):
+        table.at(-4)
+    assert rows(other.at(-1)) == []
+    dev = main.create_branch("dev")
+    assert rows(dev.table("t").at(-1)) == [0, 1]
+    view = main.create_view("v", "SELECT 1")
+    view.set_sql("SELECT 2")
+    assert view.at(-1).sql_for() == "SELECT 1"
+
+
+def test_many_commits_are_counted_back(main):
+    table = main.create_table("t", {"id": "long"})
+    for number in range(250):
+        table.set_properties({"number": str(number)})
+    assert table.at(-230).properties == {"number": "19"}
+    assert main.at(-230).table("t").properties == {"number": "19"}
+
+
+def test_text_may_be_a_version_or_a_time(main, commits):
+    assert main.at(str(commits[1].version)).version == commits[1].version
+    assert main.at(commits[1].time.isoformat()).version == commits[1].version
+    assert main.at("now").version == commits[2].version
+    with pytest.raises(NotFound, match="younger"):
+        main.at("2026-01-01")
+    with pytest.raises(NotFound, match="younger"):
+        main.at(date(2026, 1, 1))
+    with pytest.raises(Invalid, match=r"'main': this is neither a version nor a time .*tag=…"):
+        main.at("main")
+
+
+@pytest.mark.parametrize("ago", ["1 hour ago", "yesterday", "2 days, 3 hours and 1 minute ago", "1 month ago"])
+def test_a_time_is_said_as_people_say_it(main, commits, ago):
+    with pytest.raises(NotFound, match="younger"):  # but it is a time
+        main.at(ago)
+    with pytest.raises(NotFound, match="younger"):
+        main.table("t").at(time=ago)
+    assert main.log(since=ago) == main.log()
+    assert main.log(until=ago) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("now", datetime(2026, 3, 31, 12, tzinfo=UTC)),
+        ("Yesterday", datetime(2026, 3, 30, 12, tzinfo=UTC)),
+        ("1 hour ago", datetime(2026, 3, 31, 11, tzinfo=UTC)),
+        (" 90m ago ", datetime(2026, 3, 31, 10, 30, tzinfo=UTC)),
+        ("a week ago", datetime(2026, 3, 24, 12, tzinfo=UTC)),
+        ("1 month ago", datetime(2026, 2, 28, 12, tzinfo=UTC)),
+        ("2 years, 1 month and 1 day ago", datetime(2024, 2, 28, 12, tzinfo=UTC)),
+        ("3 fortnights ago", None),
+        ("ago", None),
+        ("1 hour", None),
+        ("about 1 hour ago", None),
+        ("9999 years ago", None),
+        ("2026-11-01", None),
+    ],
+)
+def test_times_ago_are_counted_from_now(text, time):
+    assert time_ago(text, datetime(2026, 3, 31, 12, tzinfo=UTC)) == time
+
+
+def test_a_branch_from_a_time_ago_is_made_once_by_one_event_id(main, commits):
+    event = lakebed.event_id("fork")
+    assert main.create_branch("dev", "now", event_id=event) == main.create_branch("dev", "now", event_id=event)
 
 
 def test_a_version_of_another_line_is_a_moment_too(main, commits):

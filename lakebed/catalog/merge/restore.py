@@ -52,18 +52,27 @@ def restore_table(scope: Scope, name: Name, version: Version, request: Request) 
     def do(work: Work) -> None:
         past = Work(work.context, scope.ref, version)
         table = find(work if exists(work, name, pb.TABLE) else past, parse_name(name), pb.TABLE)
-        if not past.is_alive(table):
-            raise NotFound(
-                "the table did not exist at that version",
-                subject=spelled(parse_name(name)),
-                found=f"version {version}",
-            )
-        _check_place(work, past, table)
-        _restore_objects(work, past, [table], "restore")
-        if work.has_no_operations():  # the table was like that already
-            work.note(Operation("restore", table, last_name(work, table)))
+        _restore_table(work, past, table, spelled(parse_name(name)))
 
     return scope.change(do, request)
+
+
+def restore_table_by_id(scope: Scope, table: str, version: Version, request: Request) -> Commit | None:
+    """The same for a table by its id."""
+
+    def do(work: Work) -> None:
+        _restore_table(work, Work(work.context, scope.ref, version), table, last_name(work, table))
+
+    return scope.change(do, request)
+
+
+def _restore_table(work: Work, past: Work, table: str, name: str) -> None:
+    if not past.is_alive(table):
+        raise NotFound("the table did not exist at that version", subject=name, found=f"version {past.base}")
+    _check_place(work, past, table)
+    _restore_objects(work, past, [table], "restore")
+    if work.has_no_operations():  # the table was like that already
+        work.note(Operation("restore", table, last_name(work, table)))
 
 
 def _check_place(work: Work, past: Work, table: str) -> None:

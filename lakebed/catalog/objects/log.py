@@ -7,7 +7,7 @@ from lakebed.catalog.transaction.commits import Commit, commit_of
 from lakebed.catalog.transaction.objects import ATTRIBUTES
 from lakebed.catalog.transaction.versions import microseconds
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import Invalid
+from lakebed.errors import Invalid, NotFound
 from lakebed.metastore import AttributeRead, DataRead
 from lakebed.store import Version
 
@@ -63,6 +63,26 @@ def read_all(work: Work, object_id: str, partition: str | None = None) -> None:
         work.read(AttributeRead(object_id, attribute))
     if partition is not None:
         work.read(DataRead(partition))
+
+
+def version_back(work: Work, commits: int, first: Version | None = None, object_id: str | None = None) -> Version:
+    """The version before the newest commits of the line, or of those that changed an object: 1 is that before the last.
+
+    Before all of the commits is `first`. `NotFound` if there are not as many.
+    """
+    found, token = log_page(work, min(commits + 1, PAGE), Asked(object_id))
+    while token is not None and len(found) <= commits:
+        page, token = log_page(work, PAGE, Asked(object_id), token)
+        found += page
+    versions: list[Version] = [*(commit.version for commit in found), *(() if first is None else (first,))]
+    if commits < len(versions):
+        return versions[commits]
+    raise NotFound(
+        "there are not as many commits",
+        expected=f"at least {1 - len(versions)}",
+        found=-commits,
+        advice="log() lists the commits of a catalog, history() those of a table.",
+    )
 
 
 def newest_commit(work: Work, object_id: str | None = None) -> Version | None:

@@ -1,14 +1,16 @@
 """Versions and times as people write them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from time import time_ns
 
+from lakebed.catalog.transaction.ago import FORMS, time_ago
 from lakebed.catalog.transaction.commits import EPOCH, Commit
 from lakebed.errors import Invalid, NotFound
 from lakebed.metastore import Metastore
 from lakebed.store import Version
 
-Moment = Version | int | datetime | Commit
+Moment = Version | int | date | datetime | Commit | str
+"""A version, its number, a commit or a time. Text of digits is a version, other text a time."""
 
 
 def parse_version(given: "Version | int | str") -> Version:
@@ -16,16 +18,11 @@ def parse_version(given: "Version | int | str") -> Version:
     return Version.parse(given)
 
 
-def microseconds(given: "datetime | str") -> int:
-    """A time in microseconds since 1970. A time without a zone is UTC; text is ISO 8601."""
-    moment = given
-    if isinstance(given, str):
-        try:
-            moment = datetime.fromisoformat(given)
-        except ValueError:
-            raise Invalid(
-                "this is not a time", subject=repr(given), expected="ISO 8601, such as 2026-11-01T00:00"
-            ) from None
+def microseconds(given: "date | str") -> int:
+    """A time in microseconds since 1970. A time without a zone is UTC; text is ISO 8601, or says how long ago."""
+    moment = _parsed_time(given) if isinstance(given, str) else given
+    if not isinstance(moment, datetime) and isinstance(moment, date):
+        moment = datetime(moment.year, moment.month, moment.day)
     if not isinstance(moment, datetime):
         raise Invalid("this is not a time", expected="a datetime or ISO 8601 text", found=type(given).__name__)
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
@@ -33,7 +30,19 @@ def microseconds(given: "datetime | str") -> int:
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
-def version_at(metastore: Metastore, given: "datetime | str") -> Version:
+def _parsed_time(text: str) -> datetime:
+    ago = time_ago(text, datetime.now(UTC))
+    if ago is not None:
+        return ago
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise Invalid(
+            "this is not a time", subject=repr(text), expected=f"ISO 8601, such as 2026-11-01T00:00, or {FORMS}"
+        ) from None
+
+
+def version_at(metastore: Metastore, given: "date | str") -> Version:
     """The last version up to a time; `NotFound` before the first, `Invalid` for a time in the future."""
     moment = microseconds(given)
     # The newest commit's time is asked for only beyond this machine's clock: others may be ahead of it.
@@ -52,23 +61,38 @@ def find_version(
     moment: "Moment | None" = None,
     *,
     version: "Version | int | str | None" = None,
-    time: "datetime | str | None" = None,
+    time: "date | str | None" = None,
 ) -> Version:
     """The version that exactly one of the three names."""
     if sum(given is not None for given in (moment, version, time)) != 1:
-        raise Invalid("name one moment", expected="a version, a time or a tag", advice="For example at(version=17).")
-    if isinstance(moment, str):
         raise Invalid(
-            "text may be a version or a time",
-            subject=repr(moment),
-            advice="Say which: at(version=…) or at(time=…); or give an int or a datetime.",
+            "name one moment",
+            expected="a version, a time or a tag",
+            advice='For example at(17), at(-1), at("1 hour ago") or at(tag="v1").',
         )
     if isinstance(moment, Commit):
         version = moment.version
-    elif isinstance(moment, datetime):
+    elif isinstance(moment, str):
+        version, time = (moment, None) if moment.strip().isdigit() else (None, _named_time(moment))
+    elif isinstance(moment, date):
         time = moment
     elif isinstance(moment, int | bytes):
         version = moment
     elif moment is not None:
-        raise Invalid("this is not a moment", expected="a version, a Commit or a datetime", found=type(moment).__name__)
+        raise Invalid(
+            "this is not a moment", expected="a version, a Commit, a datetime or text", found=type(moment).__name__
+        )
     return version_at(metastore, time) if time is not None else parse_version(version)  # type: ignore[arg-type]
+
+
+def _named_time(text: str) -> datetime:
+    """A time that is given where a version may be given too."""
+    try:
+        return _parsed_time(text)
+    except Invalid as error:
+        raise Invalid(
+            "this is neither a version nor a time",
+            subject=repr(text),
+            expected=f"a number, or {error.expected}",
+            advice="For a tag say so: tag=….",
+        ) from error

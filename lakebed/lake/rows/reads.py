@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
 from lakebed.catalog.data.engine import Where
@@ -14,9 +14,9 @@ from lakebed.catalog.refs.shares import Shared, forbidden
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.scopes import Scope
-from lakebed.catalog.transaction.versions import Moment, find_version
+from lakebed.catalog.transaction.versions import Moment
 from lakebed.errors import Invalid
-from lakebed.lake.arguments import at_tag
+from lakebed.lake.arguments import at_tag, version_of
 from lakebed.lake.engines import arrow_engine, export_iceberg, spark_engine
 from lakebed.store import Version
 from lakebed.table.filter.bind import bind
@@ -70,7 +70,7 @@ def table_at(
     moment: Moment | None,
     *,
     version: Version | int | str | None,
-    time: datetime | str | None,
+    time: date | str | None,
     snapshot: int | None,
     tag: str | None,
 ) -> Scope:
@@ -82,7 +82,7 @@ def table_at(
     elif snapshot is not None:
         past = scope.at(_snapshot_version(scope, table, snapshot))
     else:
-        past = scope.at(find_version(scope.context.metastore, moment, version=version, time=time))
+        past = scope.at(version_of(scope, moment, version=version, time=time, table=table))
     name_of(past.read(), table)
     return past
 

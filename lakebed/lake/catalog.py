@@ -24,6 +24,7 @@ from lakebed.lake.lines import OpenLine
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.objects import Listing
 from lakebed.lake.shares import Shares
+from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution, Line, Places
 from lakebed.lake.sql.statement import Args, run_statement
@@ -36,7 +37,7 @@ from lakebed.table.filter.condition import Condition
 
 if TYPE_CHECKING:
     import pyarrow
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 class Catalog(Line, Shares):
@@ -149,11 +150,11 @@ class Catalog(Line, Shares):
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> "DataFrame | Commit | Table | None":
+    ) -> Answer:
         """Run a statement of Spark's SQL with this catalog's names; docs/guide/sql.md has the grammar.
 
         `args` has values for `:name` or `?`. A query answers its DataFrame, all of whose tables are read at one
-        version; a change answers its commit, CREATE TABLE the handle. Of several statements the last one answers.
+        version; a change answers its commit, CREATE the handle. Of several statements the last one answers.
         Errors point at the word.
         """
         return run_statement(spark, text, args, lambda: self._places(spark), Attribution(message, author, event_id))

@@ -19,16 +19,16 @@ from lakebed.lake.arguments import check_flag
 from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.objects import created, dropped
+from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution
 from lakebed.lake.sql.statement import Args, run_statement
-from lakebed.lake.table import Table
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.names import Casing, normal_name
 from lakebed.store import SQLiteStore
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 DATABASE = "catalog.db"
 """The file, in the lake's folder, that has all but the data."""
@@ -117,13 +117,13 @@ class Lake:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> "DataFrame | Commit | Table | None":
+    ) -> Answer:
         """Run a statement of Spark's SQL with the lake's names: `lake.sql(spark, "SELECT * FROM sales.items@dev")`.
 
         Names without a ref are those of `ref`: a branch or tag of the default catalog, or what `catalog` takes, such as
         `other@dev`. Without it, they are where USE put the session: the default catalog's trunk at first. `args` has
         values for `:name` or `?`. A query answers its DataFrame, all of whose tables are read at one version; a change
-        answers its commit, CREATE TABLE the handle. Of several statements the last one answers. docs/guide/sql.md has
+        answers its commit, CREATE the handle. Of several statements the last one answers. docs/guide/sql.md has
         the grammar.
         """
 

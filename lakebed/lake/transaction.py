@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from lakebed.catalog.transaction.commits import Commit
 from lakebed.catalog.transaction.scopes import Open, Scope
 from lakebed.errors import Invalid
+from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution, Line, Objects, Places
 from lakebed.lake.sql.statement import Args, run_statement
-from lakebed.lake.table import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 class Transaction(Objects):
@@ -35,7 +35,7 @@ class Transaction(Objects):
         """The commit, once there is one."""
         return self._committed
 
-    def sql(self, spark: "SparkSession", text: str, *, args: Args | None = None) -> "DataFrame | Commit | Table | None":
+    def sql(self, spark: "SparkSession", text: str, *, args: Args | None = None) -> Answer:
         """Run a statement of Spark's SQL in the transaction: names without a ref are its own."""
 
         def places() -> Places:

@@ -50,6 +50,28 @@ class Views:
             lambda: View(create(self._scope, make, request), self._scope), lambda: self.view(name), if_not_exists
         )
 
+    def create_or_replace_view(
+        self,
+        name: Name,
+        sql: Sql,
+        *,
+        properties: Mapping[str, str] | None = None,
+        comment: str | None = None,
+        schema: SchemaLike | None = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> View:
+        """Create a view, or give the one of this name another query, other properties and columns, in one commit.
+
+        A view that is replaced keeps its id and its history. Arguments are those of `create_view`.
+        """
+        texts, given, columns = views.check_sql(sql), check_properties(properties or {}), given_schema(schema)
+        arguments = (parse_name(name), texts, given, comment, schema_text(columns))
+        request = Request("create_or_replace_view", arguments, message, author, event_id)
+        make = partial(views.put_view, name=name, sql=texts, properties=given, comment=comment, schema=columns)
+        return View(create(self._scope, make, request), self._scope)
+
     def view(self, name: Name) -> View:
         """The view with this name, or `NotFound`."""
         return View(views.find_view(self._scope.read(), name), self._scope)

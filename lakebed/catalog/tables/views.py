@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from lakebed.catalog.objects.properties import is_text, with_comment
+from lakebed.catalog.objects.properties import is_text, put_properties, with_comment
 from lakebed.catalog.tables.tables import missing_record, schema_of
 from lakebed.catalog.transaction.bodies import SCHEMA
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
-from lakebed.catalog.transaction.objects import find, free_place, name_of
+from lakebed.catalog.transaction.objects import exists, find, free_place, name_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.metastore import Operation, life
@@ -68,6 +68,23 @@ def create_view(
     work.put_attribute(view, Attribute.PROPERTIES, pb.TableProperties(properties=given))
     _put_text(work, view, texts, schema)
     work.note(Operation("create", view, spelled(parse_name(name))))
+    return view
+
+
+def put_view(
+    work: Work,
+    name: Name,
+    sql: Sql,
+    properties: Mapping[str, str] | None = None,
+    comment: str | None = None,
+    schema: Schema | None = None,
+) -> str:
+    """Create a view, or replace all of the one that has the name but its id, and return its id."""
+    if not exists(work, name, pb.VIEW):
+        return create_view(work, name, sql, properties, comment, schema)
+    view = find_view(work, name)
+    set_sql(work, view, sql, schema)
+    put_properties(work, view, with_comment(properties, comment))
     return view
 
 

@@ -1,12 +1,14 @@
 """Where the names of a statement are looked for: every read of it sees the lake at one version."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from lakebed.catalog.transaction.commits import Commit
 from lakebed.errors import Invalid, LakebedError
 from lakebed.lake.branches import Branches
 from lakebed.lake.merges import Merges
@@ -49,6 +51,10 @@ class Line(Objects, Branches, Tags, Merges, ABC):
         """The newest commit of the line, or the version that it is at."""
 
     @abstractmethod
+    def log(self, limit: int | None = None) -> Sequence[Commit]:
+        """The commits of the line, newest first."""
+
+    @abstractmethod
     def transaction(
         self,
         message: str | None = None,
@@ -79,6 +85,11 @@ class Attribution:
     message: str | None = None
     author: str | None = None
     event_id: str | UUID | None = None
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The same as the calls of handles take it."""
+        return {"message": self.message, "author": self.author, "event_id": self.event_id}
 
 
 @dataclass(frozen=True, slots=True)

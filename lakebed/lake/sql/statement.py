@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lakebed.catalog.transaction.commits import Commit
 from lakebed.lake.engines import check_session
+from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.names import Attribution, Places
-from lakebed.lake.table import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 Args = Mapping[str, Any] | Sequence[Any]
@@ -18,10 +17,10 @@ Args = Mapping[str, Any] | Sequence[Any]
 
 def run_statement(
     spark: "SparkSession", text: str, args: Args | None, places: Callable[[], Places], attribution: Attribution
-) -> "DataFrame | Commit | Table | None":
+) -> Answer:
     """Run the statements in a text, each where `places` says then; the answer is the last one's.
 
-    A query answers its DataFrame, a change its commit, a new table its handle.
+    A query answers its DataFrame, a change its commit, what is created its handle.
     """
     check_session(spark)
     from lakebed.lake.sql.run import run

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass, field
 
-from lakebed.errors import Invalid
 from lakebed.spark.sql.column_parsing import declared_column
 from lakebed.spark.sql.cursor import Cursor
+from lakebed.spark.sql.properties import properties
 from lakebed.spark.sql.queries import Query, find_uses
 from lakebed.spark.sql.statements import Column, CreateTable, CreateTemporaryView, DropTable
-from lakebed.spark.sql.tokens import Words
 
 _FORMATS = ("LAKEBED", "PARQUET")
-_OTHER_KINDS = ("VIEW", "NAMESPACE", "SCHEMA", "DATABASE", "BRANCH", "TAG", "SHARE", "CATALOG")
+KINDS = "TABLE, VIEW, NAMESPACE, BRANCH or TAG"
+"""What statements create and drop."""
 
 
 def create(cursor: Cursor) -> CreateTable | CreateTemporaryView:
@@ -23,17 +23,8 @@ def create(cursor: Cursor) -> CreateTable | CreateTemporaryView:
     if cursor.take("TEMPORARY") or cursor.take("TEMP"):
         return _temporary_view(cursor, replace, everywhere)
     if not cursor.take("TABLE"):
-        raise _python_only(cursor, "create")
+        raise cursor.refused("sql can't create this", expected=KINDS)
     return _table(cursor, replace)
-
-
-def _python_only(cursor: Cursor, verb: str) -> Invalid:
-    word = cursor.word
-    kind = word.text.lower() if word is not None and word.reads(*_OTHER_KINDS) else "table"
-    kind = "namespace" if kind in ("schema", "database") else kind
-    advice = f"Use {'lake' if kind == 'catalog' else 'catalog'}.{verb}_{kind}(…) in Python."
-    expected = "TABLE or TEMPORARY VIEW" if verb == "create" else "TABLE"
-    return cursor.refused(f"sql can't {verb} this", expected=expected, advice=advice)
 
 
 def _temporary_view(cursor: Cursor, replace: bool, everywhere: bool) -> CreateTemporaryView:
@@ -155,28 +146,18 @@ def _clauses(cursor: Cursor) -> _Clauses:
         elif found.begin(cursor, "LOCATION"):
             found.location = cursor.string()
         elif found.begin(cursor, "TBLPROPERTIES"):
-            found.properties = tuple(_property(item) for item in cursor.inside().items())
+            found.properties = properties(cursor)
         else:
             expected = "USING, PARTITIONED BY, COMMENT, LOCATION, TBLPROPERTIES or AS"
             raise cursor.refused("this statement can't be read", expected=expected)
     return found
 
 
-def _property(item: Cursor) -> tuple[str, str]:
-    word = item.word
-    key = item.string() if word is not None and not word.names else ".".join(item.chain("a property"))
-    item.take("=")
-    value: Words = item.rest("a value")
-    if len(value.words) != 1:
-        raise value.refused("a property has one value", value.words[1], expected="such as 'write.inline-bytes' = '0'")
-    return key, value.words[0].text
-
-
 def drop(cursor: Cursor) -> DropTable:
     """DROP TABLE."""
     cursor.expect("DROP")
     if not cursor.take("TABLE"):
-        raise _python_only(cursor, "drop")
+        raise cursor.refused("sql can't drop this", expected=KINDS)
     if_exists = cursor.take("IF", "EXISTS")
     table = cursor.name()
     if cursor.sees("PURGE"):

@@ -1,14 +1,21 @@
 """Parses a statement: what it is, and its parts."""
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from lakebed.errors import Invalid
-from lakebed.spark.sql.create_parsing import create, drop
 from lakebed.spark.sql.cursor import QUERY, Cursor
 from lakebed.spark.sql.marks import with_marks
 from lakebed.spark.sql.merge_parsing import merge
-from lakebed.spark.sql.queries import Query, Use, find_uses
+from lakebed.spark.sql.objects.comments import comment_on
+from lakebed.spark.sql.objects.describe import describe, describes_query
+from lakebed.spark.sql.objects.maintenance import analyze, optimize, refresh
+from lakebed.spark.sql.objects.parsing import ObjectStatement, alter, create, drop
+from lakebed.spark.sql.objects.refs import merge_branch, set_catalog, use
+from lakebed.spark.sql.objects.returns import restore, undrop
+from lakebed.spark.sql.objects.show import show
+from lakebed.spark.sql.queries import Query, find_uses
 from lakebed.spark.sql.row_parsing import delete, insert, truncate, update
 from lakebed.spark.sql.statements import Select, Statement
 from lakebed.spark.sql.tokens import Words, words_of
@@ -19,24 +26,33 @@ if TYPE_CHECKING:
 _CUT = ("INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "CREATE", "REPLACE")
 """The first words of statements that have expressions or queries in the middle."""
 
-KNOWN = "SELECT, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, CREATE TABLE or DROP TABLE"
+KNOWN = "a query, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, CREATE, ALTER, DROP, SHOW, DESCRIBE, USE, …"
+
+AnyStatement = Statement | ObjectStatement
 
 PYTHON_ONLY = {
-    "ALTER": "Use table.evolve(), table.set_properties(…) or table.rename(…) in Python.",
-    "SHOW": "Use catalog.tables(), catalog.namespaces(), catalog.branches() or catalog.log() in Python.",
-    "CALL": "Compaction, branches and merges are methods in Python: table.compact(), catalog.merge(…).",
-    "UNDROP": "Use catalog.undrop_table(…) in Python.",
-    "USE": "Name the ref by ref=…, or behind the name: sales.items@dev.",
-    "OPTIMIZE": "Use table.compact() in Python.",
-    "RESTORE": "Use catalog.restore_table(…) in Python.",
-    "COMMENT": "Use table.set_properties(…) for a table, table.evolve() for a column, in Python.",
+    "CALL": "Compaction, branches and merges are statements: OPTIMIZE, CREATE BRANCH, MERGE BRANCH.",
     "EXECUTE": "Pass the statement itself.",
-    "BEGIN": "Pass each statement in a call of its own; catalog.transaction() makes one commit of several.",
+    "BEGIN": "catalog.transaction() makes one commit of several statements.",
+    "COMMIT": "catalog.transaction() makes one commit of several statements.",
+    "ROLLBACK": "catalog.transaction() makes one commit of several statements; catalog.revert(…) undoes a commit.",
+    "VACUUM": "Every version keeps its files. catalog.purge_table(…) erases a dropped table with its files.",
+    "GRANT": "A share shows some objects and no others: catalog.create_share(…) in Python.",
+    "REVOKE": "A share shows some objects and no others: catalog.create_share(…) in Python.",
+    "CACHE": "Create a temporary view of a query, and pass CACHE TABLE with its name to spark.sql(…).",
+    "UNCACHE": "Pass UNCACHE TABLE with a temporary view's name to spark.sql(…).",
+    "MSCK": "Add files that exist with table.add_files(…) in Python.",
+    "REPAIR": "Add files that exist with table.add_files(…) in Python.",
+    "LOAD": "Add files that exist with table.add_files(…) in Python, or INSERT INTO … SELECT * FROM parquet.`path`.",
+    "COPY": "Add files that exist with table.add_files(…) in Python, or INSERT INTO … SELECT * FROM parquet.`path`.",
+    "RESET": "Pass settings of the session to spark.sql(…).",
+    "DECLARE": "Pass statements about the session's variables to spark.sql(…).",
+    "ASSIGN": "catalog.reset(…) makes a branch what it was at a version, and MERGE BRANCH brings it another's changes.",
 }
 """What to do instead, by the first words of statements that `sql` does not take."""
 
 
-def parse_statement(text: str, spark: "SparkSession | None" = None, namespace: tuple[str, ...] = ()) -> Statement:
+def parse_statement(text: str, spark: "SparkSession | None" = None, namespace: tuple[str, ...] = ()) -> AnyStatement:
     """The statement in a text, cut where Spark's own parser does if the session can tell.
 
     `Invalid` points at the word that can't be read. `namespace` is the session's: names of one part are looked for in
@@ -45,7 +61,7 @@ def parse_statement(text: str, spark: "SparkSession | None" = None, namespace: t
     return parse_words(words_of(text, namespace), spark)
 
 
-def parse_words(words: Words, spark: "SparkSession | None" = None) -> Statement:
+def parse_words(words: Words, spark: "SparkSession | None" = None) -> AnyStatement:
     """The same for the words of one statement."""
     is_cut = words.words[0].reads(*_CUT)
     cursor = Cursor(with_marks(spark, words) if is_cut and spark is not None else words)
@@ -88,20 +104,15 @@ def _explain(cursor: Cursor) -> Select:
     return _about_query(cursor, start, "Explain the query that finds the rows.")
 
 
-def _describe(cursor: Cursor) -> Select:
+def _describe(cursor: Cursor) -> AnyStatement:
     start = cursor.position
     cursor.position += 1
-    if cursor.take("QUERY") or (cursor.sees_one("(", *QUERY) and not cursor.sees("TABLE")):
-        return _about_query(cursor, start, "")
-    if cursor.sees_one("FUNCTION", "NAMESPACE", "DATABASE", "SCHEMA", "CATALOG"):
-        raise cursor.refused("only tables and queries can be described", expected="a table")
-    cursor.take("TABLE")
-    if cursor.take("EXTENDED") or cursor.take("FORMATTED"):
-        raise cursor.refused("sql only describes columns", advice="Use table.describe() in Python.")
-    name = cursor.name()
-    cursor.end()
-    whole = cursor.words.part(start, len(cursor.words.words))
-    return Select(Query(whole, whole.only(), (Use(name, None),)))
+    return _about_query(cursor, start, "") if describes_query(cursor) else describe(cursor)
+
+
+def _merge(cursor: Cursor) -> AnyStatement:
+    """MERGE INTO of rows, or MERGE BRANCH."""
+    return merge_branch(cursor) if cursor.sees("MERGE", "BRANCH") or cursor.sees("MERGE", "TAG") else merge(cursor)
 
 
 def _about_query(cursor: Cursor, start: int, advice: str) -> Select:
@@ -113,7 +124,7 @@ def _about_query(cursor: Cursor, start: int, advice: str) -> Select:
     return Select(Query(query.words, whole.only(), query.uses, query.qualifiers, query.suspects))
 
 
-_READERS: dict[str, Callable[[Cursor], Statement]] = {
+_READERS: dict[str, Callable[[Cursor], AnyStatement]] = {
     "SELECT": _query,
     "FROM": _query,
     "VALUES": _query,
@@ -127,14 +138,27 @@ _READERS: dict[str, Callable[[Cursor], Statement]] = {
     "UPDATE": update,
     "DELETE": delete,
     "TRUNCATE": truncate,
-    "MERGE": merge,
+    "MERGE": _merge,
     "CREATE": create,
     "REPLACE": create,
     "DROP": drop,
+    "ALTER": alter,
+    "SHOW": show,
+    "LIST": show,
+    "USE": use,
+    "SET": set_catalog,
+    "COMMENT": comment_on,
+    "UNDROP": undrop,
+    "RESTORE": restore,
+    "OPTIMIZE": optimize,
+    "ANALYZE": analyze,
+    "REFRESH": refresh,
 }
 
 
 def _unknown_statement(cursor: Cursor) -> Invalid:
-    word = cursor.word
-    advice = PYTHON_ONLY.get(word.text.upper() if word else "", "Pass statements about the session to spark.sql(…).")
+    """The error for a text that begins with no statement's first word: what to do instead, or what may be meant."""
+    word = "" if cursor.word is None else cursor.word.text.upper()
+    near = get_close_matches(word, _READERS, 1)
+    advice = PYTHON_ONLY.get(word) or (f"Is {near[0]} meant?" if near else "docs/guide/sql.md lists the statements.")
     return cursor.refused("sql does not take this statement", expected=KNOWN, advice=advice)

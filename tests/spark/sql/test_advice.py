@@ -6,13 +6,15 @@ from lakebed.errors import Invalid
 from lakebed.spark.sql.parsing import PYTHON_ONLY, parse_statement
 from tests.support.advice import mistakes
 
-KINDS = ("VIEW", "NAMESPACE", "SCHEMA", "DATABASE", "BRANCH", "TAG", "SHARE", "CATALOG")
+KINDS = ("SHARE", "CATALOG")
 
 REFUSED = [
     *(f"{word} something" for word in PYTHON_ONLY),
-    *(f"{verb} {kind} something" for verb in ("CREATE", "DROP") for kind in KINDS),
+    *(f"{verb} {kind} something" for verb in ("CREATE", "DROP", "ALTER") for kind in KINDS),
     "DROP TABLE sales.orders PURGE",
-    "DESCRIBE EXTENDED sales.orders",
+    "OPTIMIZE sales.orders ZORDER BY (id)",
+    "SHOW PARTITIONS sales.orders",
+    "ALTER TABLE sales.orders CREATE BRANCH dev",
     "MERGE WITH SCHEMA EVOLUTION INTO sales.orders USING new ON true WHEN MATCHED THEN DELETE",
 ]
 

@@ -384,7 +384,6 @@ def test_explain_and_describe_are_queries() -> None:
     for text in ("explain formatted select * from sales.orders", "describe query select * from sales.orders"):
         query = parse_query(text)
         assert edited(query) == text.replace("sales.orders", "(frame0 AS `orders`)")
-    assert edited(parse_query("desc table sales.orders@dev")) == "desc table frame0"
 
 
 @pytest.mark.parametrize(
@@ -430,11 +429,10 @@ def test_explain_and_describe_are_queries() -> None:
         ("create table a.b (id int) using delta", "line 1, column 33", "'delta'"),
         ("create table a.b (id int) comment 'a' comment 'b'", "line 1, column 39", "'comment'"),
         ("create table a.b (id int) as select 1", "line 1, column 27", "'as'"),
-        ("create view a.b as select 1", "line 1, column 8", "'view'"),
-        ("create branch dev", "line 1, column 8", "'branch'"),
-        ("drop namespace sales", "line 1, column 6", "'namespace'"),
+        ("create share dev", "line 1, column 8", "'share'"),
+        ("drop catalog sales", "line 1, column 6", "'catalog'"),
         ("drop table a.b purge", "line 1, column 16", "'purge'"),
-        ("alter table a.b add column c int", "line 1, column 1", "'alter'"),
+        ("alter share a add b", "line 1, column 7", "'share'"),
     ],
 )
 def test_what_can_not_be_read_is_pointed_at(text: str, place: str, found: str) -> None:
@@ -446,12 +444,15 @@ def test_what_can_not_be_read_is_pointed_at(text: str, place: str, found: str) -
 
 def test_the_error_names_the_python_call() -> None:
     for text, call in (
-        ("alter table a.b add column c int", "evolve()"),
-        ("create branch dev", "catalog.create_branch"),
-        ("create schema s", "catalog.create_namespace"),
-        ("drop view v", "catalog.drop_view"),
-        ("show tables in sales", "catalog.tables()"),
-        ("optimize sales.orders", "table.compact()"),
+        ("create share s", "catalog.create_share"),
+        ("drop catalog c", "lake.drop_catalog"),
+        ("alter branch b rename to c", "catalog.rename_branch"),
+        ("vacuum sales.orders", "catalog.purge_table"),
+        ("grant select on sales.orders to ada", "catalog.create_share"),
+        ("optimize sales.orders zorder by (id)", "table.compact("),
+        ("alter table sales.orders add partition (day = 1)", "table.add_files"),
+        ("alter table sales.orders create branch dev", "catalog.create_branch"),
+        ("begin transaction", "catalog.transaction()"),
     ):
         with pytest.raises(Invalid, match=re.escape(call)):
             parse_statement(text)

@@ -1,0 +1,1 @@
+"""Statements about objects, run by the calls of handles: tables, views, namespaces, refs, listings."""

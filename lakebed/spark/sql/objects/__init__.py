@@ -1,0 +1,1 @@
+"""Statements about objects, as values and their parsing: tables, columns, views, namespaces, refs, listings."""

@@ -41,14 +41,15 @@ DRAWINGS = {
         branches | evolve | merges | tags | view
         objects
         arguments | inspect | namespace
-        address | clauses | description | engines | lines | properties
+        clauses | description | engines | lines | properties
     """,
     "lakebed.arrow": """
         engine
         compaction
         rows | sorted_rows | tasks
         add_files | write
-        fit | foreign_columns | given_files | read
+        fit
+        casting | foreign_columns | given_files | python_rows | read
         expression | shape | transforms
         types
     """,
@@ -57,7 +58,7 @@ DRAWINGS = {
         compaction | sql
         rows | sorted_rows
         write
-        read
+        casting | read
         fit | format | jobs
         session | types
         expressions | java | literals | locations
@@ -104,7 +105,6 @@ DRAWINGS = {
         transaction | version
     """,
     "lakebed.files": """
-        read_only
         local
         external | listing | ranges
         files | fsync | os_errors | paths

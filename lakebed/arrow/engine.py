@@ -6,14 +6,16 @@ from dataclasses import dataclass
 import pyarrow
 
 from lakebed.arrow.add_files import added_files
+from lakebed.arrow.casting import cast_rows
 from lakebed.arrow.compaction import GroupWriter, rewrite
-from lakebed.arrow.fit import materialized, reader_of
+from lakebed.arrow.fit import kept_rows, reader_of
+from lakebed.arrow.python_rows import PythonRows
 from lakebed.arrow.read.get import find_row
 from lakebed.arrow.read.rows import table_of_rows
 from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.rows.assignments import assignments
 from lakebed.arrow.rows.delete import delete_rows, overwrite_rows
-from lakebed.arrow.rows.keys import check_new_keys, share_keys
+from lakebed.arrow.rows.keys import check_keys, share_keys
 from lakebed.arrow.rows.merge import bind_merge, merge_rows
 from lakebed.arrow.rows.source import keyed_rows
 from lakebed.arrow.rows.update import update_rows
@@ -21,7 +23,7 @@ from lakebed.arrow.rows.upsert import upsert_rows
 from lakebed.arrow.types import schema_of
 from lakebed.arrow.write.rows import write_rows
 from lakebed.catalog.data.compaction import Form
-from lakebed.catalog.data.engine import Where, can_be_read_again
+from lakebed.catalog.data.engine import Fill, Where, can_be_read_again
 from lakebed.catalog.data.row_changes import RowChange, Written
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.data.target import Target
@@ -50,16 +52,22 @@ class ArrowEngine:
 
     def columns_of(self, data: object) -> tuple[Schema, object]:
         rows = data if can_be_read_again(data) else reader_of(data)
-        return schema_of(reader_of(rows).schema), rows
+        found = reader_of(rows).schema
+        typed = [field for field in found if not pyarrow.types.is_null(field.type)]  # nulls fit any column
+        return schema_of(pyarrow.schema(typed)), rows
+
+    def cast(self, schema: Schema, data: object) -> object:
+        rows = cast_rows(reader_of(data, schema), schema)
+        return rows.read_all() if can_be_read_again(data) else rows
 
     def write(self, target: Target, data: object) -> Written:
         return write_rows(target, data)
 
-    def check_new_keys(self, target: Target, written: Written) -> None:
-        check_new_keys(target, written)
+    def check_keys(self, target: Target, change: RowChange) -> None:
+        check_keys(target, change)
 
     def keep(self, data: object) -> "KeptTable":
-        return KeptTable(materialized(data))
+        return KeptTable(kept_rows(data))
 
     def delete(self, target: Target, where: str | Condition) -> RowChange:
         return delete_rows(target, bind(where, target.schema))
@@ -132,10 +140,13 @@ class ArrowEngine:
 class KeptTable:
     """Rows in memory."""
 
-    rows: pyarrow.Table
+    rows: pyarrow.Table | PythonRows
 
-    def upsert(self, target: Target, on: Sequence[str]) -> RowChange:
-        return upsert_rows(target, keyed_rows(self.rows, target.schema, on))
+    def schema(self, target: Schema) -> Schema:
+        return schema_of(reader_of(self.rows, target).schema)
+
+    def upsert(self, target: Target, on: Sequence[str], fill: Fill) -> RowChange:
+        return upsert_rows(target, keyed_rows(self.rows, target.schema, on, fill))
 
     def merge(self, target: Target, on: str | Sequence[str], clauses: Sequence[Clause]) -> RowChange:
         return merge_rows(target, bind_merge(target.schema, self.rows, on, clauses))

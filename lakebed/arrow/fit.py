@@ -2,10 +2,13 @@
 
 import sys
 from collections.abc import Iterator
-from typing import Any
+from os import PathLike
+from typing import Any, cast
 
 import pyarrow
 
+from lakebed.arrow.casting import with_whole_numbers
+from lakebed.arrow.python_rows import PythonRows, is_python_rows, table_of
 from lakebed.arrow.shape import AS_GIVEN, Misfit, misfits, shaped
 from lakebed.arrow.types import file_schema
 from lakebed.errors import Invalid
@@ -13,40 +16,54 @@ from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field
 
 BATCH_ROWS = 1 << 17
+NO_COLUMNS = Schema([])
 
 
-def reader_of(data: object) -> pyarrow.RecordBatchReader:
-    """The rows of an Arrow table, batch or reader, of a pandas DataFrame without its index, or of an Arrow stream."""
+def reader_of(data: object, schema: Schema = NO_COLUMNS) -> pyarrow.RecordBatchReader:
+    """The rows that somebody gives, in any of the forms that `Table.append` lists; of pandas, without its index.
+
+    Plain Python values get the types of the schema's columns, others keep theirs.
+    """
     if isinstance(data, pyarrow.RecordBatchReader):
         return data
     if isinstance(data, pyarrow.Table):
         return data.to_reader(BATCH_ROWS)
     if isinstance(data, pyarrow.RecordBatch):
         return pyarrow.RecordBatchReader.from_batches(data.schema, [data])
-    if _is_pandas(data):
+    if _is_of("pandas", "DataFrame", data):
         return _pandas_table(data).to_reader(BATCH_ROWS)
+    if is_python_rows(data):
+        return table_of(data, schema).to_reader(BATCH_ROWS)
     if hasattr(data, "__arrow_c_stream__"):
         return pyarrow.RecordBatchReader.from_stream(data)
+    if _is_of("pyarrow.dataset", "Dataset", data):
+        return cast(Any, data).scanner().to_reader()
+    if _is_of("pyarrow.dataset", "Scanner", data):
+        return cast(Any, data).to_reader()
+    if _is_of("polars", "LazyFrame", data):
+        return pyarrow.RecordBatchReader.from_stream(cast(Any, data).collect())
     raise Invalid(
         "these are not rows",
-        expected="an Arrow table or reader, a pandas DataFrame, or anything with __arrow_c_stream__",
+        expected="an Arrow table, reader or dataset, a frame of pandas or polars, a list of dicts, a dict of lists, or "
+        "anything with __arrow_c_stream__",
         found=type(data).__name__,
-        advice="For a list of dicts: pyarrow.Table.from_pylist(rows).",
+        advice=_advice(data),
     )
 
 
-def materialized(data: object) -> pyarrow.Table:
+def kept_rows(data: object) -> "pyarrow.Table | PythonRows":
     """A caller's rows, all in memory, so that they can be read more than once."""
-    return reader_of(data).read_all()
+    return data if is_python_rows(data) else reader_of(data).read_all()
 
 
 def fit(data: object, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
     """The rows as batches of `file_schema(schema)`: columns are matched by name, in any order and case.
 
-    Types are cast if nothing is lost. Missing columns get their default, or null if that is allowed. Types that can't
-    fit are refused now, all in one `Invalid`; values that can't fit are refused when their batch is reached.
+    Types are cast if nothing is lost, and floats that are whole to whole numbers. Missing columns get their default, or
+    null if that is allowed. Types that can't fit are refused now, all in one `Invalid`; values that can't fit are
+    refused when their batch is reached.
     """
-    reader = reader_of(data)
+    reader = with_whole_numbers(reader_of(data, schema), schema)
     unfit = list(misfits(reader.schema, schema.fields, AS_GIVEN))
     if unfit:
         raise _refused(unfit, schema)
@@ -62,10 +79,18 @@ def _fitted(reader: pyarrow.RecordBatchReader, schema: Schema) -> Iterator[pyarr
             yield pyarrow.RecordBatch.from_arrays(columns, schema=form)
 
 
-def _is_pandas(data: object) -> bool:
-    # A caller that never imported pandas has no DataFrame, and importing pandas would take a second.
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(data, pandas.DataFrame)
+def _is_of(module: str, name: str, data: object) -> bool:
+    # A caller that never imported the module has none of its values, and importing pandas would take a second.
+    found = sys.modules.get(module)
+    return found is not None and isinstance(data, getattr(found, name))
+
+
+def _advice(data: object) -> str:
+    if isinstance(data, str | PathLike):
+        return "For Parquet files: add_files([path]), or append(pyarrow.dataset.dataset(path))."
+    if isinstance(data, Iterator):
+        return "For rows that come one by one: append(list(rows))."
+    return ""
 
 
 def _pandas_table(data: Any) -> pyarrow.Table:
@@ -90,5 +115,5 @@ def _refused(unfit: list[Misfit], schema: Schema) -> Invalid:
         subject=unfit[0].path if len(unfit) == 1 else "",
         expected=", ".join(map(_declared, schema.fields)),
         found="; ".join(map(str, unfit)),
-        advice='Cast, rename or drop these columns first; evolve="add" adds new ones to the table.',
+        advice='Cast, rename or drop these columns first; cast=True casts, evolve="add" adds new ones to the table.',
     )

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 from lakebed.catalog.data import checkpoint_schedule
+from lakebed.catalog.data.engine import Fill
 from lakebed.catalog.data.snapshots import SnapshotInfo, snapshots
 from lakebed.catalog.data.target import target_of
 from lakebed.catalog.inspect.history import table_past
@@ -19,12 +20,13 @@ from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.catalog.transaction.work import Work
 from lakebed.lake import properties
-from lakebed.lake.arguments import Terms, order_terms, spec_terms
+from lakebed.lake.arguments import Terms, check_flag, order_terms, spec_terms
 from lakebed.lake.description import Description
 from lakebed.lake.engines import arrow_engine, engine_for
 from lakebed.lake.evolve import Evolve
 from lakebed.lake.rows import appends, compact, reads, writes
 from lakebed.lake.rows.appends import Address, given_addresses
+from lakebed.lake.rows.casting import casting
 from lakebed.lake.rows.grow import Evolution, asked_evolution, grow
 from lakebed.lake.rows.restore import restore_table
 from lakebed.store import Version
@@ -173,23 +175,28 @@ class Table:
         data: Any,
         *,
         evolve: Evolution = None,
+        cast: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
-        """Add rows: a Spark DataFrame, an Arrow table, batch or reader, a pandas DataFrame.
+        """Add rows: a Spark DataFrame, an Arrow table, reader or dataset, a frame of pandas or polars, a list of dicts,
+        a dict of lists, or anything with Arrow's C stream.
 
         Columns are matched by name, without case. Missing ones get their default. Columns that the table does not have
-        are `Invalid`, or with `evolve="add"` are added to it in the same commit. Files are written first, then one
-        commit shows them all; a few small rows (property `write.inline-bytes`) are kept in the commit itself. After an
-        error nothing of it can be seen. If the table's schema or partition spec changes meanwhile, rows that are in
+        are `Invalid`, or with `evolve="add"` are added to it in the same commit. Types must fit; with `cast=True` they
+        are cast, such as the texts of a CSV, and a value that would be lost is `Invalid`. Files are written first, then
+        one commit shows them all; a few small rows (property `write.inline-bytes`) are kept in the commit itself. After
+        an error nothing of it can be seen. If the table's schema or partition spec changes meanwhile, rows that are in
         memory are written again; for others it is a `Conflict`. A row that breaks a check of the table is `Invalid`.
         """
         asked = asked_evolution(evolve)
-        request = Request("append", (self.id, *asked), message, author, event_id)
+        later = writes.later_words(cast=check_flag("cast", cast))
+        request = Request("append", (self.id, *asked, *later), message, author, event_id)
+        append = casting(appends.append) if cast else appends.append
         if asked:
-            return grow(self._scope, self.id, data, request, appends.append)
-        return appends.append(self._scope, self.id, data, request)
+            return grow(self._scope, self.id, data, request, append)
+        return append(self._scope, self.id, data, request)
 
     def add_files(
         self,
@@ -258,19 +265,24 @@ class Table:
         self,
         data: Any,
         on: str | Sequence[str] | None = None,
+        fill: Literal["keep", "default"] = "keep",
         *,
+        cast: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
         """Replace the rows with the same key (the primary key, or the columns `on`), and insert the rest.
 
-        Rows are whole: missing columns get their default. A key that comes twice in the data is `Invalid`. Arrow and
-        pandas are held in memory, a DataFrame by its executors.
+        Columns that the data does not have keep their values in rows that exist, and get their default in new ones;
+        with `fill="default"` in both. A key that comes twice in the data is `Invalid`. The data is what `append` takes,
+        and is held in memory; a DataFrame by its executors.
         """
-        names = writes.given_names(on)
-        request = Request("upsert", (self.id, *names), message, author, event_id)
-        return writes.upsert(self._scope, self.id, data, names, request)
+        names, filled = writes.given_names(on), writes.given_fill(fill)
+        later = writes.later_words(fill="default" if filled is Fill.DEFAULT else None, cast=check_flag("cast", cast))
+        request = Request("upsert", (self.id, *names, *later), message, author, event_id)
+        upsert = writes.upserting(names, filled)
+        return (casting(upsert) if cast else upsert)(self._scope, self.id, data, request)
 
     def merge(
         self,
@@ -285,7 +297,7 @@ class Table:
 
         `on` is a column, several, or `target.a = source.b AND …`. Of the clauses for a row, the first whose condition
         is true decides. A row that several rows of the source match is `Invalid`, unless it is deleted anyway; so is a
-        primary key that comes twice among the inserted rows. Arrow and pandas are held in memory. With a DataFrame
+        primary key that two rows would have. The source is what `append` takes, and is held in memory. With a DataFrame
         Spark merges, and `on`, conditions and values may be any SQL that it knows.
         """
         asked = writes.given_names(on), tuple(writes.clause_text(clause) for clause in clauses)
@@ -298,19 +310,20 @@ class Table:
         where: str | Condition | None = None,
         *,
         evolve: Evolution = None,
+        cast: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
         """Replace the rows that pass, or all, in one commit.
 
-        Readers see the old rows or the new ones. The new rows need not pass `where`. With `evolve="add"`, columns that
-        the table does not have are added to it in the same commit.
+        Readers see the old rows or the new ones. The new rows need not pass `where`. `evolve` and `cast` are those of
+        `append`.
         """
         asked = asked_evolution(evolve)
-        condition = "" if where is None else str(where)
-        request = Request("overwrite", (self.id, condition, *asked), message, author, event_id)
-        overwrite = writes.overwriting(where)
+        condition, later = "" if where is None else str(where), writes.later_words(cast=check_flag("cast", cast))
+        request = Request("overwrite", (self.id, condition, *asked, *later), message, author, event_id)
+        overwrite = casting(writes.overwriting(where)) if cast else writes.overwriting(where)
         if asked:
             return grow(self._scope, self.id, data, request, overwrite)
         return overwrite(self._scope, self.id, data, request)
@@ -319,16 +332,19 @@ class Table:
         self,
         data: Any,
         *,
+        cast: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
         """Replace all rows of the partitions that the new rows are in; other partitions stay.
 
-        `Invalid` for a table without partitions, and while it has files of an older spec.
+        `Invalid` for a table without partitions, and while it has files of an older spec. `cast` is that of `append`.
         """
-        request = Request("overwrite_partitions", (self.id,), message, author, event_id)
-        return writes.overwrite_partitions(self._scope, self.id, data, request)
+        later = writes.later_words(cast=check_flag("cast", cast))
+        request = Request("overwrite_partitions", (self.id, *later), message, author, event_id)
+        overwrite = casting(writes.overwrite_partitions) if cast else writes.overwrite_partitions
+        return overwrite(self._scope, self.id, data, request)
 
     # Changing the table.
 

@@ -10,20 +10,22 @@ from typing import TypeVar, cast
 from pyspark.sql import DataFrame, SparkSession
 
 from lakebed.catalog.data.compaction import Done, Form, Writer
-from lakebed.catalog.data.engine import Where
+from lakebed.catalog.data.engine import Fill, Where
 from lakebed.catalog.data.row_changes import RowChange, Written
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.data.target import Target
 from lakebed.catalog.objects.naming import about_table
+from lakebed.spark.casting import cast_rows, unfit_values
 from lakebed.spark.compaction import GroupWriter, rewrite
+from lakebed.spark.fit import check_rows
 from lakebed.spark.jobs.errors import file_errors
 from lakebed.spark.jobs.run import run
 from lakebed.spark.read.read import read
 from lakebed.spark.read.source import ReadInline, Source
 from lakebed.spark.rows.delete import delete_rows, overwrite_rows
-from lakebed.spark.rows.keys import check_new_keys
+from lakebed.spark.rows.keys import check_keys
 from lakebed.spark.rows.merge import merge_rows
-from lakebed.spark.rows.source import stable_rows
+from lakebed.spark.rows.source import source_schema, stable_rows
 from lakebed.spark.rows.update import update_rows
 from lakebed.spark.rows.upsert import upsert_rows
 from lakebed.spark.rows.where import bind_where
@@ -55,6 +57,9 @@ class SparkEngine:
     def columns_of(self, data: object) -> tuple[Schema, object]:
         return schema_of(cast(DataFrame, data).schema), data
 
+    def cast(self, schema: Schema, data: object) -> object:
+        return cast_rows(check_rows(data), schema)
+
     def write(self, target: Target, data: object) -> Written:
         with about_table(target.name):
             return run(
@@ -64,11 +69,12 @@ class SparkEngine:
                 undo=lambda written: RowChange(written=written).discard(target.files),
             )
 
-    def check_new_keys(self, target: Target, written: Written) -> None:
-        self._run("look for the keys in", target, lambda: check_new_keys(target, self.source(target), written))
+    def check_keys(self, target: Target, change: RowChange) -> None:
+        self._run("look for the keys in", target, lambda: check_keys(target, self.source(target), change))
 
     def keep(self, data: object) -> "KeptFrame":
-        return KeptFrame(self, run(self.spark, "hold the rows", lambda: stable_rows(data)))
+        with unfit_values():
+            return KeptFrame(self, run(self.spark, "hold the rows", lambda: stable_rows(data)))
 
     def delete(self, target: Target, where: str | Condition) -> RowChange:
         def delete() -> RowChange:
@@ -139,9 +145,12 @@ class KeptFrame:
     engine: SparkEngine
     rows: DataFrame
 
-    def upsert(self, target: Target, on: Sequence[str]) -> RowChange:
+    def schema(self, target: Schema) -> Schema:
+        return source_schema(self.rows)
+
+    def upsert(self, target: Target, on: Sequence[str], fill: Fill) -> RowChange:
         source = self.engine.source(target)
-        return self.engine.change("upsert into", target, lambda: upsert_rows(target, source, self.rows, on))
+        return self.engine.change("upsert into", target, lambda: upsert_rows(target, source, self.rows, on, fill))
 
     def merge(self, target: Target, on: str | Sequence[str], clauses: Sequence[Clause]) -> RowChange:
         source = self.engine.source(target)

@@ -124,11 +124,26 @@ def value_errors(table: str) -> Iterator[None]:
         if isinstance(error, AnalysisException):
             problem = "an expression can't stand here"
             raise Invalid(problem, subject=table, found=first_line(error), advice="Nothing was changed.") from error
-        if (found := _UNFIT.search(str(error))) is not None:
-            raise _unfit_value(table, *found.groups()) from error
+        if (unfit := unfit_value(str(error), table)) is not None:
+            raise unfit from error
         if _sql_state(error).startswith(_DATA_ERROR):
             raise _evaluation_error(table, error) from error
         raise
+
+
+def unfit_value(message: str, table: str = "") -> Invalid | None:
+    """The error of a job that met a value that does not fit a column, by its message; None for any other."""
+    found = _UNFIT.search(message)
+    if found is None:
+        return None
+    column, kind, value = found.groups()
+    return Invalid(
+        "a value does not fit the column",
+        subject=f"{table}, column {column!r}".removeprefix(", "),
+        expected=kind,
+        found=value,
+        advice="Nothing was changed.",
+    )
 
 
 @contextmanager
@@ -173,16 +188,6 @@ def _analysis_error(error: AnalysisException, label: str, text: str, table: str)
             found=f"{label} {short(text)}",
         )
     return Invalid(f"{label} can't be read by Spark", subject=f"{table}: {short(text)}", found=first_line(error))
-
-
-def _unfit_value(table: str, column: str, kind: str, value: str) -> Invalid:
-    return Invalid(
-        "a value does not fit the column",
-        subject=f"{table}, column {column!r}",
-        expected=kind,
-        found=value,
-        advice="Nothing was changed.",
-    )
 
 
 def _evaluation_error(table: str, error: PySparkException) -> Invalid:

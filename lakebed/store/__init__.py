@@ -1,7 +1,6 @@
 """Ordered, transactional key-value stores. docs/internals/store.md states what they guarantee."""
 
 from lakebed.store.memory import MemoryStore
-from lakebed.store.sqlite.read_only import ReadOnlySQLiteStore
 from lakebed.store.sqlite.store import SQLiteStore
 from lakebed.store.store import Ran, Store
 from lakebed.store.subspace import Subspace
@@ -16,7 +15,6 @@ __all__ = [
     "Page",
     "Ran",
     "RangeRead",
-    "ReadOnlySQLiteStore",
     "Reads",
     "SQLiteStore",
     "Stale",

@@ -3,11 +3,14 @@
 import decimal
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pandas
+import polars
 import pyarrow
+import pyarrow.dataset
 import pytest
 
 from lakebed.arrow.fit import BATCH_ROWS, fit, reader_of
@@ -283,19 +286,52 @@ class Stream:
         lambda: TABLE.to_pandas().set_index(pandas.Index([7, 9], name="b2")),
         lambda: duckdb.sql("select * from (values (1::bigint, 'x'), (2, 'y')) as t(a, b)"),
         Stream,
+        lambda: TABLE.to_pylist(),
+        lambda: tuple(TABLE.to_pylist()),
+        lambda: TABLE.to_pydict(),
+        lambda: pyarrow.dataset.dataset(TABLE),
+        lambda: pyarrow.dataset.dataset(TABLE).scanner(),
+        lambda: polars.from_arrow(TABLE),
+        lambda: polars.from_arrow(TABLE).lazy(),
     ],
-    ids=["table", "batch", "reader", "pandas", "pandas with an index", "pandas with a named index", "duckdb", "stream"],
+    ids=[
+        "table",
+        "batch",
+        "reader",
+        "pandas",
+        "pandas with an index",
+        "pandas with a named index",
+        "duckdb",
+        "stream",
+        "dicts",
+        "tuple of dicts",
+        "lists",
+        "dataset",
+        "scanner",
+        "polars",
+        "lazy polars",
+    ],
 )
 def test_rows_come_in_many_forms(give: Callable[[], Any]) -> None:
     found = reader_of(give()).read_all()
     assert found.to_pydict() == TABLE.to_pydict()
 
 
-@pytest.mark.parametrize("data", [[{"a": 1}], {"a": [1]}, 7, None, "rows"], ids=repr)
+@pytest.mark.parametrize("data", [7, None, "rows", b"rows", iter([{"a": 1}]), {1, 2}, object()], ids=str)
 def test_what_has_no_rows_is_refused(data: object) -> None:
     with pytest.raises(Invalid, match="these are not rows") as caught:
         reader_of(data)
     assert caught.value.found == type(data).__name__
+
+
+def test_a_path_and_rows_one_by_one_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    for data, advice in (
+        ("x.parquet", "add_files"),
+        (tmp_path, "add_files"),
+        (iter([{"a": 1}]), r"append\(list\(rows"),
+    ):
+        with pytest.raises(Invalid, match=advice):
+            reader_of(data)
 
 
 def test_a_dataframe_of_mixed_values_is_refused() -> None:

@@ -1,6 +1,7 @@
 """What a table refuses, by the local engine."""
 
 from collections.abc import Callable
+from datetime import date
 from threading import Barrier, Thread
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 import lakebed
 from lakebed import Catalog, Table
-from lakebed.errors import Invalid
+from lakebed.errors import Conflict, Invalid
 from lakebed.table.types.types import Field, Struct
 from tests.support.unchecked import set_unchecked
 
@@ -163,6 +164,105 @@ def test_of_two_appends_of_one_new_key_at_once_one_is_refused(orders: Table) -> 
         one.join()
     assert sorted(outcomes) == ["in", "refused", "refused", "refused"]
     assert ids(orders) == [1, 2, 100]
+
+
+INSERT = lakebed.when_not_matched_insert({"id": "source.id", "price": "source.price"})
+
+DAY = date(2026, 1, 31)
+
+REPEATED: dict[str, Callable[[Table], Any]] = {
+    "update of a row": lambda table: table.update({"id": "2"}, where="id = 1"),
+    "update of all rows to one key": lambda table: table.update({"id": lakebed.lit(7)}),
+    "update without case": lambda table: table.update({"ID": "id + 1"}, where="id = 1"),
+    "overwrite": lambda table: table.overwrite(rows(id=[5, 5])),
+    "overwrite where, a key that stays": lambda table: table.overwrite(rows(id=[2]), where="id = 1"),
+    "overwrite where, a key twice": lambda table: table.overwrite(rows(id=[1, 1]), where="id = 1"),
+    "upsert by another column": lambda table: table.upsert(rows(id=[2], at=[DAY]), on="at"),
+    "upsert by the key and another": lambda table: table.upsert(rows(id=[2], at=[DAY]), on=["id", "at"]),
+    "merge by another column": lambda table: table.merge(rows(id=[2], price=[77.0]), "price", INSERT),
+    "merge by more than the key": lambda table: table.merge(rows(id=[2], price=[77.0]), ["id", "price"], INSERT),
+    "merge that inserts another key": lambda table: table.merge(
+        rows(id=[9]), "id", lakebed.when_not_matched_insert({"id": "source.id - 7"})
+    ),
+    "merge that updates the key": lambda table: table.merge(
+        rows(id=[1]), "id", lakebed.when_matched_update({"id": "target.id + 1"})
+    ),
+    "merge that updates to a literal": lambda table: table.merge(
+        rows(id=[1]), "id", lakebed.when_matched_update({"id": lakebed.lit(2)})
+    ),
+    "merge that updates rows without a match": lambda table: table.merge(
+        rows(id=[1]), "id", lakebed.when_not_matched_by_source_update({"id": "1"})
+    ),
+    "merge by other columns that updates the key": lambda table: table.merge(
+        rows(id=[2], price=[10.0], at=[DAY]), "price", lakebed.when_matched_update()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+@pytest.mark.parametrize("inline", ["0", "64000"])
+def test_no_change_leaves_two_rows_with_one_primary_key(orders: Table, name: str, inline: str) -> None:
+    orders.set_properties({"write.inline-bytes": inline})
+    files = orders._scope.context.files
+    before = orders.version, orders.scan().to_arrow(), sorted(one.path for one in files.list(""))
+    with pytest.raises(Invalid, match=r"sales.orders: id = \d: a primary key (is in the table already|comes twice)"):
+        REPEATED[name](orders)
+    assert (orders.version, orders.scan().to_arrow(), sorted(one.path for one in files.list(""))) == before
+
+
+@pytest.mark.parametrize("way", ["merge-on-read", "copy-on-write"])
+def test_changes_that_move_keys_are_taken(orders: Table, way: str) -> None:
+    orders.set_properties({"write.row-changes": way})
+    orders.update({"id": "id + 1"})  # 2 is given up and taken at once
+    orders.update({"id": "CASE id WHEN 2 THEN 3 ELSE 2 END"})
+    assert ids(orders) == [2, 3]
+    orders.overwrite(rows(id=[2, 4]), where="id = 2")
+    orders.overwrite(rows(id=[2, 3]))
+    both = rows(id=[3, 2], price=[1.0, 1.0])
+    orders.merge(both, "id", lakebed.when_matched_update({"id": "CASE source.id WHEN 2 THEN 3 ELSE 2 END"}))
+    orders.upsert(rows(id=[8, 9], at=[None, DAY]), on="id")
+    orders.upsert(rows(id=[7], at=[DAY]), on="at")
+    assert ids(orders) == [2, 3, 7, 8]
+
+
+def test_an_overwrite_of_partitions_repeats_no_key_of_another_partition(main: Catalog) -> None:
+    main.create_namespace("sales")
+    table = main.create_table("sales.t", {"id": "long", "day": "int"}, partition_by=["day"], primary_key=["id"])
+    table.append(rows(id=[1, 2], day=pa.array([1, 2], pa.int32())))
+    for day, given in ((1, [2]), (3, [1]), (1, [5, 5])):
+        with pytest.raises(Invalid, match="a primary key"):
+            table.overwrite_partitions(rows(id=given, day=pa.array([day] * len(given), pa.int32())))
+    table.overwrite_partitions(rows(id=[1, 7], day=pa.array([1, 1], pa.int32())))
+    assert ids(table) == [1, 2, 7]
+
+
+ADDED: dict[str, Callable[[Table, int], Any]] = {
+    "update": lambda table, number: table.update({"id": "100"}, where=f"id = {number}"),
+    "overwrite": lambda table, _: table.overwrite(rows(id=[100])),
+    "overwrite where": lambda table, number: table.overwrite(rows(id=[100]), where=f"id = {number}"),
+    "upsert": lambda table, _: table.upsert(rows(id=[100])),
+    "upsert by day": lambda table, number: table.upsert(rows(id=[100], at=[date(2026, 1, number)]), on="at"),
+    "merge": lambda table, _: table.merge(rows(id=[100], price=[0.0]), "id", INSERT),
+    "merge by price": lambda table, number: table.merge(
+        rows(id=[100], price=[float(number)]), "price", lakebed.when_matched_update({"id": "source.id"})
+    ),
+    "append": lambda table, _: table.append(rows(id=[100])),
+}
+
+
+@pytest.mark.parametrize("call", ADDED)
+@pytest.mark.parametrize("isolation", ["serializable", "snapshot"])
+def test_of_two_transactions_that_add_one_key_one_is_a_conflict(main: Catalog, call: str, isolation: str) -> None:
+    main.create_namespace("sales")
+    table = main.create_table("sales.t", {"id": "long", "price": "double", "at": "date"}, primary_key=["id"])
+    table.set_properties({"write.check-keys": "true"})
+    if call != "overwrite":
+        table.append(rows(id=[1, 2], price=[1.0, 2.0]))
+    first, second = (main.transaction(f"{number}", isolation=isolation) for number in (1, 2))
+    with pytest.raises(Conflict), first as one, second as two:
+        for number, change in enumerate((one, two), 1):
+            ADDED[call](change.table("sales.t"), number)
+    assert ids(table).count(100) == 1
 
 
 def test_a_word_that_is_no_truth_is_refused_for_checking_keys(orders: Table) -> None:

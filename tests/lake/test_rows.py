@@ -4,7 +4,7 @@ import pyarrow
 import pytest
 
 import lakebed
-from lakebed import Forbidden, Invalid, NotFound, col
+from lakebed import Field, Forbidden, Invalid, NotFound, Schema, col
 from tests.support.row_tables import (
     LAYOUTS,
     NAN,
@@ -177,10 +177,61 @@ def test_an_upsert_of_the_same_rows_twice_changes_nothing_more(table):
     assert (rows(table), row_ids(table)) == (once, known)
 
 
-def test_columns_that_lack_in_an_upsert_get_their_default(table):
+def test_an_upsert_of_some_columns_keeps_the_others_of_rows_that_exist(table):
     with table.evolve() as change:
         change.add_column("note", "string", default="none")
-    table.upsert(pyarrow.table({"id": [1, 7], "region": ["east", "east"]}))
+    table.update({"note": "'mine'"}, where="id = 1")
+    known = row_ids(table)
+    table.upsert(pyarrow.table({"id": [7, 4, 1], "region": ["east", None, "east"]}))
+    assert table.get(1) == {"id": 1, "region": "east", "amount": 1.0, "tags": ["a"], "note": "mine"}
+    assert table.get(4) == {"id": 4, "region": None, "amount": -0.0, "tags": ["b", None], "note": "none"}
+    assert table.get(7) == {"id": 7, "region": "east", "amount": None, "tags": None, "note": "none"}
+    assert row_ids(table).items() >= known.items()
+    table.upsert(pyarrow.table({"id": [4]}))  # a key alone changes nothing in a row that exists
+    assert table.get(4)["tags"] == ["b", None]
+
+
+def test_an_upsert_of_some_columns_needs_no_required_column_of_rows_that_exist(main, inline):
+    columns = [Field("id", "long", required=True), Field("name", "string", required=True), Field("n", "int")]
+    table = main.create_table("t", Schema(columns), primary_key=["id"], properties={"write.inline-bytes": inline})
+    table.append([{"id": 1, "name": "one"}])
+    table.upsert([{"id": 1, "n": 5}])
+    assert rows(table) == shown([{"id": 1, "name": "one", "n": 5}])
+    with pytest.raises(Invalid, match="name: a required column has a null"):
+        table.upsert([{"id": 1, "n": 6}, {"id": 2, "n": 6}])
+    with pytest.raises(Invalid, match="name: string not null expected, no such column"):
+        table.upsert([{"id": 1, "n": 5}], fill="default")
+    with pytest.raises(Invalid, match="id: long not null expected, no such column"):
+        table.upsert([{"n": 5}])
+
+
+def test_an_upsert_keeps_what_is_in_the_row_whose_id_it_takes_over(plain):
+    plain.upsert([{"region": "north", "tags": ["new"]}], on="region")
+    assert [one["id"] for one in plain.scan("region = 'north'").to_arrow().to_pylist()] == [1]
+    assert plain.get(1) == {"id": 1, "region": "north", "amount": 1.0, "tags": ["new"]}
+
+
+def test_an_upsert_in_a_transaction_keeps_what_the_transaction_added(main, plain):
+    with main.transaction("both") as tx:
+        own = tx.table("t")
+        own.append(arrow(row(7, "east", 7.0, ["q"])))
+        own.upsert([{"id": 7, "amount": 8}, {"id": 1, "amount": 8}])
+        assert own.get(7) == row(7, "east", 8.0, ["q"])
+    assert plain.get(1) == {**START[0], "amount": 8.0}
+
+
+def test_an_upsert_fills_as_it_is_asked_to(table):
+    for wrong in ("null", None, True):
+        with pytest.raises(Invalid, match=r"missing columns can't be filled like this .*'keep' or 'default'"):
+            table.upsert(arrow(row(1)), fill=wrong)
+    with pytest.raises(Invalid, match="cast is True or False"):
+        table.upsert(arrow(row(1)), cast="yes")
+
+
+def test_an_upsert_may_set_missing_columns_to_their_default(table):
+    with table.evolve() as change:
+        change.add_column("note", "string", default="none")
+    table.upsert(pyarrow.table({"id": [1, 7], "region": ["east", "east"]}), fill="default")
     expected = {"region": "east", "amount": None, "tags": None, "note": "none"}
     assert table.get(1) == {"id": 1, **expected}
     assert table.get(7) == {"id": 7, **expected}
@@ -196,8 +247,14 @@ def test_an_upsert_of_no_rows_commits_and_changes_none(table):
 def test_an_upsert_by_other_columns_matches_all_rows_that_have_them(plain):
     plain.upsert(arrow(row(9, "north"), row(10, "west")), on="region")
     assert ids(plain) == [2, 3, 5, 6, 9, 10]
-    plain.upsert(arrow(row(11, "south"), row(2, "far")), on=["region", "id"])
-    assert ids(plain) == [2, 2, 3, 5, 6, 9, 10, 11]
+    plain.upsert(arrow(row(11, "south"), row(12, "far")), on=["region", "id"])
+    assert ids(plain) == [2, 3, 5, 6, 9, 10, 11, 12]
+
+
+def test_an_upsert_by_other_columns_repeats_no_primary_key(plain):
+    with pytest.raises(Invalid, match="id = 2: a primary key is in the table already"):
+        plain.upsert(arrow(row(11, "south"), row(2, "far")), on=["region", "id"])
+    assert ids(plain) == [1, 2, 3, 4, 5, 6]
 
 
 def test_an_upsert_of_many_keys_is_right(table):
@@ -207,6 +264,29 @@ def test_an_upsert_of_many_keys_is_right(table):
     assert ids(table, where="region <> 'many' or region is null") == [1]
     table.upsert(arrow(*(row(number, "again") for number in range(499, 0, -1))))
     assert ids(table, where="region = 'again'") == list(range(1, 500))
+
+
+def test_every_change_takes_python_rows_and_casts_by_choice(table):
+    table.upsert([{"id": 1, "region": "dicts"}])
+    table.upsert({"id": ["2"], "region": ["cast"]}, cast=True)
+    table.merge([{"id": 20, "region": "merged"}], "id", lakebed.when_not_matched_insert({"id": "id"}))
+    table.append([{"id": "30", "amount": "1.5"}], cast=True)
+    table.append({"id": ["31"], "size": [5]}, cast=True, evolve="add")
+    assert ids(table) == [1, 2, 3, 4, 5, 6, 20, 30, 31]
+    assert table.get(30)["amount"] == 1.5
+    table.overwrite([{"id": "40"}], "id > 20", cast=True)
+    with pytest.raises(Invalid, match=r"table t, column 'id': a value does not fit .*'x' in row 1"):
+        table.overwrite([{"id": "1"}, {"id": "x"}], cast=True)
+    table.overwrite([{"id": 1, "amount": 2}])
+    assert rows(table) == shown([{"id": 1, "region": None, "amount": 2.0, "tags": None, "size": None}])
+
+
+def test_what_pandas_shows_can_be_appended_again(main):
+    """pandas shows a column of whole numbers that has a null as floats."""
+    table = main.create_table("numbers", {"id": "long", "n": "int", "amount": "double"})
+    table.append([{"id": 1, "n": 2}, {"n": None, "amount": 1.5}])
+    table.append(table.scan().to_pandas())
+    assert table.scan().to_arrow().to_pylist()[2:] == table.scan().to_arrow().to_pylist()[:2]
 
 
 def test_an_upsert_takes_pandas_and_readers(table):
@@ -230,8 +310,8 @@ def test_an_overwrite_puts_rows_in_the_place_of_all(table):
 @pytest.mark.parametrize("where", ["id < 4", "region is null", "amount > 1", "true", "id = 99"])
 def test_an_overwrite_by_a_condition_takes_the_rows_that_pass(table, where):
     kept = {1, 2, 3, 4, 5, 6} - DELETES[where]
-    commit = table.overwrite(arrow(row(1), row(70)), where)
-    assert rows(table) == shown([*(one for one in START if one["id"] in kept), row(1), row(70)])
+    commit = table.overwrite(arrow(row(71), row(70)), where)
+    assert rows(table) == shown([*(one for one in START if one["id"] in kept), row(71), row(70)])
     counts = commit.operations[0].counts
     assert (counts.get("removed_rows", 0), counts["added_rows"]) == (len(DELETES[where]), 2)
 

@@ -19,6 +19,7 @@ from lakebed.catalog.refs.catalogs import DEFAULT, open_project
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.context import Context
+from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.check.check import check
@@ -172,6 +173,10 @@ class RowsMachine(RuleBasedStateMachine):
     def put(self, rows):
         self.rows.update({row["id"]: row for row in self.whole(rows)})
 
+    def put_parts(self, rows):
+        """Rows without the columns that were added, which rows that exist keep."""
+        self.rows.update({row["id"]: {**self.rows.get(row["id"], {**row, **self.columns}), **row} for row in rows})
+
     def take(self, where):
         gone = {id for id, row in self.rows.items() if where.passes(row)}
         self.rows = {id: row for id, row in self.rows.items() if id not in gone}
@@ -192,12 +197,15 @@ class RowsMachine(RuleBasedStateMachine):
         assert commit.operations[0].counts.get("removed_rows", 0) == len(gone)
         self.did(commit, before)
 
-    @rule(rows=ROWS)
-    def upsert(self, rows):
+    @rule(rows=ROWS, fill=st.sampled_from(["keep", "default"]))
+    def upsert(self, rows, fill):
         before = deepcopy(self.rows)
         known = self.rows.keys() & {row["id"] for row in rows}
-        self.put(rows)
-        commit = self.table.upsert(self.arrow(rows).select(list(TYPES)))
+        if fill == "keep":
+            self.put_parts(rows)
+        else:
+            self.put(rows)
+        commit = self.table.upsert(self.arrow(rows).select(list(TYPES)), fill=fill)
         counts = commit.operations[0].counts
         assert (counts.get("removed_rows", 0), counts.get("added_rows", 0)) == (len(known), len(rows))
         self.did(commit, before)
@@ -222,6 +230,45 @@ class RowsMachine(RuleBasedStateMachine):
         self.put(new)
         self.fresh |= {row["id"] for row in new}
         self.did(self.table.overwrite(self.arrow(new).select(list(TYPES)), where.text), before)
+
+    def changed_to(self, rows, change):
+        """Make a change after which the table has these rows; it is refused if two of them have one key."""
+        if len({row["id"] for row in rows}) < len(rows):
+            with pytest.raises(Invalid, match=r"a primary key|a key comes twice"):
+                change()
+            return
+        before, self.rows = deepcopy(self.rows), {row["id"]: row for row in rows}
+        self.fresh |= set(self.rows)
+        self.did(change(), before)
+
+    @rule(where=WHERE, distance=st.integers(-3, 3))
+    def move_keys(self, where, distance):
+        moved = [
+            {**row, "id": row["id"] + distance} if where.passes(row) else row for row in deepcopy(self.rows).values()
+        ]
+        self.changed_to(moved, lambda: self.table.update({"id": f"id + {distance}"}, where.text))
+
+    @rule(rows=st.lists(ROW, max_size=4), where=WHERE)
+    def overwrite_with_any_keys(self, rows, where):
+        left = [row for row in self.rows.values() if not where.passes(row)]
+        given = self.arrow(rows).select(list(TYPES))
+        self.changed_to([*left, *self.whole(rows)], lambda: self.table.overwrite(given, where.text))
+
+    @rule(rows=st.lists(ROW, max_size=4))
+    def insert_by_place(self, rows):
+        places = {row["place"] for row in self.rows.values()} - {None}
+        new = self.whole([row for row in rows if row["place"] not in places])
+        clause = lakebed.when_not_matched_insert({name: f"source.{name}" for name in TYPES})
+        given = self.arrow(rows).select(list(TYPES))
+        self.changed_to([*self.rows.values(), *new], lambda: self.table.merge(given, "place", clause))
+
+    @rule(rows=ROWS)
+    def upsert_by_place(self, rows):
+        by_place = list({row["place"]: row for row in rows if row["place"] is not None}.values())
+        places = {row["place"] for row in by_place}
+        left = [row for row in self.rows.values() if row["place"] not in places]
+        given = self.arrow(by_place).select(list(TYPES))
+        self.changed_to([*left, *self.whole(by_place)], lambda: self.table.upsert(given, "place", fill="default"))
 
     @rule(rows=ROWS)
     def overwrite_all(self, rows):
@@ -291,6 +338,14 @@ class RowsMachine(RuleBasedStateMachine):
         self.undoable = None
 
     @precondition(lambda self: self.columns)
+    @rule(where=WHERE, value=st.sampled_from([None, 1, 99]))
+    def set_column(self, where, value):
+        before, name = deepcopy(self.rows), max(self.columns)
+        for row in self.rows.values():
+            row[name] = value if where.passes(row) else row[name]
+        self.did(self.table.update({name: lakebed.lit(value)}, where.text), before)
+
+    @precondition(lambda self: self.columns)
     @rule()
     def drop_column(self):
         name = min(self.columns)
@@ -354,7 +409,7 @@ class RowsMachine(RuleBasedStateMachine):
                 own.delete(where.text)
                 self.take(where)
             own.upsert(self.arrow(more).select(list(TYPES)))
-            self.put(more)
+            self.put_parts(more)
             self.fresh |= {row["id"] for row in more}
             assert shown(own.scan().to_arrow().to_pylist()) == shown(self.rows.values())
         self.did(tx.committed, before)

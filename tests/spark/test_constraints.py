@@ -95,3 +95,32 @@ def test_an_append_by_spark_adds_the_columns_that_the_table_lacks(spark: SparkSe
     assert orders.scan(where="note = 'new'").to_arrow().to_pylist() == [
         {"id": 3, "price": None, "note": "new", "inner": {"a": 1}}
     ]
+
+
+INSERT = lakebed.when_not_matched_insert({"id": "source.id", "price": "source.price"})
+
+REPEATED: list[Change] = [
+    lambda table, spark: table.update({"id": "2"}, where="id = 1", spark=spark),
+    lambda table, spark: table.update({"id": "7"}, spark=spark),
+    lambda table, spark: table.overwrite(rows(spark, "(5, 1D), (5, 2D)")),
+    lambda table, spark: table.overwrite(rows(spark, "(2, 1D)"), where="id = 1"),
+    lambda table, spark: table.merge(rows(spark, "(2, 77D)"), "price", INSERT),
+    lambda table, spark: table.merge(rows(spark, "(2, 77D)"), "target.id = source.id AND target.price > 90", INSERT),
+    lambda table, spark: table.merge(
+        rows(spark, "(1, 1D)"), "id", lakebed.when_matched_update({"id": "target.id + 1"})
+    ),
+]
+
+
+def test_no_change_by_spark_leaves_two_rows_with_one_primary_key(spark: SparkSession, orders: Table) -> None:
+    files = orders._scope.context.files
+    before = orders.version, orders.scan().to_arrow(), sorted(one.path for one in files.list(""))
+    for change in REPEATED:
+        with pytest.raises(
+            Invalid, match=r"sales.orders: id = \d: a primary key (is in the table already|comes twice)"
+        ):
+            change(orders, spark)
+        assert (orders.version, orders.scan().to_arrow(), sorted(one.path for one in files.list(""))) == before
+    orders.update({"id": "id + 1"}, spark=spark)  # 2 is given up and taken at once
+    orders.overwrite(rows(spark, "(2, 5D), (4, 5D)"), where="id = 2")
+    assert ids(orders) == [2, 3, 4]

@@ -42,7 +42,7 @@ _NANOS = {TIMESTAMP: 1000, TIMESTAMPTZ: 1000, TIMESTAMP_NS: 1, TIMESTAMPTZ_NS: 1
 
 def cast(expression: Cast, value: pyarrow.Array, form: pyarrow.DataType) -> pyarrow.Array:
     """The values as another type, whose form is given; `Invalid` names the first value that does not fit."""
-    result = _try_cast(value, expression.value.type, expression.type, form)
+    result = try_cast(value, expression.value.type, expression.type, form)
     if result.null_count > value.null_count and expression.casting is not Casting.TRY_CAST:
         lost = compute.and_(result.is_null(), value.is_valid())
         raise _refused(expression, shown_value(value.filter(lost)[0]))
@@ -60,7 +60,7 @@ def _refused(expression: Cast, value: str) -> Invalid:
     )
 
 
-def _try_cast(value: pyarrow.Array, found: Type, wanted: Type, form: pyarrow.DataType) -> pyarrow.Array:
+def try_cast(value: pyarrow.Array, found: Type, wanted: Type, form: pyarrow.DataType) -> pyarrow.Array:
     """The values as another type; null also where a value does not fit."""
     if found == VOID:
         return pyarrow.nulls(len(value), form)

@@ -64,11 +64,12 @@ def evaluate(expression: Expression, rows: Rows) -> pyarrow.Array:
 
 def _readable(batch: pyarrow.RecordBatch, columns: Mapping[str, Type]) -> pyarrow.RecordBatch:
     """Some columns, in the layouts that kernels take for their types."""
-    arrays = [_for_kernels(batch.column(name), type) for name, type in columns.items()]
+    arrays = [for_kernels(batch.column(name), type) for name, type in columns.items()]
     return pyarrow.RecordBatch.from_arrays(arrays, [*columns])
 
 
-def _for_kernels(column: pyarrow.Array, type: Type) -> pyarrow.Array:
+def for_kernels(column: pyarrow.Array, type: Type) -> pyarrow.Array:
+    """A column in the layout that kernels take for its type."""
     if is_uuid(column.type):
         return column.storage
     wanted = arrow_type(type)
@@ -146,7 +147,7 @@ def _column(column: ColumnOf, rows: Rows) -> pyarrow.Array:
     values = rows.batches[column.source].column(column.way[0].name)
     for field in column.way[1:]:
         values = compute.struct_field(values, field.name)  # null where the struct is
-    return _for_kernels(values, column.type)
+    return for_kernels(values, column.type)
 
 
 _Calculation = Callable[[Call, Sequence[pyarrow.Array]], pyarrow.Array]

@@ -64,8 +64,8 @@ class Merged:
 
 
 def bind_merge(target: Schema, source: Any, on: str | Sequence[str], clauses: Sequence[Clause]) -> Merge:
-    """Bind a source, Arrow or pandas in memory, to a table; `Invalid` if columns, keys or clauses don't fit."""
-    given = _one_batch(reader_of(source).read_all())
+    """Bind a source, rows in memory, to a table; `Invalid` if columns, keys or clauses don't fit."""
+    given = _one_batch(reader_of(source, target).read_all())
     schema = schema_of(given.schema)
     form = arrow_schema(schema)
     # In the layouts that kernels take: few of them support views or dictionaries.
@@ -80,7 +80,7 @@ def merge_rows(target: Target, merge: Merge) -> RowChange:
     Clauses for rows that the source does not match read all files. `Invalid` if several rows of the source match a row.
     """
     filter = None if merge.clauses.not_matched_by_source else _match_filter(merge)
-    planned = target.plan(filter).files
+    planned = (target.plan_keys if merge.clauses.not_matched else target.plan)(filter).files
     positions: defaultdict[str, BitMap64] = defaultdict(BitMap64)
     written_as = target.with_columns(ROW_ID)
     form = arrow_schema(written_as.schema)

@@ -5,22 +5,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
 import pyarrow
-import pyarrow.compute
+import pyarrow.compute as compute
 from pyroaring import BitMap64
 
-from lakebed.arrow.fit import fit
+from lakebed.arrow.fit import fit, reader_of
 from lakebed.arrow.rows.delete import deletion_of, rows_of
 from lakebed.arrow.transforms import plain_value
 from lakebed.arrow.types import arrow_schema, file_schema, shown_value
+from lakebed.catalog.data.engine import Fill
 from lakebed.catalog.data.row_changes import Deletion
 from lakebed.catalog.data.target import Target
 from lakebed.table.expression.merge_clauses import key_fields
 from lakebed.table.filter.filter import LISTED, Filter, Value, all_of, between, one_of_values
 from lakebed.table.keys.errors import null_key, repeated_key
 from lakebed.table.plan.plan import PlannedFile
-from lakebed.table.schema.metadata_columns import FILE, POSITION, ROW_ID
-from lakebed.table.schema.schema import Schema
+from lakebed.table.schema.metadata_columns import FILE, POSITION, ROW_ID, selected_columns
+from lakebed.table.schema.schema import Schema, missing_columns, with_optional
 from lakebed.table.types.types import Field
 
 JOINED_ROWS = 1 << 17
@@ -31,10 +33,14 @@ INDEX = "lakebed.source"  # no column has a name with a dot
 
 @dataclass(frozen=True, slots=True)
 class KeyedRows:
-    """Rows in the form of a table, without a repeated key, and the columns of the key."""
+    """Rows in the form of a table, without a repeated key, and the columns of the key.
+
+    `kept` are the columns that rows of the table keep when these rows replace them.
+    """
 
     rows: pyarrow.Table
     fields: tuple[Field, ...]
+    kept: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -43,7 +49,7 @@ class KeyedRows:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """A table's rows that match rows of a source: where each is, its id, and the number of the source's row."""
+    """A table's rows that match rows of a source: where each is, its id, what it keeps, the source row's number."""
 
     planned: Sequence[PlannedFile]
     table: pyarrow.Table
@@ -55,35 +61,38 @@ class Matches:
             positions[path].add(place)
         return deletion_of(positions, self.planned)
 
-    def row_ids(self, rows: int) -> pyarrow.Array:
-        """For each row of the source, the id of the table's row that it matches; null if there is none."""
-        ids: list[int | None] = [None] * rows
-        for index, row_id in zip(*(self.table[name].to_pylist() for name in (INDEX, ROW_ID.name)), strict=True):
-            ids[index] = row_id if ids[index] is None else ids[index]
-        return pyarrow.array(ids, pyarrow.int64())
+    def replaced(self, rows: int) -> pyarrow.Table:
+        """For each row of the source, the table's row that it matches, the one with the least id; nulls if none."""
+        order = self.table.select([INDEX, ROW_ID.name]).combine_chunks()
+        places = compute.sort_indices(order, [(INDEX, "ascending"), (ROW_ID.name, "ascending")]).to_numpy()
+        numbers, firsts = numpy.unique(order[INDEX].to_numpy()[places], return_index=True)
+        found = numpy.full(rows, -1)
+        found[numbers] = places[firsts]
+        return self.table.take(pyarrow.array(found, mask=found < 0))
 
 
-def keyed_rows(data: Any, schema: Schema, on: Sequence[str]) -> KeyedRows:
+def keyed_rows(data: Any, schema: Schema, on: Sequence[str], fill: Fill) -> KeyedRows:
     """A caller's rows, in memory; `Invalid` if a key has a null or is repeated."""
     fields = key_fields(schema, on)
-    batches = list(fit(data, schema))
-    rows = pyarrow.Table.from_batches(batches, file_schema(schema)).rename_columns(schema.names)
-    keyed = KeyedRows(rows.cast(arrow_schema(schema)), fields)
+    reader = reader_of(data, schema)
+    kept = missing_columns(schema, reader.schema.names, fields) if fill is Fill.KEEP else ()
+    form = with_optional(schema, kept)
+    rows = pyarrow.Table.from_batches(fit(reader, form), file_schema(form)).rename_columns(schema.names)
+    keyed = KeyedRows(rows.cast(arrow_schema(form)), fields, kept)
     check_keys(keyed)
     return keyed
 
 
-def matches(target: Target, keyed: KeyedRows, columns: Sequence[str] = ()) -> Matches:
-    """The table's rows with one of the keys, with some of its columns; the read set gets all rows with these keys."""
+def matches(target: Target, keyed: KeyedRows) -> Matches:
+    """The table's rows with one of the keys; the read set gets all rows with these keys."""
     filter = key_filter(keyed)
-    planned = target.plan(filter).files
+    planned = target.plan_keys(filter).files
     keys = _plain(keyed.rows.select(keyed.names)).append_column(INDEX, _numbers(keyed.rows.num_rows))
-    names = [*dict.fromkeys([*keyed.names, *columns]), FILE.name, POSITION.name, ROW_ID.name]
+    found = [FILE.name, POSITION.name, ROW_ID.name, *keyed.kept]
+    names = [*keyed.names, *found]
+    form = arrow_schema(selected_columns(target.schema, found)).append(pyarrow.field(INDEX, pyarrow.int64()))
     joined = [_joined(rows, keys, keyed.names) for rows in tables_to_join(rows_of(target, planned, filter, names))]
-    if joined:
-        return Matches(planned, pyarrow.concat_tables(joined))
-    empty = pyarrow.table({FILE.name: [], POSITION.name: [], ROW_ID.name: [], INDEX: []})
-    return Matches(planned, empty)
+    return Matches(planned, pyarrow.concat_tables([form.empty_table(), *joined]))
 
 
 def key_filter(keyed: KeyedRows) -> Filter:
@@ -93,10 +102,10 @@ def key_filter(keyed: KeyedRows) -> Filter:
 
 def column_filter(field: Field, values: pyarrow.Array | pyarrow.ChunkedArray) -> Filter:
     """A filter that a column with one of these values passes, none of which is null; others may pass too."""
-    distinct = pyarrow.compute.unique(_storage(values))
+    distinct = compute.unique(_storage(values))
     if len(distinct) <= LISTED:
         return one_of_values(field, [_value(value, field) for value in distinct])
-    extremes = pyarrow.compute.min_max(_storage(values))
+    extremes = compute.min_max(_storage(values))
     low, high = (_value(extremes[name], field) for name in ("min", "max"))
     return between(field, low, high)
 
@@ -122,7 +131,7 @@ def check_keys(keyed: KeyedRows) -> None:
         return
     keys = _plain(keyed.rows.select(keyed.names))
     counted = keys.group_by(keyed.names).aggregate([([], "count_all")])
-    twice = counted.filter(pyarrow.compute.greater(counted["count_all"], 1))
+    twice = counted.filter(compute.greater(counted["count_all"], 1))
     if twice.num_rows:
         first = {name: shown_value(twice[name][0]) for name in keyed.names}
         raise repeated_key(", ".join(f"{name} = {value}" for name, value in first.items()), twice.num_rows)
@@ -135,7 +144,11 @@ def _value(scalar: pyarrow.Scalar, field: Field) -> Value:
 
 
 def _joined(rows: pyarrow.Table, keys: pyarrow.Table, names: list[str]) -> pyarrow.Table:
-    return _plain(rows).join(keys, keys=names, join_type="inner", use_threads=False)
+    """The rows that have one of the keys, without their keys, and with the number of the source's row."""
+    # By numbers, since Arrow can't join rows that have lists or structs.
+    numbered = _plain(rows.select(names)).append_column(FILE.name, _numbers(rows.num_rows))
+    pairs = numbered.join(keys, keys=names, join_type="inner", use_threads=False)
+    return rows.drop_columns(names).take(pairs[FILE.name]).append_column(INDEX, pairs[INDEX])
 
 
 def _plain(table: pyarrow.Table) -> pyarrow.Table:

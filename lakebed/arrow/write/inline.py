@@ -60,7 +60,7 @@ def inline(
     There are too many if one stream of all rows has more than `limit_bytes`, or their bodies, one for each partition,
     have more than `room_bytes` together. A reader is read only until that is known.
     """
-    reader = reader_of(data)
+    reader = reader_of(data, schema)
     batches, is_all = _first_batches(reader, TRIED * limit_bytes)
     if is_all:
         fitted = list(fit(pyarrow.RecordBatchReader.from_batches(reader.schema, batches), schema))

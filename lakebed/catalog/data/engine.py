@@ -1,6 +1,7 @@
 """The interface of engines: the local engine and Spark."""
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Protocol
 
 from lakebed.catalog.data.compaction import Form, Writer
@@ -16,14 +17,32 @@ Where = str | Condition | None
 """The condition of a change, None for all rows."""
 
 # By name, so that neither library has to be loaded.
-_IN_MEMORY = {("pyarrow", "Table"), ("pyarrow", "RecordBatch"), ("pandas", "DataFrame")}
+_IN_MEMORY = {
+    ("pyarrow", "Table"),
+    ("pyarrow", "RecordBatch"),
+    ("pandas", "DataFrame"),
+    ("polars", "DataFrame"),
+    ("builtins", "list"),
+    ("builtins", "tuple"),
+    ("builtins", "dict"),
+}
+
+
+class Fill(Enum):
+    """What an upsert sets a column to that its rows don't have, in rows of the table that they replace."""
+
+    KEEP = "keep"  # nothing: it stays as it is
+    DEFAULT = "default"
 
 
 class KeptRows(Protocol):
     """A caller's rows, kept so that a change with them can be made again on a newer state of the table."""
 
-    def upsert(self, target: Target, on: Sequence[str]) -> RowChange:
-        """Replace the table's rows with the same key; insert the rest."""
+    def schema(self, target: Schema) -> Schema:
+        """The columns of the rows, as a change of a table with these columns takes them."""
+
+    def upsert(self, target: Target, on: Sequence[str], fill: Fill) -> RowChange:
+        """Replace the table's rows with the same key; insert the rest, with defaults for missing columns."""
 
     def merge(self, target: Target, on: str | Sequence[str], clauses: Sequence[Clause]) -> RowChange:
         """SQL's MERGE with these rows as the source."""
@@ -43,11 +62,14 @@ class Engine(Protocol):
     def columns_of(self, data: object) -> tuple[Schema, object]:
         """The columns of a caller's rows, and the rows, which can still be written."""
 
+    def cast(self, schema: Schema, data: object) -> object:
+        """A caller's rows with their columns cast to the schema's types; a value that would be lost is `Invalid`."""
+
     def write(self, target: Target, data: object) -> Written:
         """Write rows, matched to the table's columns by name; `Invalid` if a row does not fit or breaks a check."""
 
-    def check_new_keys(self, target: Target, written: Written) -> None:
-        """`Invalid` if a primary key of the written rows is repeated or already in the table."""
+    def check_keys(self, target: Target, change: RowChange) -> None:
+        """`Invalid` if two rows would have one primary key: of the written rows, or of the rows that are left."""
 
     def keep(self, data: object) -> KeptRows:
         """Rows for an upsert or a merge."""

@@ -44,6 +44,16 @@ def plan(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
     return plan_unread(work, state, filter)
 
 
+def plan_keys(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
+    """The same plan, for a change that relies on which keys there are.
+
+    A later delta that may have rows for the filter is a conflict even for a transaction that lets others change what
+    it read: two rows would have one key.
+    """
+    work.read(DataRead(state.partition, rows_read(work.context, filter)))
+    return plan_unread(work, state, filter)
+
+
 def plan_unread(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
     """The same plan, without remembering the filter as read."""
     files = LiveFiles(work.context, table_files(work, state), work.deltas.get(state.id))

@@ -25,6 +25,7 @@ from lakebed.metastore import DataRead
 from lakebed.table.manifest.inline import file_paths
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Rewrite
 from lakebed.table.partition.values import PartitionKey, partition_key
+from lakebed.table.plan.plan import PlannedFile
 
 CopyRows = Callable[[Target, Sequence[DataFileRef]], Sequence[DataFileRef]]
 """Writes the rows of files that their vectors leave, with their lineage."""
@@ -58,6 +59,15 @@ class RowChange:
     def paths(self) -> set[str]:
         """The files that were written for it: of rows, and of vectors."""
         return {*file_paths(self.written.files), *self._vector_paths}
+
+    def left_of(self, planned: Iterable[PlannedFile]) -> list[PlannedFile]:
+        """Of the table's files, those that have rows after the change, without the rows that it deletes."""
+        removed, changed = {file.path for file in self.removed}, {file.path: file for file in self.changed}
+        return [
+            replace(entry, file=changed.get(entry.file.path, entry.file))
+            for entry in planned
+            if entry.file.path not in removed
+        ]
 
     def discard(self, files: Files) -> None:
         """Delete everything that was written. What can't be deleted now is left for garbage collection."""

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final, cast
 
 from lakebed.catalog.data.levels import keyed_alike
-from lakebed.catalog.data.planning import plan
+from lakebed.catalog.data.planning import plan, plan_keys
 from lakebed.catalog.data.row_sources import Sources, sources
 from lakebed.catalog.tables.properties import (
     Check,
@@ -39,7 +39,8 @@ ENOUGH_BYTES: Final = 1 << 20
 class Target:
     """A table at one state, with all that an engine needs to read and write its rows.
 
-    `plan` answers the files that may have rows for a filter; a concurrent change of such a row is a conflict.
+    `plan` answers the files that may have rows for a filter; a concurrent change of such a row is a conflict. So does
+    `plan_keys`, for changes that rely on which primary keys there are: there it is one at every level of isolation.
     `row_bytes` answers how many bytes a row takes in the table's files, None if they are too small to tell. Properties
     are parsed on use, so that a bad value fails only the calls that need it.
     """
@@ -50,6 +51,7 @@ class Target:
     properties: Properties
     inline_room: int
     plan: Callable[[Filter | None], Plan]
+    plan_keys: Callable[[Filter | None], Plan]
     row_bytes: Callable[[], float | None]
     is_keyed: IsKeyed
 
@@ -88,6 +90,7 @@ def target_of(work: Work, state: TableState) -> Target:
         properties=table_properties(work, state.id),
         inline_room=BUDGET_BYTES - work.inline_bytes(),
         plan=partial(plan, work, state),
+        plan_keys=partial(plan_keys if state.schema.identifier_ids else plan, work, state),
         row_bytes=partial(_row_bytes, work, state),
         is_keyed=keyed_alike(work, state),
     )

@@ -90,7 +90,7 @@ def _append_new_keys(scope: Scope, table: str, data: object, request: Request) -
     def make(work: Work, state: TableState) -> RowChange:
         written = rows.written_for(work, state)
         with rows.in_use(work.context.files):
-            engine.check_new_keys(target_of(work, state), written)
+            engine.check_keys(target_of(work, state), RowChange(written=written))
         return RowChange(written=written)
 
     try:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from lakebed.catalog.data.engine import Engine, KeptRows, Where
+from lakebed.catalog.data.engine import Engine, Fill, KeptRows, Where
 from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_changes import (
     Discard,
@@ -27,6 +27,7 @@ from lakebed.lake.rows.written import WrittenOnce, checks_in
 from lakebed.table.expression.assignments import Values
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.filter.condition import Condition
+from lakebed.table.keys.uniqueness import is_part_of_key, merge_keeps_keys, sets_key
 from lakebed.table.schema.schema import Schema
 
 ATTEMPTS = 50
@@ -53,22 +54,30 @@ def truncate(scope: Scope, table: str, request: Request) -> Commit | None:
 
 def update(scope: Scope, table: str, values: Values, where: Where, engine: Engine, request: Request) -> Commit | None:
     """Set columns of the rows that pass."""
-    make = _by(engine, lambda work, state: engine.update(target_of(work, state), values, where))
+
+    def make_rows(work: Work, state: TableState) -> RowChange:
+        change = engine.update(target_of(work, state), values, where)
+        return _with_single_keys(engine, work, state, change) if sets_key(state.schema, values) else change
+
+    make = _by(engine, make_rows)
     detail = "" if where is None else str(where)
     return change_rows(scope, table, "update", make, request, detail, attempts=engine.attempts)
 
 
-def upsert(scope: Scope, table: str, data: object, on: Sequence[str], request: Request) -> Commit | None:
-    """Replace the rows with the same key, and insert the rest."""
+def upserting(on: Sequence[str], fill: Fill) -> Callable[[Scope, str, object, Request], Commit | None]:
+    """What replaces the rows with the same key, and inserts the rest."""
 
-    def make_it() -> Commit | None:
+    def upsert(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
         names = on or _key_names(table_state(scope.read(), table).schema)
-        detail = f"upsert by {', '.join(names)}"
-        return _with_source(
-            scope, table, data, lambda kept, work, state: kept.upsert(target_of(work, state), names), request, detail
-        )
+        engine = engine_for(data)
 
-    return once(scope, request, make_it)
+        def make(kept: KeptRows, work: Work, state: TableState) -> RowChange:
+            change = kept.upsert(target_of(work, state), names, fill)
+            return change if is_part_of_key(state.schema, names) else _with_single_keys(engine, work, state, change)
+
+        return _with_source(scope, table, data, engine, make, request, f"upsert by {', '.join(names)}")
+
+    return lambda scope, table, data, request: once(scope, request, lambda: upsert(scope, table, data, request))
 
 
 def merge(
@@ -79,15 +88,14 @@ def merge(
     def make_it() -> Commit | None:
         if not clauses:
             raise Invalid("a merge has no clause", expected="at least one, such as when_matched_update()")
-        detail = "; ".join(map(str, clauses))
-        return _with_source(
-            scope,
-            table,
-            source,
-            lambda kept, work, state: kept.merge(target_of(work, state), on, clauses),
-            request,
-            detail,
-        )
+        engine = engine_for(source)
+
+        def make(kept: KeptRows, work: Work, state: TableState) -> RowChange:
+            change = kept.merge(target_of(work, state), on, clauses)
+            keeps = not state.schema.key or merge_keeps_keys(on, clauses, state.schema, kept.schema(state.schema))
+            return change if keeps else _with_single_keys(engine, work, state, change)
+
+        return _with_source(scope, table, source, engine, make, request, "; ".join(map(str, clauses)))
 
     return once(scope, request, make_it)
 
@@ -170,6 +178,21 @@ def given_names(on: str | Sequence[str] | None) -> tuple[str, ...]:
     return cast("tuple[str, ...]", names)
 
 
+def given_fill(fill: str) -> Fill:
+    """What an upsert does about missing columns; `Invalid` for anything but its words."""
+    try:
+        return Fill(fill)
+    except ValueError:
+        expected = " or ".join(repr(known.value) for known in Fill)
+        raise Invalid("missing columns can't be filled like this", expected=expected, found=repr(fill)) from None
+
+
+def later_words(**words: str | bool | None) -> tuple[Argument, ...]:
+    """What a request has of arguments that came later: a call without them keeps its fingerprint."""
+    given: dict[str, Argument] = {name: word for name, word in words.items() if word}
+    return (given,) if given else ()
+
+
 def update_arguments(table: str, values: Values, where: Where) -> tuple[Argument, ...]:
     """What the request of an update has."""
     texts = {name: str(value) for name, value in values.items()}
@@ -215,15 +238,29 @@ def _with_source(
     scope: Scope,
     table: str,
     data: object,
+    engine: Engine,
     make: Callable[[KeptRows, Work, TableState], RowChange],
     request: Request,
     detail: str,
 ) -> Commit | None:
-    engine = engine_for(data)
     with about(scope.read(), table):
         kept = engine.keep(data)
     change = _by(engine, lambda work, state: make(kept, work, state))
     return change_rows(scope, table, "merge_rows", change, request, detail, attempts=engine.attempts)
+
+
+def _with_single_keys(
+    engine: Engine, work: Work, state: TableState, change: RowChange, discard: Discard = RowChange.discard
+) -> RowChange:
+    """The change; if the table has a primary key and two rows would have one, `discard` it and raise `Invalid`."""
+    if not state.schema.key:
+        return change
+    try:
+        engine.check_keys(target_of(work, state), change)
+    except BaseException:
+        discard(change, work.context.files)
+        raise
+    return change
 
 
 def _overwrite(
@@ -236,16 +273,18 @@ def _overwrite(
     detail: str,
 ) -> Commit | None:
     """Write the rows once, unless the table changes so that they don't fit, and find what goes as often as needed."""
-    rows = WrittenOnce(data, checks_in(scope))
-    change = _by(
-        engine, lambda work, state: make(work, state, rows.written_for(work, state)), RowChange.discard_vectors
-    )
+    rows, keep_rows = WrittenOnce(data, checks_in(scope)), RowChange.discard_vectors
+
+    def make_rows(work: Work, state: TableState) -> RowChange:
+        change = make(work, state, rows.written_for(work, state))
+        return _with_single_keys(engine, work, state, change, keep_rows)
+
+    change = _by(engine, make_rows, keep_rows)
 
     def make_change(work: Work, state: TableState) -> RowChange | None:
         with rows.in_use(work.context.files):
             return change(work, state)
 
-    keep_rows = RowChange.discard_vectors
     try:
         return change_rows(
             scope, table, "overwrite", make_change, request, detail, discard=keep_rows, attempts=engine.attempts

@@ -8,7 +8,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid
-from lakebed.spark.expressions import UNFIT, typed_expression
+from lakebed.spark.casting import checked_cast
+from lakebed.spark.expressions import typed_expression
 from lakebed.spark.fit import quoted
 from lakebed.spark.literals import literal
 from lakebed.spark.types import result_schema, schema_of
@@ -17,7 +18,6 @@ from lakebed.table.expression.lit import Lit, constant
 from lakebed.table.expression.types import can_store
 from lakebed.table.filter.condition import Condition
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import DOUBLE, FLOAT, INT, LONG, STRING, Field, List, Map, Struct, Type, children_of
 
 _NEVER_FAILS = {(INT, LONG), (FLOAT, DOUBLE), (INT, FLOAT), (INT, DOUBLE), (LONG, FLOAT), (LONG, DOUBLE)}
@@ -44,7 +44,7 @@ def stored_value(value: Column, kind: spark.DataType, field: Field, table: str, 
     `Invalid` if the column can't store this type; `text` is the value as errors show it.
     """
     found = _table_type(kind, field)
-    if not _can_store(found, field.type):
+    if not can_store(found, field.type):
         raise Invalid(
             "a value can't be stored in a column",
             subject=f"{table}, column {field.name!r}",
@@ -57,7 +57,7 @@ def stored_value(value: Column, kind: spark.DataType, field: Field, table: str, 
         return value
     if found == VOID or field.type == STRING or (found, field.type) in _NEVER_FAILS or isinstance(wanted, _NESTED):
         return value.cast(wanted)
-    return _checked_cast(value, wanted, field)
+    return checked_cast(value, wanted, field)
 
 
 def constant_column(value: Any, field: Field) -> Column:
@@ -99,25 +99,6 @@ def _value(value: Any, field: Field, rows: DataFrame, table: str) -> Column:
                 found=f"{value!r} of type {type(value).__name__}",
                 advice=f"Use lakebed.lit({value!r}).",
             )
-
-
-def _can_store(found: Type, wanted: Type) -> bool:
-    """Whether a column may store a value; of nested types, whether each part may store its own, by the same names."""
-    parts, others = children_of(found), children_of(wanted)
-    if not parts or type(found) is not type(wanted) or len(parts) != len(others):
-        return can_store(found, wanted)
-    pairs = list(zip(parts, others, strict=True))
-    is_named_alike = all(folded_column(part.name) == folded_column(other.name) for part, other in pairs)
-    return is_named_alike and all(_can_store(part.type, other.type) for part, other in pairs)
-
-
-def _checked_cast(value: Column, wanted: spark.DataType, field: Field) -> Column:
-    """The value cast by the rules of ANSI mode, in every session; a value that it can't cast is an error."""
-    cast = value.try_cast(wanted)
-    message = F.concat(
-        F.lit(f"{UNFIT}«{field.name}»«{field.type}»«"), F.coalesce(value.try_cast("string"), F.lit("?")), F.lit("»")
-    )
-    return F.when(value.isNotNull() & cast.isNull(), F.raise_error(message).cast(wanted)).otherwise(cast)
 
 
 def _table_type(kind: spark.DataType, field: Field) -> Type:

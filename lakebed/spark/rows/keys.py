@@ -1,38 +1,39 @@
-"""Checks that the primary keys of rows that Spark wrote are new to a table."""
+"""Checks that a change by Spark leaves no two rows with one primary key."""
 
 from collections.abc import Iterator, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.catalog.data.row_changes import Written
+from lakebed.catalog.data.row_changes import RowChange
 from lakebed.catalog.data.target import Target
-from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
 from lakebed.spark.read.read import read
 from lakebed.spark.read.source import Source
 from lakebed.spark.rows.source import key_text
 from lakebed.table.filter.filter import Comparison, Filter, Operator, all_of
+from lakebed.table.keys.errors import known_key
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import DOUBLE, FLOAT, Field
 from lakebed.table.types.values import decode_bound
 
 
-def check_new_keys(target: Target, source: Source, written: Written) -> None:
-    """Refuse rows with a key that comes twice or is in the table; the change relies on the files it looked at.
+def check_keys(target: Target, source: Source, change: RowChange) -> None:
+    """Refuse rows with a key that comes twice or is left in the table; the change relies on the files it looked at.
 
     The keys are read from the written files, so that they are exactly the keys that would be added.
     """
-    if not written.files:
+    written = change.written.files
+    if not written:
         return
     table, schema = target.name, target.schema
-    new = _keys(source, schema, written.files, None)
+    new = _keys(source, schema, written, None)
     names = new.columns
     twice = new.groupBy(*map(quoted, names)).count().where("count > 1")
     _refuse(table, schema, twice, "comes twice in the rows that are given")
-    filter = _filter(schema, written.files)
-    files = [planned.file for planned in target.plan(filter).files]
+    filter = _filter(schema, written)
+    files = [planned.file for planned in change.left_of(target.plan_keys(filter).files)]
     if files:
         known = new.join(_keys(source, schema, files, filter), names, "left_semi")
         _refuse(table, schema, known, "is in the table already")
@@ -79,10 +80,4 @@ def _refuse(table: str, schema: Schema, keys: DataFrame, problem: str) -> None:
     if not found:
         return
     [(example,)] = found
-    raise Invalid(
-        f"a primary key {problem}",
-        subject=f"{table}: {example}",
-        expected="new keys, as the property write.check-keys demands",
-        found=f"{keys.count()} such keys",
-        advice="Nothing was written. Use upsert(…) to replace rows with the same keys.",
-    )
+    raise known_key(table, example, problem, keys.count())

@@ -89,7 +89,8 @@ def merge_rows(
     if not merge.keys.rows and not merge.reads_all_rows:
         return RowChange()
     filter = None if merge.reads_all_rows or merge.keys.filter == ALWAYS else merge.keys.filter
-    files = [planned.file for planned in target.plan(filter).files]
+    plan = target.plan_keys if merge.clauses_for(When.NOT_MATCHED) else target.plan
+    files = [planned.file for planned in plan(filter).files]
     existing = placed_rows(source, target.schema, files, filter, readable_schema(target.schema).names).alias(TARGET)
     with value_errors(merge.table), persisted(_pairs(merge, existing)) as pairs:
         places = PairPlaces(pairs, files)

@@ -8,6 +8,8 @@ from pyspark.sql import DataFrame
 from lakebed.catalog.data.row_changes import Written
 from lakebed.catalog.data.target import Target
 from lakebed.catalog.objects.naming import about_table
+from lakebed.spark.casting import with_whole_numbers
+from lakebed.spark.fit import check_rows
 from lakebed.spark.write.checks import broken_check, guarded_rows
 from lakebed.spark.write.write import write
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -20,6 +22,7 @@ def write_rows(target: Target, frame: DataFrame) -> Written:
     """
     with about_table(target.name):
         checks, schema = target.checks, target.schema
+        frame = with_whole_numbers(check_rows(frame), schema)
         if not checks:
             return Written(_write(target, frame))
         try:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from lakebed.catalog.tables.properties import DEFAULTS, WriteOptions
 from lakebed.errors import AlreadyExists, Invalid, LakebedError, Unavailable
 from lakebed.files import FileInfo, Files
+from lakebed.spark.expressions import unfit_value
 from lakebed.spark.fit import NULL_FOUND, check_rows, quoted
 from lakebed.spark.jobs.jobs import jobs_of
 from lakebed.spark.locations import spark_location
@@ -97,6 +98,8 @@ def write_with_layout(
 
 def _write_error(message: str, folder: str, frame: DataFrame) -> LakebedError | None:
     """Spark's error about a value or about the disk as Lakebed's; None for any other."""
+    if (unfit := unfit_value(message)) is not None:
+        return unfit
     if (path := re.search(f"{re.escape(NULL_FOUND)}«(.*)»", message)) is not None:
         return _null_error(path.group(1), frame)
     if TOO_NEAR in message:

@@ -26,6 +26,17 @@ def repeated_key(example: str, keys: int) -> Invalid:
     )
 
 
+def known_key(table: str, example: str, problem: str, keys: object) -> Invalid:
+    """The error for a change that would leave two rows with one primary key; the example is such a key."""
+    return Invalid(
+        f"a primary key {problem}",
+        subject=f"{table}: {example}",
+        expected="one row for each primary key",
+        found=f"{keys} such keys",
+        advice="Nothing was changed. Use upsert(…) to replace rows with the same keys.",
+    )
+
+
 def matched_twice(example: str, rows: object) -> Invalid:
     """The error for a row of the table that several rows of a merge's source match."""
     return Invalid(

@@ -1,6 +1,6 @@
 """A schema: the columns of a table, each with a permanent id and its name in the files."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -142,6 +142,18 @@ class Schema:
     def __str__(self) -> str:
         lines = [f"  {column.name}: {column.type}{' not null' if column.required else ''}" for column in self.fields]
         return "\n".join(["schema", *lines])
+
+
+def missing_columns(schema: Schema, names: Iterable[str], needed: Iterable[Field]) -> tuple[str, ...]:
+    """The columns that rows with these names don't have, except for those that they need."""
+    given = {folded_column(name) for name in names} | {folded_column(field.name) for field in needed}
+    return tuple(name for name in schema.names if folded_column(name) not in given)
+
+
+def with_optional(schema: Schema, names: Collection[str]) -> Schema:
+    """The columns, some of which may be null; without a primary key, which may never be."""
+    fields = [replace(field, required=False) if field.name in names else field for field in schema.fields]
+    return Schema(fields, schema.id)
 
 
 def dotted_path(way: Way) -> str:

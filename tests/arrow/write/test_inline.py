@@ -181,7 +181,7 @@ def test_rows_that_do_not_fit_are_refused() -> None:
     with pytest.raises(Invalid, match="do not fit"):
         inline(SCHEMA, pyarrow.table({"id": ["x"]}), LIMIT, room_bytes=ROOM)
     with pytest.raises(Invalid, match="these are not rows"):
-        inline(SCHEMA, [{"id": 1}], LIMIT, room_bytes=ROOM)
+        inline(SCHEMA, 7, LIMIT, room_bytes=ROOM)
 
 
 def test_an_error_of_a_stream_goes_through() -> None:

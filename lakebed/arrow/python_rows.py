@@ -1,0 +1,118 @@
+"""Rows as plain Python: a list of dicts, one for each row, or a dict of lists, one for each column."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeGuard
+
+import pyarrow
+
+from lakebed.arrow.shape import AS_GIVEN, misfits
+from lakebed.arrow.types import arrow_schema
+from lakebed.errors import Invalid
+from lakebed.table.schema.schema import Schema
+from lakebed.table.types.names import folded_column
+from lakebed.table.types.types import FLOAT, Field, Map
+
+PythonRows = Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
+
+_EXPECTED = 'a list of dicts such as [{"id": 1}], or a dict of lists such as {"id": [1]}'
+_FAILED = (pyarrow.ArrowException, TypeError, ValueError, OverflowError)
+
+
+def is_python_rows(data: object) -> TypeGuard[PythonRows]:
+    """Whether it is a list or a dict, whatever is in it."""
+    return isinstance(data, list | tuple | Mapping)
+
+
+def table_of(rows: PythonRows, schema: Schema) -> pyarrow.Table:
+    """The rows as an Arrow table. Values get the types of the schema's columns where that loses nothing.
+
+    A row without one of the others' columns has a null there. `Invalid` if the values of a column have no common type.
+    """
+    columns = _of_lists(rows) if isinstance(rows, Mapping) else _of_dicts(rows)
+    if not columns:
+        return arrow_schema(schema).empty_table()
+    fields = {folded_column(field.name): field for field in schema.fields}
+    arrays = {name: _array(name, values, fields.get(folded_column(name))) for name, values in columns.items()}
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise Invalid(
+            "the lists of columns have different lengths",
+            expected="a value for each row in every list",
+            found=", ".join(f"{name}: {length}" for name, length in lengths.items()),
+        )
+    return pyarrow.table(arrays)
+
+
+def _of_dicts(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    for place, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise Invalid("a row is not a dict", subject=f"row {place}", expected=_EXPECTED, found=f"{row!r:.80}")
+    names = dict.fromkeys(name for row in rows for name in row)
+    _check_names(names)
+    if rows and not names:
+        raise Invalid("the rows have no columns", expected=_EXPECTED, found=f"{rows!r:.80}")
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _of_lists(columns: Mapping[str, Any]) -> dict[str, Any]:
+    _check_names(columns)
+    for name, values in columns.items():
+        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+            raise Invalid(
+                "a column is not a list",
+                subject=name,
+                expected=_EXPECTED,
+                found=f"{values!r:.80}",
+                advice="Give one row in a list: [row].",
+            )
+    return dict(columns)
+
+
+def _check_names(names: Iterable[object]) -> None:
+    for name in names:
+        if not isinstance(name, str):
+            raise Invalid("the name of a column is not text", subject=f"{name!r:.80}", expected=_EXPECTED)
+
+
+def _array(name: str, values: Any, field: Field | None) -> pyarrow.Array | pyarrow.ChunkedArray:
+    if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
+        return values
+    listed = [*values] if not hasattr(values, "__array__") else values
+    try:
+        found = pyarrow.array(listed, from_pandas=True) if hasattr(listed, "__array__") else pyarrow.array(listed)
+    except _FAILED as error:
+        typed = _typed(listed, field)
+        if typed is None:
+            raise _mixed(name, error) from error
+        return typed
+    if field is not None and pyarrow.types.is_null(found.type):
+        return pyarrow.nulls(len(found), arrow_schema(Schema([field])).field(0).type)
+    if field is None or not any(misfits([pyarrow.field(field.name, found.type)], [field], AS_GIVEN)):
+        return found
+    typed = _typed(listed, field)
+    return found if typed is None else typed
+
+
+def _typed(values: Any, field: Field | None) -> pyarrow.Array | None:
+    """The values in the type of a column; None if they are of another, or would not be the same."""
+    if field is None or hasattr(values, "__array__"):
+        return None
+    wanted = arrow_schema(Schema([field])).field(0).type
+    given = [list(value.items()) if isinstance(value, Mapping) else value for value in values]
+    given = given if isinstance(field.type, Map) else values
+    try:
+        typed = pyarrow.array(given, wanted)
+    except _FAILED:
+        return None
+    # Arrow cuts 1.5 to 1 and a time to its day without an error. Python's floats have no shorter form of their own.
+    return typed if field.type == FLOAT or typed.to_pylist() == given else None
+
+
+def _mixed(name: str, error: Exception) -> Invalid:
+    return Invalid(
+        "a column has values of different types",
+        subject=name,
+        expected="values that Arrow can hold in one column",
+        found=str(error),
+        advice="Give all values of a column one type.",
+    )

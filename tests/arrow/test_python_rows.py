@@ -1,0 +1,105 @@
+"""Rows as plain Python, for a table's columns."""
+
+import datetime
+import decimal
+from typing import Any
+
+import numpy
+import pyarrow
+import pytest
+
+from lakebed.arrow.fit import fit
+from lakebed.arrow.types import file_schema
+from lakebed.errors import Invalid
+from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.types import Field
+
+DAY, NOON = datetime.date(2026, 1, 31), datetime.datetime(2026, 1, 31, 12)
+
+
+def fitted(data: Any, **types: str) -> list[dict[str, Any]]:
+    schema = with_ids(Schema([Field(name, type) for name, type in types.items()]), 0, 1)
+    return pyarrow.Table.from_batches(fit(data, schema), file_schema(schema)).to_pylist()
+
+
+def test_rows_are_dicts_of_which_each_may_have_other_columns() -> None:
+    given = [{"id": 1}, {"ID": 2, "name": "x"}, {"name": None, "id": 3}]
+    with pytest.raises(Invalid, match="once more"):
+        fitted(given, id="long", name="string")
+    given[1] = {"id": 2, "name": "x"}
+    assert fitted(given, id="long", name="string") == [
+        {"id": 1, "name": None},
+        {"id": 2, "name": "x"},
+        {"id": 3, "name": None},
+    ]
+
+
+def test_columns_are_lists_arrays_of_numpy_or_of_arrow() -> None:
+    given = {"a": [1, None], "b": numpy.array([1.5, 2.5]), "c": pyarrow.array(["x", "y"]), "d": range(2)}
+    found = fitted(given, a="long", b="double", c="string", d="long")
+    assert found == [{"a": 1, "b": 1.5, "c": "x", "d": 0}, {"a": None, "b": 2.5, "c": "y", "d": 1}]
+
+
+@pytest.mark.parametrize(
+    ("value", "type", "shown"),
+    [
+        (1, "int", 1),
+        (1, "double", 1.0),
+        (1, "decimal(10, 2)", decimal.Decimal("1.00")),
+        (2.0, "long", 2),
+        (1.5, "float", 1.5),
+        (DAY, "date", DAY),
+        (NOON, "timestamp", NOON),
+        ([1, 2], "list<double>", [1.0, 2.0]),
+        ({"a": 1}, "map<string, int>", [("a", 1)]),
+        ({"a": 1}, "struct<a: long, b: long>", {"a": 1, "b": None}),
+        (None, "list<uuid>", None),
+    ],
+    ids=repr,
+)
+def test_values_get_the_type_of_their_column(value: Any, type: str, shown: Any) -> None:
+    assert fitted([{"a": value}, {"a": None}], a=type) == [{"a": shown}, {"a": None}]
+
+
+@pytest.mark.parametrize(
+    ("value", "type"),
+    [
+        (1.5, "long"),
+        (2**31, "int"),
+        (2**53 + 1, "double"),
+        (True, "long"),
+        (NOON, "date"),
+        ("2026-01-31", "date"),
+        ("1", "long"),
+        (1, "string"),
+        (decimal.Decimal("1.234"), "decimal(10, 2)"),
+        ({"a": 1, "b": 2}, "struct<a: long>"),
+    ],
+    ids=repr,
+)
+def test_values_that_would_be_others_are_refused(value: Any, type: str) -> None:
+    with pytest.raises(Invalid, match=r"column 'a': a value does not fit|the rows do not fit"):
+        fitted([{"a": value}], a=type)
+
+
+def test_no_rows_are_no_rows() -> None:
+    assert fitted([], a="long") == fitted({}, a="long") == fitted({"a": []}, a="long") == []
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ([{"a": 1}, {"a": "x"}], "a: a column has values of different types"),
+        ([{"a": 1}, 7], r"row 1: a row is not a dict .*found 7"),
+        ([(1, 2)], "row 0: a row is not a dict"),
+        ([{}], "the rows have no columns"),
+        ([{1: 2}], "1: the name of a column is not text"),
+        ({"a": 1}, r"a: a column is not a list .*Give one row in a list: \[row\]"),
+        ({"a": "xy"}, "a: a column is not a list"),
+        ({"a": [1], "b": [1, 2]}, "different lengths .*found a: 1, b: 2"),
+    ],
+    ids=repr,
+)
+def test_python_that_is_not_rows_is_refused_with_the_place(data: Any, problem: str) -> None:
+    with pytest.raises(Invalid, match=problem):
+        fitted(data, a="long", b="long")

@@ -41,7 +41,7 @@ DRAWINGS = {
         branches | evolve | merges | tags | view
         objects
         arguments | inspect | namespace
-        clauses | description | engines | lines | properties
+        address | clauses | description | engines | lines | properties
     """,
     "lakebed.arrow": """
         engine
@@ -105,6 +105,7 @@ DRAWINGS = {
         transaction | version
     """,
     "lakebed.files": """
+        read_only
         local
         external | listing | ranges
         files | fsync | os_errors | paths

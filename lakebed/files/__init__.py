@@ -3,5 +3,6 @@
 from lakebed.files.files import BytesLike, Data, DeleteFailure, FileInfo, Files
 from lakebed.files.local import LocalFiles
 from lakebed.files.paths import check_path
+from lakebed.files.read_only import ReadOnlyFiles
 
-__all__ = ["BytesLike", "Data", "DeleteFailure", "FileInfo", "Files", "LocalFiles", "check_path"]
+__all__ = ["BytesLike", "Data", "DeleteFailure", "FileInfo", "Files", "LocalFiles", "ReadOnlyFiles", "check_path"]

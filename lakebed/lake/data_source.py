@@ -48,7 +48,7 @@ class TableSource:
     def reading(self, options: Mapping[str, str]) -> "Reading":
         """A table as it is now, or at the moment that is asked for; whatever is committed later is not seen."""
         place = self._place(options, _READ)
-        with connect(place.url) as lake:
+        with connect(place.url, create=False) as lake:
             catalog = place.open(lake)
             moment = {name: options[name] for name in _MOMENT if name in options}
             pinned = catalog.at(**cast(Any, moment)) if moment else catalog
@@ -68,7 +68,7 @@ class TableSource:
         place = self._place(options, _WRITE)
         how = _how(options, overwrite)
         event = check_event_id(options["event_id"]) if "event_id" in options else str(uuid4())
-        with connect(place.url) as lake:
+        with connect(place.url, create=False) as lake:
             table = place.open(lake).table(place.name)
             work = table._scope.read()
             task = write_task(target_of(work, table_state(work, table.id)))
@@ -126,7 +126,7 @@ class Reading:
         """The read as tasks, of the rows for which these conditions are true as well."""
         given = [] if self.where is None else [parse_condition(self.where)]
         wanted = [*given, *conditions]
-        with connect(self.place.url) as lake:
+        with connect(self.place.url, create=False) as lake:
             table = self.place.open(lake).at(version=self.version).table(self.place.name)
             work = table._scope.read()
             state = table_state(work, table.id)
@@ -155,7 +155,7 @@ class Writing:
     def commit(self, messages: Sequence[Message | None]) -> None:
         """One commit of what all tasks have written."""
         written = _entries(messages)
-        with connect(self.place.url) as lake:
+        with connect(self.place.url, create=False) as lake:
             try:
                 known = self._is_committed(lake)
                 rows = Prepared(self.state, self.task.checks, written)
@@ -177,7 +177,7 @@ class Writing:
         """
         if None not in messages:
             return
-        with connect(self.place.url) as lake:
+        with connect(self.place.url, create=False) as lake:
             if not self._is_committed(lake):
                 self._delete(_entries(messages))
 

@@ -2,19 +2,23 @@
 
 import getpass
 import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Any, Never, Self
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from lakebed.catalog.data.checkpoint_schedule import Checkpointing
 from lakebed.catalog.objects.undrop import check_id
 from lakebed.catalog.refs import catalogs
 from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.commits import Argument, Commit, Request
-from lakebed.catalog.transaction.context import Context
+from lakebed.catalog.transaction.context import Context, unpicklable
 from lakebed.errors import Invalid, NotFound
-from lakebed.files import LocalFiles
+from lakebed.files import LocalFiles, ReadOnlyFiles
+from lakebed.lake.address import DATABASE, Address, check_option, parse_address
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.lines import OpenLine
@@ -25,31 +29,83 @@ from lakebed.lake.sql.names import Attribution
 from lakebed.lake.sql.statement import Args, run_statement
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.names import Casing, normal_name
-from lakebed.store import SQLiteStore
+from lakebed.store import ReadOnlySQLiteStore, SQLiteStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DATABASE = "catalog.db"
-"""The file, in the lake's folder, that has all but the data."""
+_ARGUMENTS = ("create", "read_only", "project", "author")
 
 
-def connect(url: str | os.PathLike[str], *, project: str = catalogs.DEFAULT, author: str | None = None) -> "Lake":
-    """Open the lake in a folder, which is made if it is not there.
+def connect(
+    url: str | os.PathLike[str],
+    *,
+    create: bool | None = None,
+    read_only: bool = False,
+    project: str = catalogs.DEFAULT,
+    author: str | None = None,
+    **unknown: Never,
+) -> "Lake":
+    """Open the lake in a folder, or create one there.
 
-    `author` signs the commits; the default is the name of the user who runs this.
+    By default a lake is created if the folder that it will be in exists: a mistyped path is `NotFound`. With
+    `create=True` missing folders are created too, with `create=False` a missing lake is `NotFound`. `read_only=True`
+    opens an existing lake that this user may not write to, or on a read-only disk: every change is `Forbidden`, and no
+    file is created. `author` signs the commits; the default is the name of the user who runs this.
     """
+    for name in unknown:
+        check_option(name, _ARGUMENTS, "connect has no such argument")
     if author is not None and not isinstance(author, str):
         raise Invalid("an author is text", expected="str", found=type(author).__name__)
-    files = LocalFiles(_folder(url))
-    metastore = RecordsMetastore(SQLiteStore(f"{files.root}/{DATABASE}"))
-    signed = _user() if author is None else author
+    address = parse_address(url)
+    reads = check_flag("read_only", read_only) or bool(address.flag("read_only", None))
+    named = address.options.get("project", project) if project == catalogs.DEFAULT else project
+    origin = Origin(address.folder, named, _user() if author is None else author, reads)
+    return Lake(_opened(origin, address, address.flag("create", create)))
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a lake was opened by: a handle that was pickled opens it again."""
+
+    folder: str
+    project: str
+    author: str
+    read_only: bool
+
+    def reopened(self) -> Context:
+        """The same lake, if this process has it open, or opened now; `NotFound` if it is gone."""
+        with _OPENING:
+            found = _OPEN.get(self)
+            return Lake(_opened(self, parse_address(self.folder), create=False))._context if found is None else found
+
+    def reopened_lake(self) -> "Lake":
+        """The same as a handle."""
+        return Lake(self.reopened())
+
+
+_OPEN: WeakValueDictionary[Origin, Context] = WeakValueDictionary()
+_OPENING = RLock()
+
+
+def _opened(origin: Origin, address: Address, create: bool | None) -> Context:
+    may_create = False if origin.read_only else create
+    address.check_creatable(may_create)
+    files = ReadOnlyFiles(address.folder) if origin.read_only else LocalFiles(address.folder)
+    database = f"{files.root}/{DATABASE}"
+    metastore = RecordsMetastore(ReadOnlySQLiteStore(database) if origin.read_only else SQLiteStore(database))
+    origin = replace(origin, folder=files.root)
+    find_project = catalogs.find_project if may_create is False else catalogs.open_project
     try:
-        opened = catalogs.open_project(metastore, project, signed)
+        project = find_project(metastore, origin.project, origin.author)
     except BaseException:
         metastore.close()
         raise
-    return Lake(Context(metastore, files, Bodies(metastore), opened, signed))
+    context = Context(
+        metastore, files, Bodies(metastore), project, origin.author, origin.read_only, reopen=origin.reopened
+    )
+    _OPEN[origin] = context
+    return context
 
 
 class Lake:
@@ -60,12 +116,18 @@ class Lake:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._checkpointing = Checkpointing()
-        context.watchers.append(self._checkpointing.consider)
+        if not context.watchers:  # else another handle of the lake does it
+            context.watchers.append(self._checkpointing.consider)
 
     @property
     def url(self) -> str:
-        """The lake's address, as `connect` takes it."""
-        return self._context.files.url
+        """The lake's address, as `connect` takes it; one that is open for reading only says so."""
+        return f"{self._context.files.url}?read_only=true" if self.read_only else self._context.files.url
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened for reading only."""
+        return self._context.read_only
 
     @property
     def format_version(self) -> int:
@@ -240,6 +302,9 @@ class Lake:
         """Close the lake, after waiting for running checkpoints. Its handles can't be used afterwards."""
         self._checkpointing.wait()
         self._context.metastore.close()
+        with _OPENING:
+            for origin in [origin for origin, context in _OPEN.items() if context is self._context]:
+                del _OPEN[origin]
 
     def __enter__(self) -> Self:
         return self
@@ -249,6 +314,12 @@ class Lake:
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
+        origin = getattr(self._context.reopen, "__self__", None)
+        if not isinstance(origin, Origin):
+            raise unpicklable("a lake that was not opened by connect")
+        return origin.reopened_lake, ()
+
     def __repr__(self) -> str:
         return f"Lake({self.url!r})"
 
@@ -257,22 +328,6 @@ def _place(ref: str) -> str:
     if not isinstance(ref, str) or not ref:
         raise Invalid("a ref is text", expected="a branch, a tag, or catalog@ref", found=repr(ref))
     return ref if "@" in ref else f"{catalogs.DEFAULT}@{ref}"
-
-
-def _folder(url: str | os.PathLike[str]) -> str:
-    text = os.fspath(url) if isinstance(url, str | os.PathLike) else None
-    if not isinstance(text, str) or not text:
-        raise Invalid("this is not the address of a lake", subject=repr(url), expected="a folder or a file: URL")
-    if "\0" in text:
-        raise Invalid("this is not the address of a lake", subject=repr(url), expected="a folder or a file: URL")
-    if text.startswith("file:"):
-        address = urlsplit(text)
-        if address.netloc not in ("", "localhost"):
-            raise Invalid("a file: URL names another machine", subject=text, expected="file:///path")
-        return unquote(address.path)
-    if "://" in text:
-        raise Invalid("a lake of this kind can't be opened yet", subject=text, expected="a folder or a file: URL")
-    return os.path.expanduser(text)
 
 
 def _user() -> str:

@@ -1,6 +1,7 @@
 """Ordered, transactional key-value stores. docs/internals/store.md states what they guarantee."""
 
 from lakebed.store.memory import MemoryStore
+from lakebed.store.sqlite.read_only import ReadOnlySQLiteStore
 from lakebed.store.sqlite.store import SQLiteStore
 from lakebed.store.store import Ran, Store
 from lakebed.store.subspace import Subspace
@@ -15,6 +16,7 @@ __all__ = [
     "Page",
     "Ran",
     "RangeRead",
+    "ReadOnlySQLiteStore",
     "Reads",
     "SQLiteStore",
     "Stale",

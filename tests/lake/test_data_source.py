@@ -190,7 +190,7 @@ def test_a_commit_that_lands_after_its_abort_has_its_files(
     """The abort deleted them, since no commit named them yet, and then the table's rows could not be read."""
     with LateStore() as store:
         held = open_lake(store)
-        monkeypatch.setattr(data_source, "connect", lambda _: nullcontext(held))
+        monkeypatch.setattr(data_source, "connect", lambda _, create: nullcontext(held))
         held.catalog().create_namespace("sales")
         table = held.catalog().create_table("sales.orders", {"id": "long", "name": "string"})
         source = TableSource(store.url)

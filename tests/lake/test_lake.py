@@ -15,7 +15,7 @@ from lakebed.store import SQLiteStore
 
 
 def test_a_lake_is_made_where_there_is_none_and_opened_where_there_is(tmp_path):
-    with lakebed.connect(tmp_path / "new" / "lake", author="ada") as lake:
+    with lakebed.connect(tmp_path / "new" / "lake", create=True, author="ada") as lake:
         lake.catalog().create_namespace("n")
     with lakebed.connect(str(tmp_path / "new" / "lake")) as lake:
         assert [one.name for one in lake.catalog().namespaces()] == ["n"]

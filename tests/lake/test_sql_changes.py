@@ -142,3 +142,89 @@ def test_several_statements_run_in_turn_and_the_last_one_answers(lake: Lake, spa
     assert answer(lake, spark, "SELECT id FROM s.several") == [(12,), (5,)]
     with pytest.raises(Invalid, match="several statements can't share an event id"):
         lake.sql(spark, "SELECT 1; SELECT 2", event_id="6d3c9f0e-2f1f-4a65-9f0e-0a4a3a6f8a12")
+
+
+def test_default_is_a_value(lake: Lake, spark: SparkSession) -> None:
+    lake.sql(spark, "CREATE TABLE s.defaults (id INT, n INT DEFAULT 7, name STRING DEFAULT 'it\\'s', at TIMESTAMP)")
+    lake.sql(spark, "INSERT INTO s.defaults VALUES (1, DEFAULT, DEFAULT, DEFAULT), (DEFAULT, 2, 'b', NULL)")
+    lake.sql(spark, "INSERT INTO s.defaults (name, id) VALUES ('c', 3), (DEFAULT, 4)")
+    given = lake.catalog().table("s.defaults")
+    expected = [(None, 2, "b", None), (1, 7, "it's", None), (3, 7, "c", None), (4, 7, "it's", None)]
+    assert answer(lake, spark, "SELECT * FROM s.defaults") == sorted(expected, key=repr)
+    lake.sql(spark, "UPDATE s.defaults SET n = 0, name = DEFAULT WHERE id = 3; UPDATE s.defaults SET n = DEFAULT")
+    lake.sql(
+        spark,
+        "MERGE INTO s.defaults t USING (SELECT explode(array(1, 9)) AS id) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET name = 'x', at = DEFAULT "
+        "WHEN NOT MATCHED THEN INSERT (id, name) VALUES (id, DEFAULT)",
+    )
+    rows = {row["id"]: (row["n"], row["name"]) for row in given.scan().to_arrow().to_pylist()}
+    assert rows == {None: (7, "b"), 1: (7, "x"), 3: (7, "it's"), 4: (7, "it's"), 9: (7, "it's")}
+
+
+def test_fields_of_structs_are_set(lake: Lake, spark: SparkSession) -> None:
+    lake.sql(spark, "CREATE TABLE s.nested (id INT, st STRUCT<a: BIGINT, b: STRUCT<c: STRING, `d e`: INT>>)")
+    lake.sql(
+        spark, "INSERT INTO s.nested VALUES (1, named_struct('a', 1, 'b', named_struct('c', 'x', 'd e', 5))), (2, NULL)"
+    )
+    lake.sql(spark, "UPDATE s.nested n SET n.st.b.`D E` = id * 10, st.a = n.st.a + 1")
+    found = answer(lake, spark, "SELECT id, st.a, st.b.c, st.b.`d e` FROM s.nested")
+    assert found == [(1, 2, "x", 10), (2, None, None, 20)]
+    source = "(SELECT 1 AS id, 7 AS v) s"
+    lake.sql(
+        spark,
+        f"MERGE INTO s.nested t USING {source} ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.st.a = s.v, st.b = NULL",
+    )
+    assert answer(lake, spark, "SELECT st.a, st.b FROM s.nested WHERE id = 1") == [(7, None)]
+    for text, problem in (
+        ("UPDATE s.nested SET st.nope = 1", "st.nope: there is no such field (expected one of a, b)"),
+        ("UPDATE s.nested SET id.a = 1", "id: only fields of structs can be set"),
+        ("UPDATE s.nested SET st.a = DEFAULT", "st.a: a field of a struct has no default"),
+    ):
+        with pytest.raises(Invalid) as refused:
+            lake.sql(spark, text)
+        assert problem in str(refused.value)
+
+
+def test_queries_inside_a_condition_may_be_correlated(lake: Lake, spark: SparkSession) -> None:
+    given = Given(lake, "outer_t", {"id": "int", "v": "int"}, (1, 10), (2, 20), (3, 30))
+    Given(lake, "inner_t", {"id": "int", "w": "int"}, (1, 100), (2, None), (2, 5))
+    lake.sql(spark, "UPDATE s.outer_t o SET v = (SELECT max(w) FROM s.inner_t i WHERE i.id = o.id) WHERE o.id < 3")
+    assert given.rows == [(1, 100), (2, 5), (3, 30)]
+    lake.sql(spark, "DELETE FROM s.outer_t o WHERE EXISTS (SELECT 1 FROM s.inner_t i WHERE i.id = o.id AND i.w = o.v)")
+    assert given.rows == [(3, 30)]
+    lake.sql(spark, "DELETE FROM s.outer_t WHERE NOT EXISTS (SELECT 1 FROM s.inner_t i WHERE i.id = s.outer_t.id)")
+    assert given.rows == []
+
+
+def test_rows_are_deleted_and_updated_by_another_table(lake: Lake, spark: SparkSession) -> None:
+    given = Given(lake, "kept", {"id": "int", "v": "int"}, (1, 10), (2, 20), (3, 30))
+    Given(lake, "gone", {"id": "int", "w": "int"}, (1, 1), (1, 2), (9, 9))
+    lake.sql(spark, "DELETE FROM s.kept k USING s.gone g WHERE k.id = g.id")
+    assert given.rows == [(2, 20), (3, 30)]
+    lake.sql(spark, "UPDATE s.kept SET v = g.n FROM (SELECT 3 AS id, 4 AS n) g WHERE kept.id = g.id")
+    assert given.rows == [(2, 20), (3, 4)]
+
+
+def test_a_merge_brings_columns(lake: Lake, spark: SparkSession) -> None:
+    given = Given(lake, "grown", {"id": "int", "v": "int"}, (1, 10))
+    commit = lake.sql(
+        spark,
+        "MERGE WITH SCHEMA EVOLUTION INTO s.grown t USING (SELECT explode(array(1, 2)) AS id, 'x' AS note) s "
+        "ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+        message="grew",
+    )
+    assert given.rows == [(1, 10, "x"), (2, None, "x")]
+    assert isinstance(commit, Commit) and given.table.history()[0].message == "grew" and len(given.table.history()) == 3
+
+
+def test_rows_are_inserted_into_a_named_partition(lake: Lake, spark: SparkSession) -> None:
+    columns = {"id": "int", "region": "string", "v": "int"}
+    given = Given(lake, "parts", columns, (1, "eu", 1), (2, "us", 2), partition_by=["region"])
+    lake.sql(spark, "INSERT INTO s.parts PARTITION (region = 'eu') VALUES (3, 3)")
+    lake.sql(spark, "INSERT INTO s.parts PARTITION (region) (v, id, region) VALUES (4, 4, 'us')")
+    assert given.rows == [(1, "eu", 1), (2, "us", 2), (3, "eu", 3), (4, "us", 4)]
+    lake.sql(spark, "INSERT OVERWRITE s.parts PARTITION (region = 'eu') SELECT 9, 9")
+    assert given.rows == [(2, "us", 2), (4, "us", 4), (9, "eu", 9)]
+    with pytest.raises(Invalid, match="line 1, column 32: there is no such column"):
+        lake.sql(spark, "INSERT INTO s.parts PARTITION (nope = 1) VALUES (3, 3)")

@@ -47,6 +47,14 @@ def open_project(metastore: Metastore, name: str, author: str) -> str:
     return project
 
 
+def find_project(metastore: Metastore, name: str, author: str = "") -> str:
+    """The id of an existing project, or `NotFound`."""
+    found = _resolve(metastore, ROOT.top, normal_name(name))
+    if found is None:
+        raise NotFound("there is no project of this name", subject=name, advice="Fix the name, or pass create=True.")
+    return found
+
+
 def create_catalog(context: Context, name: str, casing: Casing, request: Request) -> Ref:
     """Create an empty catalog; how it compares names is fixed from then on, for all its branches."""
     commit = refs.root_scope(context).change(lambda work: _create(work, name, casing), request)

@@ -9,6 +9,7 @@ from uuid import UUID, uuid5
 from lakebed.caches import Recent, SingleFlight
 from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.entry_cache import EntryCache
+from lakebed.errors import Forbidden, Invalid
 from lakebed.files import Files
 from lakebed.metastore import ROOT, Holder, Line, Metastore
 from lakebed.records import records_pb2 as pb
@@ -69,24 +70,48 @@ Watcher = Callable[["Context", "Ref", Mapping[str, pb.TableHistory]], None]
 """Called after a commit, with its line and the deltas of its tables."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Context:
-    """What `connect` opened: the metastore, the files, the project and the author, with the caches of this process."""
+    """What `connect` opened: the metastore, the files, the project and the author, with the caches of this process.
+
+    `reopen` is what opens the same lake in another process, to which a handle was sent.
+    """
 
     metastore: Metastore
     files: Files
     bodies: Bodies
     project: str
     author: str = ""
+    read_only: bool = False
     parents: ParentCache = field(default_factory=ParentCache)
     memory: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(TABLES), compare=False)
     columns: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(COLUMNS), compare=False)
     blooms: SingleFlight[bytes] = field(default_factory=lambda: SingleFlight(BLOOM_BYTES, len), compare=False)
     watchers: list[Watcher] = field(default_factory=list, compare=False)
+    reopen: Callable[[], "Context"] | None = field(default=None, compare=False)
     entries: EntryCache = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "entries", EntryCache(self.files))
+
+    def check_writable(self, operation: str) -> None:
+        """Refuse a change if the lake was opened for reading only."""
+        if self.read_only:
+            raise Forbidden(
+                f"{operation.replace('_', ' ')} can't change a lake that is open for reading only",
+                subject=self.files.url,
+                advice="Connect without read_only=True.",
+            )
+
+    def __reduce__(self) -> tuple[Callable[[], "Context"], tuple[()]]:
+        if self.reopen is None:
+            raise unpicklable("a lake that was not opened by connect")
+        return self.reopen, ()
+
+
+def unpicklable(what: str) -> Invalid:
+    """The error for what can't be sent to another process."""
+    return Invalid(f"{what} can't be pickled", advice="Open the lake in the other process: lakebed.connect(url).")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from threading import RLock
-from typing import ClassVar, Protocol
+from typing import ClassVar, NoReturn, Protocol
 
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id, commit_of
 from lakebed.catalog.transaction.conflicts import explained_conflict, lost_race
-from lakebed.catalog.transaction.context import Context, Ref
+from lakebed.catalog.transaction.context import Context, Ref, unpicklable
 from lakebed.catalog.transaction.lines import check_alive, check_kept
 from lakebed.catalog.transaction.retry import retried
 from lakebed.catalog.transaction.work import Work
@@ -134,6 +134,7 @@ class Live:
         return retried(ATTEMPTS, attempt, lambda error: error is lost, longest_pause=LONGEST_PAUSE)
 
     def replayed(self, request: Request) -> Commit | None:
+        self.context.check_writable(request.operation)
         stored = find_replayed(self.context, self.ref, request)
         return None if stored is None else commit_of(stored)
 
@@ -211,6 +212,7 @@ class Open:
         return self._work
 
     def change(self, do: Do, request: Request, seen: Work | None = None) -> None:
+        self.context.check_writable(request.operation)
         with self._lock:
             work = self.read()
             self._check_undescribed(request)
@@ -230,6 +232,7 @@ class Open:
 
     def replayed(self, request: Request) -> Commit | None:
         """None: a repeated transaction makes every change again, shows it inside, and throws it away at the end."""
+        self.context.check_writable(request.operation)
         self.read()
         self._check_undescribed(request)
         return None
@@ -256,6 +259,9 @@ class Open:
             raise
         work.discard_gone()
         return commit_of(commit)
+
+    def __reduce__(self) -> NoReturn:
+        raise unpicklable("a transaction, or a handle of one,")
 
     def close(self) -> None:
         """End the transaction and forget its changes."""

@@ -12,8 +12,10 @@ from lakebed.lake.sql.execution import Execution
 from lakebed.lake.table import Table
 from lakebed.spark.expressions import is_utc, value_errors
 from lakebed.spark.rows.where import VARIABLE, SessionText
+from lakebed.spark.sql.assignments import column_values
 from lakebed.spark.sql.expressions import InnerView
-from lakebed.spark.sql.insert import stored_rows
+from lakebed.spark.sql.insert import constants_condition, stored_rows, with_defaults
+from lakebed.spark.sql.merge_clauses import merge_clause, new_source_columns
 from lakebed.spark.sql.names import LakeName
 from lakebed.spark.sql.queries import Query
 from lakebed.spark.sql.statements import Delete, Insert, InsertOverwrite, Merge, Update
@@ -43,9 +45,10 @@ def insert_overwrite(execution: Execution, statement: InsertOverwrite) -> Commit
     def change(own: Execution, table: Table) -> Commit | None:
         rows, by = _rows(own, inserted, table), own.by
         with value_errors(inserted.table.spelled), own.inner_views(statement.views):
-            if statement.where is None and len(table.spec):
+            condition = statement.where or constants_condition(inserted)
+            if condition is None and len(table.spec):
                 return table.overwrite_partitions(rows, message=by.message, author=by.author, event_id=by.event_id)
-            where = None if statement.where is None else _session_condition(own, statement.where)
+            where = None if condition is None else _session_condition(own, condition)
             return table.overwrite(rows, where, message=by.message, author=by.author, event_id=by.event_id)
 
     return _change(execution, inserted.table, change, inserted.query, statement.views)
@@ -56,7 +59,7 @@ def update(execution: Execution, statement: Update) -> Commit | None:
 
     def change(own: Execution, table: Table) -> Commit | None:
         where, by = None if statement.where is None else _session_condition(own, statement.where), own.by
-        values = dict(statement.values)
+        values = column_values(statement.values, table.schema)
         with own.inner_views(statement.views):
             return table.update(
                 values, where, spark=own.spark, message=by.message, author=by.author, event_id=by.event_id
@@ -83,18 +86,22 @@ def merge(execution: Execution, statement: Merge) -> Commit | None:
     """Update, delete and insert rows by the rows of a query."""
 
     def change(own: Execution, table: Table) -> Commit | None:
-        source, by = own.reader.frame(statement.source), own.by
+        rows, by = own.reader.frame(statement.source), own.by
+        if statement.evolves:
+            _add_columns(table, statement, rows)
+        clauses = [merge_clause(clause, table.schema, rows.columns, statement) for clause in statement.clauses]
         with own.inner_views(statement.views):
-            return table.merge(
-                source,
-                statement.on,
-                *statement.clauses,
-                message=by.message,
-                author=by.author,
-                event_id=by.event_id,
-            )
+            return table.merge(rows, statement.on, *clauses, message=by.message, author=by.author, event_id=by.event_id)
 
+    if statement.evolves and execution.places.transaction is None:
+        return _change_in_one_commit(execution, statement.table, change, statement.views)
     return _change(execution, statement.table, change, statement.source, statement.views)
+
+
+def _add_columns(table: Table, statement: Merge, rows: DataFrame) -> None:
+    with table.evolve() as evolve:
+        for path, type in new_source_columns(statement, table.schema, rows):
+            evolve.add_column(path, type)
 
 
 def _change(
@@ -109,7 +116,15 @@ def _change(
     reads = bool(views) or (query is not None and bool(query.uses or query.suspects))
     if execution.places.transaction is not None or not reads:
         return change(execution, table)
-    by = execution.by
+    return _change_in_one_commit(execution, name, change, views)
+
+
+def _change_in_one_commit(
+    execution: Execution, name: LakeName, change: Change, views: Sequence[InnerView]
+) -> Commit | None:
+    """Make a change of several steps, which all see one version."""
+    table, by = execution.table(name), execution.by
+    _check_repeatable(execution, views)
     request = Request("sql", (table.id, execution.text), by.message, by.author, by.event_id)
     known = table._scope.replayed(request)
     return _change_at_one_version(execution, table, change, request) if known is None else known
@@ -142,4 +157,5 @@ def _check_repeatable(execution: Execution, views: Sequence[InnerView]) -> None:
 
 
 def _rows(execution: Execution, inserted: Insert, table: Table) -> DataFrame:
-    return stored_rows(execution.reader.frame(inserted.query), inserted, table.schema)
+    query = with_defaults(inserted, table.schema)
+    return stored_rows(execution.reader.frame(query), inserted, table.schema)

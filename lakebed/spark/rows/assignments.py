@@ -18,6 +18,7 @@ from lakebed.table.expression.lit import Lit, constant
 from lakebed.table.expression.types import can_store
 from lakebed.table.filter.condition import Condition
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import DOUBLE, FLOAT, INT, LONG, STRING, Field, List, Map, Struct, Type, children_of
 
 _NEVER_FAILS = {(INT, LONG), (FLOAT, DOUBLE), (INT, FLOAT), (INT, DOUBLE), (LONG, FLOAT), (LONG, DOUBLE)}
@@ -44,7 +45,7 @@ def stored_value(value: Column, kind: spark.DataType, field: Field, table: str, 
     `Invalid` if the column can't store this type; `text` is the value as errors show it.
     """
     found = _table_type(kind, field)
-    if not can_store(found, field.type):
+    if not _can_store(found, field.type):
         raise Invalid(
             "a value can't be stored in a column",
             subject=f"{table}, column {field.name!r}",
@@ -99,6 +100,16 @@ def _value(value: Any, field: Field, rows: DataFrame, table: str) -> Column:
                 found=f"{value!r} of type {type(value).__name__}",
                 advice=f"Use lakebed.lit({value!r}).",
             )
+
+
+def _can_store(found: Type, wanted: Type) -> bool:
+    """Whether a column may store a value; of nested types, whether each part may store its own, by the same names."""
+    parts, others = children_of(found), children_of(wanted)
+    if not parts or type(found) is not type(wanted) or len(parts) != len(others):
+        return can_store(found, wanted)
+    pairs = list(zip(parts, others, strict=True))
+    is_named_alike = all(folded_column(part.name) == folded_column(other.name) for part, other in pairs)
+    return is_named_alike and all(_can_store(part.type, other.type) for part, other in pairs)
 
 
 def _table_type(kind: spark.DataType, field: Field) -> Type:

@@ -7,7 +7,7 @@ from lakebed.catalog.data.target import Target
 from lakebed.spark.expressions import value_errors
 from lakebed.spark.read.source import Source
 from lakebed.spark.rows.addresses import FILE_ORDINAL, POSITION, deletion, placed_rows
-from lakebed.spark.rows.where import Where, passing_rows
+from lakebed.spark.rows.where import OUTER, Where, passing_rows
 from lakebed.spark.types import readable_schema
 from lakebed.table.filter.filter import ALWAYS, Filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -45,7 +45,7 @@ def _is_covered(planned: PlannedFile, filter: Filter) -> bool:
 
 def _passing_rows(target: Target, source: Source, files: Sequence[DataFileRef], where: Where) -> Deletion:
     columns = readable_schema(target.schema).names if where.rest else ()
-    rows = placed_rows(source, target.schema, files, planning_filter(where), columns, with_ids=False)
+    rows = placed_rows(source, target.schema, files, planning_filter(where), columns, with_ids=False).alias(OUTER)
     with value_errors(target.name):
         found = passing_rows(rows, where, target.name).select(FILE_ORDINAL, POSITION)
         return deletion(found, files, sum(file.num_rows for file in files))

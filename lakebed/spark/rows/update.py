@@ -11,7 +11,7 @@ from lakebed.spark.read.source import Source
 from lakebed.spark.rows.addresses import FILE_ORDINAL, ID, POSITION, deletion, persisted, placed_rows, position_count
 from lakebed.spark.rows.assignments import as_columns, assigned_values, own_columns
 from lakebed.spark.rows.delete import planning_filter
-from lakebed.spark.rows.where import Where, passing_rows
+from lakebed.spark.rows.where import OUTER, Where, passing_rows
 from lakebed.spark.types import file_schema
 from lakebed.spark.write.rows import write_rows
 from lakebed.table.expression.assignments import Values
@@ -30,7 +30,7 @@ def update_rows(target: Target, source: Source, values: Values, where: Where = E
     file_schema(schema)  # refuses columns that Spark can't write, before it reads any
     filter = planning_filter(where)
     files = [planned.file for planned in target.plan(filter).files]
-    rows = passing_rows(placed_rows(source, schema, files, filter, schema.names), where, table)
+    rows = passing_rows(placed_rows(source, schema, files, filter, schema.names).alias(OUTER), where, table)
     new = as_columns(schema, assigned_values(values, schema, rows, table), own_columns(schema))
     with (
         value_errors(table),

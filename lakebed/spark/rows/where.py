@@ -21,6 +21,10 @@ VARIABLE: Final = "${"
 """How a variable begins; Spark replaces it by its value before it reads a text."""
 
 
+OUTER: Final = "lakebed_target"
+"""What queries inside a condition or a value call the rows of the table that is changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Where:
     """A condition in two parts, both of which a row has to pass.

@@ -70,6 +70,7 @@ def _view_length(spark: "SparkSession") -> int:
 
 def _edits(query: Query) -> list[_Edit]:
     edits = [_Edit(each.start, each.end, quoted(each.alias), None, "") for each in query.qualifiers]
+    edits += [_Edit(each.start, each.end, each.text, None, "") for each in query.replacements]
     for use in query.uses:
         before, after = ("", "") if use.alias is None else ("(", f" AS {quoted(use.alias)})")
         edits.append(_Edit(use.name.start, use.name.whole_end, before, f"t{use.name.start}", after))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from uuid import uuid4
 
+from lakebed.spark.rows.where import OUTER
 from lakebed.spark.sql.names import LakeName, chains, closing
 from lakebed.spark.sql.operands import begins_query
 from lakebed.spark.sql.queries import Query, Use, find_inner_uses
@@ -78,7 +79,10 @@ class Cutter:
             for size in range(len(parts) - 1, 0, -1):
                 given = self.tables.get(tuple(parts[:size]))
                 if given is not None:
-                    _check_visible(words, begin, given, query)
+                    if query is not None and _is_inside(words, begin):
+                        if _is_inner_name(words, begin, given, query):
+                            break
+                        given = given or OUTER
                     if given == "" and parts[size] in variables:
                         advice = "Rename the function's argument."
                         raise words.refused(
@@ -123,11 +127,16 @@ def _inner_ranges(words: Words) -> Iterator[tuple[int, int]]:
             yield number, closing(words, number)
 
 
-def _check_visible(words: Words, begin: int, given: str, query: Query | None) -> None:
-    """Refuse a name before a column of an inner query that may be another table's there, or has no name outside."""
-    if query is None or not any(first < begin < last for first, last in _inner_ranges(words)):
-        return
-    word = words.words[begin]
-    if given == "" or word.text.casefold() in query.called:
+def _is_inside(words: Words, number: int) -> bool:
+    return any(first < number < last for first, last in _inner_ranges(words))
+
+
+def _is_inner_name(words: Words, begin: int, given: str, query: Query) -> bool:
+    """Whether a name before a column of an inner query is that of its own table; `Invalid` if that is not clear."""
+    word, own = words.words[begin], query.called
+    if word.text.casefold() in own and sum(word.reads("SELECT") for word in words.words) == 1:
+        return True
+    if word.text.casefold() in own or given in own:
         advice = "Give the inner tables names of their own, or use MERGE INTO … USING (SELECT …)."
         raise words.refused("an inner query can't tell whose column this is", word, advice=advice)
+    return False

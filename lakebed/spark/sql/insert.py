@@ -1,16 +1,20 @@
 """The rows of a query as rows of a table: its columns matched, and its values cast to their types."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
+from lakebed.spark.literals import literal_sql
 from lakebed.spark.rows.assignments import stored_value
-from lakebed.spark.sql.statements import Insert, Matched
+from lakebed.spark.sql.queries import Query, Replacement
+from lakebed.spark.sql.statements import GivenDefault, Insert, Matched
+from lakebed.spark.sql.tokens import Word
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import Field
+from lakebed.table.types.types import Field, Simple
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,7 +22,8 @@ if TYPE_CHECKING:
 
 def stored_rows(frame: "DataFrame", insert: Insert, schema: Schema) -> "DataFrame":
     """The rows that an INSERT adds; `Invalid` for an unknown column, or one that can't store its values."""
-    named = _named_columns(insert, schema)
+    constants = [_constant_field(name, word, schema, insert) for name, _, word in insert.constants]
+    named = [field for field in _named_columns(insert, schema) if field not in constants]
     names = [field.name for field in named] if insert.matched is Matched.POSITION or insert.columns else frame.columns
     if len(names) != len(frame.columns):
         raise insert.query.words.refused(
@@ -28,7 +33,45 @@ def stored_rows(frame: "DataFrame", insert: Insert, schema: Schema) -> "DataFram
             advice="Name the columns: INSERT INTO t (a, b) …",
         )
     fields = [_field(name, schema, insert) for name in names]
-    return _cast(frame.toDF(*_numbers(fields)), fields, insert.table.spelled)
+    numbered = frame.toDF(*_numbers(fields))
+    for number, (_, sql, _) in enumerate(insert.constants):
+        numbered = numbered.withColumn(f"c{len(fields) + number}", F.expr(sql))
+    return _cast(numbered, [*fields, *constants], insert.table.spelled)
+
+
+def with_defaults(insert: Insert, schema: Schema) -> Query:
+    """The query with the values of defaults for the words DEFAULT in it."""
+    named = _named_columns(insert, schema)
+    found = []
+    for default in insert.defaults:
+        if default.column >= len(named):
+            raise insert.query.words.refused("there is no column for this value", default.word)
+        found.append(
+            Replacement(default.word.start, default.word.end, _default_sql(named[default.column], insert, default))
+        )
+    return replace(insert.query, replacements=tuple(found))
+
+
+def constants_condition(insert: Insert) -> str | None:
+    """Which rows an overwrite of PARTITION (…) replaces; None without constants."""
+    parts = [f"{quoted(name)} <=> {sql}" for name, sql, _ in insert.constants]
+    return " AND ".join(parts) if parts else None
+
+
+def _default_sql(field: Field, insert: Insert, default: GivenDefault) -> str:
+    if field.write_default is None:
+        return "NULL"
+    if not isinstance(field.type, Simple):
+        advice = "Name the other columns: INSERT INTO t (a, b) …"
+        raise insert.query.words.refused("DEFAULT can't stand for a nested value", default.word, advice=advice)
+    return literal_sql(field.type, field.write_default)
+
+
+def _constant_field(name: str, word: Word, schema: Schema, insert: Insert) -> Field:
+    fields = {folded_column(field.name): field for field in schema.fields}
+    if folded_column(name) not in fields:
+        raise insert.query.words.refused("there is no such column", word, expected=f"one of {', '.join(schema.names)}")
+    return fields[folded_column(name)]
 
 
 def _named_columns(insert: Insert, schema: Schema) -> list[Field]:

@@ -1,31 +1,23 @@
 """Parses MERGE."""
 
-from dataclasses import replace
-
 from lakebed.spark.sql.cursor import Cursor
 from lakebed.spark.sql.expressions import Cutter, distinct_names, table_names
-from lakebed.spark.sql.names import LakeName, chain_end, lake_name, moment_behind
-from lakebed.spark.sql.queries import Query, find_uses
-from lakebed.spark.sql.row_parsing import assignments
-from lakebed.spark.sql.statements import Merge
-from lakebed.spark.sql.tokens import Words, words_of
-from lakebed.table.expression.merge_clauses import Clause, Then, When
-from lakebed.table.expression.scope import SOURCE, TARGET
-
-_HEAD = "SELECT * FROM "
+from lakebed.spark.sql.row_parsing import assignments, value
+from lakebed.spark.sql.source_parsing import source
+from lakebed.spark.sql.statements import Assigned, Merge, MergeClause
+from lakebed.table.expression.merge_clauses import Then, When
+from lakebed.table.expression.scope import TARGET
 
 
 def merge(cursor: Cursor) -> Merge:
     """MERGE INTO … USING … ON … WHEN …."""
     cursor.expect("MERGE")
-    if cursor.sees("WITH"):
-        advice = "Change the columns first: table.evolve() in Python."
-        raise cursor.refused("a merge does not change columns", expected="INTO", advice=advice)
+    evolves = cursor.take("WITH", "SCHEMA", "EVOLUTION")
     cursor.expect("INTO")
     table = cursor.name()
     tables = table_names(table, cursor.alias(), TARGET)
     cursor.expect("USING")
-    source, named = _source(cursor)
+    rows, named = source(cursor, "ON")
     cutter = Cutter(distinct_names(tables, named))
     cursor.expect("ON")
     on = cutter.cut(cursor.until("WHEN"))
@@ -34,52 +26,21 @@ def merge(cursor: Cursor) -> Merge:
         clauses.append(_clause(cursor, cutter))
     if not clauses:
         raise cursor.refused("a merge has no clause", expected="WHEN MATCHED or WHEN NOT MATCHED")
-    return Merge(table, source, on, tuple(clauses), tuple(cutter.views))
+    return Merge(table, rows, on, tuple(clauses), tuple(cutter.views), evolves)
 
 
-def _source(cursor: Cursor) -> tuple[Query, dict[tuple[str, ...], str]]:
-    """The source as a query, and the names that its columns may have before them."""
-    start = cursor.position
-    name: LakeName | None = None
-    own: tuple[str, ...] = ()
-    if cursor.sees("("):
-        cursor.inside()
-    else:
-        begin = cursor.position
-        own = cursor.chain("a table, a view or (SELECT …)")
-        _, behind = moment_behind(cursor.words, cursor.position)
-        name = lake_name(cursor.words, begin, chain_end(cursor.words, begin))
-        cursor.position = behind
-    end = cursor.position
-    alias = cursor.alias()
-    if cursor.sees("("):
-        raise cursor.refused("the columns of a source can't be renamed here", expected="ON")
-    query = _select_all(cursor.words.part(start, end))
-    if name is not None:
-        return query, table_names(name, alias, SOURCE)
-    source_name = alias or (own[0] if own else None)
-    return query, {} if source_name is None else {(source_name.casefold(),): SOURCE}
-
-
-def _select_all(source: Words) -> Query:
-    """The query of all rows of a source. It begins at the statement's first words, so that no word moves."""
-    blank = source.only()
-    text = _HEAD + blank[len(_HEAD) :]
-    return find_uses(replace(source, words=(*words_of(_HEAD).words, *source.words)), text)
-
-
-def _clause(cursor: Cursor, cutter: Cutter) -> Clause:
+def _clause(cursor: Cursor, cutter: Cutter) -> MergeClause:
     cursor.expect("WHEN")
     when = _when(cursor)
     where = cutter.cut(cursor.until("THEN")) if cursor.take("AND") else None
     cursor.expect("THEN")
     if when is not When.NOT_MATCHED and cursor.take("DELETE"):
-        return Clause(when, Then.DELETE, None, where)
+        return MergeClause(when, Then.DELETE, None, where)
     if when is not When.NOT_MATCHED and cursor.take("UPDATE"):
         cursor.expect("SET")
-        return Clause(when, Then.UPDATE, _updated_values(cursor, when, cutter), where)
+        return MergeClause(when, Then.UPDATE, _updated_values(cursor, when, cutter), where)
     if when is When.NOT_MATCHED and cursor.take("INSERT"):
-        return Clause(when, Then.INSERT, _inserted_values(cursor, cutter), where)
+        return MergeClause(when, Then.INSERT, _inserted_values(cursor, cutter), where)
     expected = "INSERT" if when is When.NOT_MATCHED else "UPDATE or DELETE"
     raise cursor.refused("this clause can't do that", expected=expected)
 
@@ -94,13 +55,13 @@ def _when(cursor: Cursor) -> When:
     return When.NOT_MATCHED
 
 
-def _updated_values(cursor: Cursor, when: When, cutter: Cutter) -> tuple[tuple[str, str], ...] | None:
+def _updated_values(cursor: Cursor, when: When, cutter: Cutter) -> Assigned | None:
     if when is When.MATCHED and cursor.take("*"):
         return None
     return assignments(cursor.until("WHEN"), cutter)
 
 
-def _inserted_values(cursor: Cursor, cutter: Cutter) -> tuple[tuple[str, str], ...] | None:
+def _inserted_values(cursor: Cursor, cutter: Cutter) -> Assigned | None:
     if cursor.take("*"):
         return None
     columns: list[str] = []
@@ -111,8 +72,8 @@ def _inserted_values(cursor: Cursor, cutter: Cutter) -> tuple[tuple[str, str], .
             raise cursor.words.refused("a column is set twice", word, expected="each once")
     cursor.expect("VALUES")
     word = cursor.word
-    values = [cutter.cut(item.rest("an expression")) for item in cursor.inside().items()]
+    values = [value(item, cutter) for item in cursor.inside().items()]
     if len(columns) != len(values):
         problem = f"{len(columns)} columns have {len(values)} values"
         raise cursor.words.refused(problem, word, expected=f"{len(columns)} values")
-    return tuple(zip(columns, values, strict=True))
+    return tuple(((column,), given) for column, given in zip(columns, values, strict=True))

@@ -44,6 +44,15 @@ class Qualifier:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """A piece of a query's text, and the SQL that replaces it."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A query: its text, with blanks for what is around it, and what of it is the lake's.
 
@@ -58,6 +67,7 @@ class Query:
     suspects: tuple[LakeName, ...] = ()
     called: frozenset[str] = frozenset()
     """The names of its tables and queries in it, casefolded."""
+    replacements: tuple[Replacement, ...] = ()
 
 
 def find_uses(words: Words, text: str | None = None) -> Query:

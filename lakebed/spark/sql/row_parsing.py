@@ -1,13 +1,30 @@
 """Parses the statements that change rows, except MERGE."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from lakebed.spark.sql.cursor import QUERY, Cursor
-from lakebed.spark.sql.expressions import Cutter, table_names
+from lakebed.spark.sql.expressions import Cutter, distinct_names, table_names
+from lakebed.spark.sql.names import LakeName
 from lakebed.spark.sql.queries import Query, find_uses
-from lakebed.spark.sql.statements import Delete, Insert, InsertOverwrite, Matched, Update
+from lakebed.spark.sql.source_parsing import source
+from lakebed.spark.sql.statements import (
+    Assigned,
+    Default,
+    Delete,
+    GivenDefault,
+    Insert,
+    InsertOverwrite,
+    Matched,
+    Merge,
+    MergeClause,
+    Update,
+    Value,
+)
 from lakebed.spark.sql.tokens import Word, Words
+from lakebed.table.expression.merge_clauses import Then, When
+from lakebed.table.expression.scope import TARGET
 
 
 def insert(cursor: Cursor, before: Words | None = None) -> Insert | InsertOverwrite:
@@ -18,7 +35,7 @@ def insert(cursor: Cursor, before: Words | None = None) -> Insert | InsertOverwr
         cursor.expect("INTO")
     cursor.take("TABLE")
     table = cursor.name()
-    _refuse_partition(cursor)
+    constants = _partition(cursor)
     matched = Matched.NAME if cursor.take("BY", "NAME") else Matched.POSITION
     where, cutter = None, Cutter(table_names(table, None, ""))
     if not overwrite and cursor.take("REPLACE", "WHERE"):
@@ -28,14 +45,34 @@ def insert(cursor: Cursor, before: Words | None = None) -> Insert | InsertOverwr
         matched = Matched.NAME
     if not cursor.sees_one("(", *QUERY):
         raise cursor.refused("an INSERT needs a query", expected="SELECT, VALUES, WITH, FROM, TABLE or (")
-    made = Insert(table, _query(cursor, before), columns, matched)
+    # Spark's marks are not for the inside of queries.
+    defaults = tuple(_given_defaults(Cursor(replace(cursor.words, marks=None), cursor.position)))
+    made = Insert(table, _query(cursor, before), columns, matched, defaults, constants)
     return InsertOverwrite(made, where, tuple(cutter.views)) if overwrite or where is not None else made
 
 
-def _refuse_partition(cursor: Cursor) -> None:
-    if cursor.sees("PARTITION"):
-        advice = "Rows find their own partitions. To replace some, use INSERT INTO t REPLACE WHERE condition query."
-        raise cursor.refused("partitions can't be named", expected="a query", advice=advice)
+def _partition(cursor: Cursor) -> tuple[tuple[str, str, Word], ...]:
+    """The columns of PARTITION (…) that have a value; a column without one is filled by the query."""
+    found = []
+    for item in cursor.inside().items() if cursor.take("PARTITION") else ():
+        word = item.word
+        name = item.column()
+        assert word is not None
+        if item.take("="):
+            found.append((name, item.rest("a value").own_text, word))
+        item.end("= or a comma")
+    return tuple(found)
+
+
+def _given_defaults(cursor: Cursor) -> Iterator[GivenDefault]:
+    """The words DEFAULT in the rows behind VALUES."""
+    if not cursor.take("VALUES"):
+        return
+    while cursor.sees("("):
+        for number, item in enumerate(cursor.inside().items()):
+            if item.word is not None and item.sees("DEFAULT") and len(item.words.words) == 1:
+                yield GivenDefault(item.word, number)
+        cursor.take(",")
 
 
 def _columns(cursor: Cursor) -> tuple[tuple[str, Word], ...]:
@@ -64,54 +101,76 @@ def _query(cursor: Cursor, before: Words | None) -> Query:
     return find_uses(words, before.only() + gap + rest.own_text)
 
 
-def update(cursor: Cursor) -> Update:
-    """UPDATE … SET … WHERE."""
+def update(cursor: Cursor) -> Update | Merge:
+    """UPDATE … SET … [FROM …] WHERE."""
     cursor.expect("UPDATE")
-    table = cursor.name()
-    cutter = Cutter(table_names(table, cursor.alias(), ""))
+    table, alias = cursor.name(), cursor.alias()
+    cutter = Cutter(table_names(table, alias, ""))
     cursor.expect("SET")
-    values = assignments(cursor.until("WHERE", "FROM", "ORDER", "LIMIT"), cutter)
+    words = cursor.until("WHERE", "FROM", "ORDER", "LIMIT")
+    if cursor.take("FROM"):
+        rows, joined = _joined(cursor, table, alias, "WHERE")
+        return _matched(cursor, table, rows, joined, Then.UPDATE, assignments(words, joined))
+    values = assignments(words, cutter)
     return Update(table, values, _where(cursor, cutter), tuple(cutter.views))
 
 
-def assignments(words: Words, cutter: Cutter) -> tuple[tuple[str, str], ...]:
-    """Columns, and what they are set to."""
+def assignments(words: Words, cutter: Cutter) -> Assigned:
+    """Columns and fields of structs, and what they are set to."""
     if not words.words:
         raise words.refused("this statement can't be read", None, expected="such as price = price * 2")
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[tuple[str, ...], tuple[tuple[str, ...], Value]] = {}
     for item in Cursor(words).items():
         word = item.word
-        name, value = _assignment(item, cutter)
-        if name.casefold() in found:
+        path = cutter.column(item.chain("a column"))
+        folded = tuple(part.casefold() for part in path)
+        if any(folded[: len(other)] == other or other[: len(folded)] == folded for other in found):
             raise words.refused("a column is set twice", word, expected="each once")
-        found[name.casefold()] = name, value
+        item.expect("=")
+        found[folded] = path, value(item, cutter)
     return tuple(found.values())
 
 
-def _assignment(item: Cursor, cutter: Cutter) -> tuple[str, str]:
-    word = item.word
-    parts = cutter.column(item.chain("a column"))
-    if len(parts) != 1:
-        raise item.words.refused("only whole columns can be set", word, expected="a column of the table")
-    item.expect("=")
+def value(item: Cursor, cutter: Cutter) -> Value:
+    """What a column is set to."""
     if item.sees("DEFAULT") and item.position + 1 == len(item.words.words):
-        raise item.refused("DEFAULT can't be used here", expected="an expression", advice="Write the value itself.")
-    return parts[0], cutter.cut(item.rest("an expression"))
+        return Default.DEFAULT
+    return cutter.cut(item.rest("an expression"))
 
 
-def delete(cursor: Cursor) -> Delete:
-    """DELETE FROM … WHERE."""
+def delete(cursor: Cursor) -> Delete | Merge:
+    """DELETE FROM … [USING …] WHERE."""
     cursor.expect("DELETE", "FROM")
-    table = cursor.name()
-    cutter = Cutter(table_names(table, cursor.alias(), ""))
+    table, alias = cursor.name(), cursor.alias()
+    if cursor.take("USING"):
+        rows, joined = _joined(cursor, table, alias, "WHERE")
+        return _matched(cursor, table, rows, joined, Then.DELETE, None)
+    cutter = Cutter(table_names(table, alias, ""))
     return Delete(table, _where(cursor, cutter), tuple(cutter.views))
+
+
+def _joined(cursor: Cursor, table: LakeName, alias: str | None, behind: str) -> tuple[Query, Cutter]:
+    """The source behind USING or FROM, and what cuts expressions over both tables."""
+    rows, named = source(cursor, behind)
+    return rows, Cutter(distinct_names(table_names(table, alias, TARGET), named))
+
+
+def _matched(
+    cursor: Cursor, table: LakeName, rows: Query, cutter: Cutter, then: Then, values: Assigned | None
+) -> Merge:
+    """A change of the rows that a source matches, which is a merge with one clause."""
+    on = _where(cursor, cutter)
+    if on is None:
+        raise cursor.refused("it is not clear which rows belong together", expected="WHERE condition")
+    return Merge(table, rows, on, (MergeClause(When.MATCHED, then, values),), tuple(cutter.views))
 
 
 def truncate(cursor: Cursor) -> Delete:
     """TRUNCATE TABLE."""
     cursor.expect("TRUNCATE", "TABLE")
     table = cursor.name()
-    _refuse_partition(cursor)
+    if cursor.sees("PARTITION"):
+        raise cursor.refused("partitions can't be truncated", expected="the end", advice="Use DELETE FROM t WHERE ….")
     cursor.end()
     return Delete(table, None)
 

@@ -8,7 +8,7 @@ from lakebed.spark.sql.expressions import InnerView
 from lakebed.spark.sql.names import LakeName
 from lakebed.spark.sql.queries import Query
 from lakebed.spark.sql.tokens import Word, Words
-from lakebed.table.expression.merge_clauses import Clause
+from lakebed.table.expression.merge_clauses import Then, When
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,14 +50,40 @@ class CreateTemporaryView:
         makers[self.everywhere, self.replace](self.name)
 
 
+class Default(Enum):
+    """The default of whichever column it is given to."""
+
+    DEFAULT = "DEFAULT"
+
+
+Value = str | Default
+"""What a column is set to: an expression, or its default."""
+
+Assigned = tuple[tuple[tuple[str, ...], Value], ...]
+"""Columns, or fields of structs, by their paths, and what they are set to."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenDefault:
+    """The word DEFAULT in the rows behind VALUES, and the number of its column there."""
+
+    word: Word
+    column: int
+
+
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """A query's rows for a table; `columns` are the named ones, with their words, none for all."""
+    """A query's rows for a table; `columns` are the named ones, with their words, none for all.
+
+    `constants` are columns of PARTITION (…) and their values, which no row of the query has.
+    """
 
     table: LakeName
     query: Query
     columns: tuple[tuple[str, Word], ...]
     matched: Matched
+    defaults: tuple[GivenDefault, ...] = ()
+    constants: tuple[tuple[str, str, Word], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +100,7 @@ class Update:
     """Values for columns, as SQL."""
 
     table: LakeName
-    values: tuple[tuple[str, str], ...]
+    values: Assigned
     where: str | None
     views: tuple[InnerView, ...] = ()
 
@@ -89,14 +115,28 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeClause:
+    """A clause of a merge; without values, all columns are set."""
+
+    when: When
+    then: Then
+    values: Assigned | None = None
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Merge:
-    """A merge of a query's rows into a table; conditions and values name the two `target` and `source`."""
+    """A merge of a query's rows into a table; conditions and values name the two `target` and `source`.
+
+    `evolves` says that the table gets the columns of the source that it does not have.
+    """
 
     table: LakeName
     source: Query
     on: str
-    clauses: tuple[Clause, ...]
+    clauses: tuple[MergeClause, ...]
     views: tuple[InnerView, ...] = ()
+    evolves: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,8 @@ class DatabaseFile(ForkAware):
         self.calls = _Calls(self.path)
         self.deadlines = Deadlines()
         # Beside the real file, so that a link to it shares the lock.
-        self.write_lock = WriteLock(_beside(self.path, "-lock"), lock_seconds)
-        self._wal = _beside(self.path, "-wal")
+        self.write_lock = WriteLock(beside(self.path, "-lock"), lock_seconds)
+        self._wal = beside(self.path, "-wal")
         self._seconds = lock_seconds
         self._closed = False
         self._idle: list[apsw.Connection] = []
@@ -65,10 +65,9 @@ class DatabaseFile(ForkAware):
         self._next_restart = _WAL_BYTES
         refuse_network_folder(self.path.parent)
         with errors_translated(self.path):
-            _make_folder(self.path.parent)
             watch_forks(self)
             self._prepare()
-        self._identity = _identity(self.path)
+        self._identity = identity(self.path)
 
     def borrowed_connection(self) -> "_Loan":
         """A connection for one `with` block; it is reused unless the block fails."""
@@ -79,7 +78,7 @@ class DatabaseFile(ForkAware):
         self.require_open()
         self.require_in_place()
         with self._mutex:
-            connection = self._idle.pop() if self._idle else _connect(self.path, self._seconds)
+            connection = self._idle.pop() if self._idle else self._connect()
             self._in_use.add(connection)
         return connection
 
@@ -93,7 +92,7 @@ class DatabaseFile(ForkAware):
                 if not self._closed and len(self._idle) < _IDLE_CONNECTIONS:
                     self._idle.append(connection)
                     return
-        _discard(connection)
+        discard(connection)
 
     def shrink_wal(self, connection: apsw.Connection) -> None:
         """Restart the WAL if it has grown, under the write lock.
@@ -101,7 +100,7 @@ class DatabaseFile(ForkAware):
         SQLite restarts it by itself only at a moment without readers. With four busy processes there was none, and it
         grew by 8 MB a second. This waits for the current readers, while new ones read the database alone.
         """
-        size = _size(self._wal)
+        size = size_of(self._wal)
         if size < self._next_restart:
             return
         with suppress(apsw.Error):
@@ -121,7 +120,7 @@ class DatabaseFile(ForkAware):
         self.deadlines.close()
         with self.calls:
             for connection in idle:
-                _discard(connection)
+                discard(connection)
         self.write_lock.close()
 
     def require_open(self) -> None:
@@ -130,12 +129,15 @@ class DatabaseFile(ForkAware):
 
     def require_in_place(self) -> None:
         """Refuse a file that was deleted or replaced: writes to it would succeed, and be lost."""
-        if _identity(self.path) != self._identity:
+        if identity(self.path) != self._identity:
             raise Unavailable(
                 "the database file was deleted, moved or replaced while it was open; nothing was written",
                 subject=str(self.path),
                 advice="Put it back, or connect again.",
             )
+
+    def require_unmoved(self, generation: int) -> None:
+        """Refuse what was just read if the file may have changed under it; SQLite's own locks see to that here."""
 
     def before_fork(self) -> None:
         self.deadlines.stop()
@@ -143,7 +145,7 @@ class DatabaseFile(ForkAware):
     def at_fork(self) -> None:
         self.generation += 1
         for connection in [*self._idle, *self._in_use]:
-            _discard(connection)
+            discard(connection)
         self._idle = []
         self._in_use.clear()
 
@@ -160,21 +162,28 @@ class DatabaseFile(ForkAware):
 
     def _prepare(self) -> None:
         """Open the database, and create its tables if the file is new. A crash in between leaves an empty file."""
+        _make_folder(self.path.parent)
         with GATE:
-            connection = _connect(self.path, self._seconds)
+            connection = self._connect()
             self._in_use.add(connection)
         try:
             with GATE:
-                ready = _is_ready(self.path, connection)
+                ready = is_ready(self.path, connection)
             self.write_lock.open()
             if not ready:
                 with self.write_lock, GATE:
                     _make_ready(self.path, connection)
         except BaseException:
-            _discard(connection)
+            discard(connection)
             raise
         with GATE:
             self.release(connection)
+
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        connection.set_busy_timeout(int(self._seconds * 1000))
+        connection.execute(_SETTINGS).fetchall()  # each pragma returns a row, and the next one waits until it is read
+        return connection
 
 
 class _Calls:
@@ -216,12 +225,12 @@ class _Loan:
             if error is None or isinstance(error, Stale):
                 self._file.release(self._connection)
             else:
-                _discard(self._connection)
+                discard(self._connection)
         finally:
             self._file.calls.__exit__(kind, error, trace)
 
 
-def _discard(connection: apsw.Connection) -> None:
+def discard(connection: apsw.Connection) -> None:
     """Close without raising: the original failure is already reported."""
     with suppress(apsw.Error):
         connection.close(force=True)
@@ -265,7 +274,7 @@ def _make_folder(folder: Path) -> None:
         _sync_folder(folder.parent)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def identity(path: Path) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except OSError:
@@ -273,25 +282,20 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _beside(path: Path, suffix: str) -> Path:
+def beside(path: Path, suffix: str) -> Path:
+    """A file that belongs to a database: beside the real one, if its path is a link."""
     return Path(os.path.realpath(path) + suffix)
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
+    """The size of a file, 0 if there is none."""
     try:
         return os.stat(path).st_size
     except OSError:
         return 0
 
 
-def _connect(path: Path, seconds: float) -> apsw.Connection:
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-    connection.set_busy_timeout(int(seconds * 1000))
-    connection.execute(_SETTINGS).fetchall()  # each pragma returns a row, and the next one waits until it is read
-    return connection
-
-
-def _is_ready(path: Path, connection: apsw.Connection) -> bool:
+def is_ready(path: Path, connection: apsw.Connection) -> bool:
     """Whether the database is ours and complete; `Invalid` if another program's or of a newer format."""
     # In one transaction: a database that another process is just creating would look like another program's.
     connection.execute("BEGIN")
@@ -324,7 +328,7 @@ def _looks_ready(path: Path, connection: apsw.Connection) -> bool:
 
 
 def _make_ready(path: Path, connection: apsw.Connection) -> None:
-    if _is_ready(path, connection):
+    if is_ready(path, connection):
         return
     if connection.pragma("application_id") == 0:
         connection.pragma("page_size", 4096)
@@ -380,7 +384,9 @@ def error_for(path: Path, error: apsw.Error | OSError) -> LakebedError:
         )
     if _is_forbidden(path, error):
         return Forbidden(
-            f"the database can't be written: {text}", subject=subject, advice="Ask for write access to its folder."
+            f"the database can't be written: {text}",
+            subject=subject,
+            advice="Ask for write access to its folder, or pass read_only=True.",
         )
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return TimedOut(f"the database stayed locked: {text}", subject=subject, advice="Run again.")

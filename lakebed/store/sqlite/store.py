@@ -44,8 +44,11 @@ class SQLiteStore(Store):
     """A store in the file at `path`, which is created, with its folder, if it is missing."""
 
     def __init__(self, path: str | Path, *, lock_seconds: float = 5.0) -> None:
-        self._file = DatabaseFile(Path(path), lock_seconds)
+        self._file = self._opened(Path(path), lock_seconds)
         self.url = f"sqlite:{self._file.path}"
+
+    def _opened(self, path: Path, lock_seconds: float) -> DatabaseFile:
+        return DatabaseFile(path, lock_seconds)
 
     def begin(self) -> Transaction:
         self._file.require_open()
@@ -214,15 +217,19 @@ class _SQLiteSnapshot(Snapshot):
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         with self._lock, self._file.calls:
             execute = self._live().execute
-            return [execute("SELECT v FROM kv WHERE k = ?", (key,)).get for key in keys]
+            found = [execute("SELECT v FROM kv WHERE k = ?", (key,)).get for key in keys]
+            self._file.require_unmoved(self._generation)
+            return found
 
     def scan_many(self, reads: Sequence[RangeRead]) -> list[list[Entry]]:
         with self._lock, self._file.calls:
             execute: Any = self._live().execute
-            return [
+            found: list[list[Entry]] = [
                 execute(_SCANS[read.reverse], (read.range.begin, read.range.end, read.limit or -1)).fetchall()
                 for read in reads
             ]
+            self._file.require_unmoved(self._generation)
+            return found
 
     def times_of(self, stamps: Sequence[bytes]) -> list[int]:
         with self._lock, self._file.calls:

@@ -15,7 +15,6 @@ REFUSED = [
     "OPTIMIZE sales.orders ZORDER BY (id)",
     "SHOW PARTITIONS sales.orders",
     "ALTER TABLE sales.orders CREATE BRANCH dev",
-    "MERGE WITH SCHEMA EVOLUTION INTO sales.orders USING new ON true WHEN MATCHED THEN DELETE",
 ]
 
 

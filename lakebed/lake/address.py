@@ -1,0 +1,91 @@
+"""The address of a lake: a folder, or a file: URL with options."""
+
+import os
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from lakebed.errors import Invalid, NotFound
+from lakebed.table.types.synonyms import nearest
+
+DATABASE = "catalog.db"
+"""The file, in the lake's folder, that has all but the data."""
+
+OPTIONS = ("create", "project", "read_only")
+"""What may follow `?` in a URL."""
+
+_FLAGS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A folder, and the options of its URL by name."""
+
+    folder: str
+    options: dict[str, str]
+
+    def flag(self, name: str, given: bool | None) -> bool | None:
+        """A flag: as it is given, or else as the URL has it."""
+        found = self.options.get(name)
+        if given is not None and not isinstance(given, bool):
+            raise Invalid(f"{name} is True or False", found=repr(given))
+        if given is not None or found is None:
+            return given
+        if found.lower() not in _FLAGS:
+            raise Invalid("an option of the lake's URL is neither true nor false", subject=name, found=repr(found))
+        return _FLAGS[found.lower()]
+
+    def check_creatable(self, create: bool | None) -> None:
+        """Refuse a folder without a lake where none is to be created: unless asked, only in an existing folder."""
+        if self.has_lake():
+            return
+        if create is False:
+            raise NotFound("there is no lake", subject=self.folder, advice="Fix the path, or pass create=True.")
+        parent = os.path.dirname(os.path.abspath(self.folder))
+        if create is None and not os.path.isdir(parent):
+            raise NotFound(
+                "there is no lake, and no folder to create it in",
+                subject=self.folder,
+                found=f"no folder {parent}",
+                advice="Fix the path, or pass create=True.",
+            )
+
+    def has_lake(self) -> bool:
+        """Whether there is a database in the folder; that of a creation that was killed is empty."""
+        try:
+            return os.stat(os.path.join(self.folder, DATABASE)).st_size > 0
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True  # somebody else's, perhaps: opening it will tell
+
+
+def parse_address(url: str | os.PathLike[str]) -> Address:
+    """The address that a text, path or URL is; `Invalid` for another one, and for options that nobody knows."""
+    text = os.fspath(url) if isinstance(url, str | os.PathLike) else None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise Invalid("this is not the address of a lake", subject=repr(url), expected="a folder or a file: URL")
+    if not text.startswith("file:"):
+        if "://" in text:
+            raise Invalid("a lake of this kind can't be opened yet", subject=text, expected="a folder or a file: URL")
+        return Address(os.path.expanduser(text), {})
+    parts = urlsplit(text)
+    if parts.netloc not in ("", "localhost"):
+        raise Invalid("a file: URL names another machine", subject=text, expected="file:///path")
+    if parts.fragment:
+        raise Invalid(
+            "a lake's URL has nothing after #",
+            subject=text,
+            advice='A version belongs to a catalog: lake.catalog("default#17"). In a path write %23.',
+        )
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    for name in options:
+        check_option(name, OPTIONS, "a lake's URL has no such option")
+    return Address(unquote(parts.path), options)
+
+
+def check_option(name: str, known: tuple[str, ...], problem: str) -> None:
+    """Refuse an option that is not known."""
+    if name not in known:
+        near = nearest(name, known)
+        advice = f"Did you mean {near}?" if near else ""
+        raise Invalid(problem, subject=name, expected=f"one of {', '.join(known)}", advice=advice)

@@ -1,0 +1,90 @@
+"""A store in a SQLite file that is only read: by a user without the right to write, or on a read-only disk.
+
+SQLite reads a database in WAL mode through its `-shm` file, which writers create and the last of them removes. While
+there is one, readers use it, by SQLite's own locks. Without one nobody writes, and the file is read as immutable: then
+SQLite neither locks nor creates anything. Every read looks whether a writer came meanwhile.
+"""
+
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from lakebed.errors import Forbidden, NotFound, Unavailable
+from lakebed.store.conflicts import ReadSet, WriteSet
+from lakebed.store.sqlite.file import DatabaseFile, beside, discard, is_ready, size_of
+from lakebed.store.sqlite.fork_gate import GATE
+from lakebed.store.sqlite.store import SQLiteStore
+from lakebed.store.transaction import Committed, Stale
+
+
+class ReadOnlySQLiteStore(SQLiteStore):
+    """The store in an existing file. It creates no file, and changes none; `Forbidden` for every write."""
+
+    def settle(self) -> None:
+        """Do nothing: a reader can't wait for the write lock. A commit that is being written now may appear later."""
+
+    def apply(self, reads: ReadSet, writes: WriteSet, since: bytes | None) -> Committed:
+        raise _read_only(self._file.path)
+
+    def _opened(self, path: Path, lock_seconds: float) -> DatabaseFile:
+        return ReadOnlyFile(path, lock_seconds)
+
+
+class ReadOnlyFile(DatabaseFile):
+    """A database file whose connections only read. `_seen` is the file as the idle connections know it."""
+
+    _seen: tuple[object, ...] = ()
+
+    def connection(self) -> apsw.Connection:
+        with self._mutex:
+            if self._seen != self._state():
+                stale, self._idle, self._seen = self._idle, [], self._state()
+                self.generation += 1  # which ends the snapshots of other threads
+                for connection in stale:
+                    discard(connection)
+        return super().connection()
+
+    def require_unmoved(self, generation: int) -> None:
+        if generation != self.generation or self._seen != self._state():
+            raise Stale("somebody began or ended to write while the file was read as immutable")
+
+    def _state(self) -> tuple[object, ...]:
+        """What changes when the way to read the file changes: whether it has writers, and else the file itself."""
+        if os.path.exists(self._shared):
+            return (True,)
+        found = os.stat(self.path)
+        return False, found.st_mtime_ns, found.st_size, size_of(self._wal)
+
+    @property
+    def _shared(self) -> Path:
+        return beside(self.path, "-shm")
+
+    def _connect(self) -> apsw.Connection:
+        way = "readonly_shm=1" if os.path.exists(self._shared) else "immutable=1"
+        if way == "immutable=1" and size_of(self._wal):
+            raise Unavailable(
+                "the last writers left commits in a log that only a writer can bring into the database",
+                subject=str(self._wal),
+                advice="Connect to it once with the right to write, then again read-only.",
+            )
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(f"file:{quote(str(self.path))}?{way}", flags=flags)
+        connection.set_busy_timeout(int(self._seconds * 1000))
+        return connection
+
+    def _prepare(self) -> None:
+        if not size_of(self.path):
+            raise NotFound("there is no database", subject=str(self.path))
+        with GATE:
+            self._seen = self._state()
+            connection = self._connect()
+            try:
+                is_ready(self.path, connection)  # refuses one of another program, or of a newer format
+            finally:
+                discard(connection)
+
+
+def _read_only(path: Path) -> Forbidden:
+    return Forbidden("the store is open for reading only", subject=str(path), advice="Open it for writing.")

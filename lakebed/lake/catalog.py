@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
 from lakebed.catalog.inspect.describe import catalog_text
+from lakebed.catalog.inspect.dropped import DroppedObject, dropped_objects
 from lakebed.catalog.objects.listings import check_page
 from lakebed.catalog.objects.log import Asked, log, log_page, newest_commit
 from lakebed.catalog.refs import branches, refs
@@ -106,8 +107,8 @@ class Catalog(Line, Shares):
         limit: int | None = None,
         table: Name | Table | View | Namespace | None = None,
         author: str | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
+        since: date | str | None = None,
+        until: date | str | None = None,
         token: str | None = None,
     ) -> Listing[Commit]:
         """The commits of the line and, from before it forked, of its ancestors; newest first.
@@ -124,6 +125,13 @@ class Catalog(Line, Shares):
             object_id = None if table is None else find_any(work, parse_name(table))
         asked = Asked(object_id, author, since, until)
         return Listing(log(work, asked)) if limit is None else Listing(*log_page(work, limit, asked, token))
+
+    def dropped(self) -> list[DroppedObject]:
+        """What can be undropped: namespaces, tables and views of the line, branches, tags and shares of the catalog.
+
+        Each has the time, the author, and the id that `undrop_table` and the like take; the last dropped comes first.
+        """
+        return dropped_objects(self._scope.read(), self.name)
 
     def transaction(
         self,

@@ -4,15 +4,20 @@ import getpass
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import date
 from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Never, Self
+from typing import TYPE_CHECKING, Any, Never, Self, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
 from lakebed.catalog.data.checkpoint_schedule import Checkpointing
+from lakebed.catalog.inspect.dropped import DroppedObject, dropped_catalogs
+from lakebed.catalog.inspect.lake_log import lake_log
+from lakebed.catalog.objects.log import Asked
 from lakebed.catalog.objects.undrop import check_id
 from lakebed.catalog.refs import catalogs
+from lakebed.catalog.refs.catalogs import DEFAULT
 from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.commits import Argument, Commit, Request
 from lakebed.catalog.transaction.context import Context, unpicklable
@@ -22,14 +27,17 @@ from lakebed.lake.address import DATABASE, Address, check_option, parse_address
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.lines import OpenLine
-from lakebed.lake.objects import created, dropped
+from lakebed.lake.objects import Listing, created, dropped
 from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution
 from lakebed.lake.sql.statement import Args, run_statement
+from lakebed.lake.transaction import ATTEMPTS, Transaction, run
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.names import Casing, normal_name
 from lakebed.store import ReadOnlySQLiteStore, SQLiteStore
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -293,6 +301,49 @@ class Lake:
     ) -> Request:
         """A call on the project's catalogs. Those of all projects share a line: the project's id keeps calls apart."""
         return Request(operation, (self._context.project, *arguments), message, author, event_id)
+
+    def run(
+        self,
+        function: Callable[[Transaction], T],
+        catalog: str | Catalog = DEFAULT,
+        *,
+        attempts: int = ATTEMPTS,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+        isolation: str = "serializable",
+    ) -> T:
+        """Run a function in a transaction, and answer what it answers: `lake.run(lambda tx: tx.drop_table("old"))`.
+
+        If the commit is a `Conflict` with others, the function runs again on the newest state, after a pause; the last
+        attempt raises it. So the function should change nothing but the transaction. `catalog` is a handle, or what
+        `catalog` takes.
+        """
+        line = self.catalog(catalog) if isinstance(catalog, str) else catalog
+        if not isinstance(attempts, int) or isinstance(attempts, bool) or attempts < 1:
+            raise Invalid("attempts are counted", expected="1 or more", found=repr(attempts))
+
+        def begin() -> Transaction:
+            return line.transaction(message, author=author, event_id=event_id, isolation=isolation)
+
+        return run(begin, function, attempts)
+
+    def log(
+        self,
+        limit: int | None = None,
+        *,
+        author: str | None = None,
+        since: date | str | None = None,
+        until: date | str | None = None,
+    ) -> Listing[Commit]:
+        """The commits of all catalogs and branches, and those that created, renamed and dropped them; newest first."""
+        return Listing(lake_log(self._context, limit, Asked(None, author, since, until)))
+
+    def dropped(self) -> list[DroppedObject]:
+        """What can be undropped: catalogs, and what was dropped on the trunk of each; the last dropped first."""
+        inside = (gone for catalog in self.catalogs() for gone in catalog.dropped())
+        found = [*dropped_catalogs(self._context), *inside]
+        return sorted(found, key=lambda gone: gone.version, reverse=True)
 
     def check(self) -> list[str]:
         """What is wrong with the lake's metadata, one sentence each; empty if nothing is. It reads every record."""

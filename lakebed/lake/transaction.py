@@ -1,11 +1,13 @@
 """The handle of a transaction."""
 
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 
 from lakebed.catalog.transaction.commits import Commit
+from lakebed.catalog.transaction.retry import retried
 from lakebed.catalog.transaction.scopes import Open, Scope
-from lakebed.errors import Invalid
+from lakebed.errors import Conflict, Invalid
 from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution, Line, Objects, Places
@@ -13,6 +15,12 @@ from lakebed.lake.sql.statement import Args, run_statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+T = TypeVar("T")
+
+ATTEMPTS = 10
+"""How often `Lake.run` runs a function before other commits are too many."""
 
 
 class Transaction(Objects):
@@ -68,3 +76,22 @@ class Transaction(Objects):
             self._committed = self._open.commit()
         else:
             self._open.close()
+
+
+def run(begin: Callable[[], Transaction], function: Callable[[Transaction], T], attempts: int) -> T:
+    """The function's result in a transaction that committed; run again in a new one if the commit is a `Conflict`."""
+    lost: Conflict | None = None
+
+    def attempt() -> T:
+        nonlocal lost
+        done = False
+        try:
+            with begin() as transaction:
+                value = function(transaction)
+                done = True
+        except Conflict as error:
+            lost = error if done else None  # one of the function's own would come again
+            raise
+        return value
+
+    return retried(attempts, attempt, lambda error: error is lost)

@@ -1,5 +1,6 @@
 """A store of ordered, transactional key-values, and the loop that retries its transactions."""
 
+import logging
 import random
 import time
 from abc import ABC, abstractmethod
@@ -14,6 +15,8 @@ from lakebed.store.transaction import Committed, Stale, Transaction
 T = TypeVar("T")
 
 RUN_SECONDS = 10.0
+
+_log = logging.getLogger("lakebed.store")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ def _until(attempt: Callable[[], T], seconds: float, again: tuple[type[Exception
             unknown = error if isinstance(error, OutcomeUnknown) else unknown
             tries += 1
             pause = _pause(tries)
+            _log.debug("attempt %d of a store transaction failed: %s", tries, error)
             if time.monotonic() + pause > deadline:
                 if unknown is not None:
                     raise unknown from error

@@ -1,6 +1,10 @@
 """What the log tells of a table: every operation once, with its type and its counts; P8."""
 
 import pyarrow
+import pytest
+
+import lakebed
+from lakebed import Invalid
 
 
 def numbers(*ids):
@@ -114,3 +118,32 @@ def test_the_log_of_a_table_tells_every_kind_of_operation_with_its_counts(main):
 def told(operation):
     counts = {key: value for key, value in operation.counts.items() if not key.endswith("bytes")}
     return operation.type, counts
+
+
+def test_the_log_of_a_lake_has_refs_and_catalogs_too(lake, main):
+    main.create_namespace("n", message="a namespace")
+    dev = main.create_branch("dev", message="a branch")
+    dev.create_namespace("m", message="on the branch", author="bob")
+    main.create_tag("t", message="a tag")
+    other = lake.create_catalog("other", message="a catalog")
+    other.create_namespace("o", message="in the catalog")
+    lake.drop_catalog("other", cascade=True, message="no catalog")
+    main.drop_branch("dev", message="no branch")
+    shown = [commit.message for commit in lake.log()]
+    assert shown[:-1] == ["no branch", "no catalog", "a catalog", "a tag", "a branch", "a namespace"]
+    main.undrop_branch("dev", message="again")
+    assert [commit.message for commit in lake.log(4)] == ["again", "no branch", "no catalog", "a catalog"]
+    assert [commit.message for commit in lake.log(author="bob")] == ["on the branch"]
+    assert lake.log(since="1 hour ago") == lake.log()
+    assert lake.log(until="1 hour ago") == lake.log(0) == []
+    versions = [commit.version for commit in lake.log()]
+    assert versions == sorted(set(versions), reverse=True)
+    with pytest.raises(Invalid, match="a limit is a whole number"):
+        lake.log(-1)
+
+
+def test_the_log_of_a_lake_shows_no_other_project(tmp_path):
+    with lakebed.connect(tmp_path) as lake, lakebed.connect(tmp_path, project="other") as other:
+        other.catalog().create_namespace("n", message="theirs")
+        assert "theirs" not in [commit.message for commit in lake.log()]
+        assert other.log(1)[0].message == "theirs"

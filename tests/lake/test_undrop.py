@@ -490,3 +490,48 @@ def test_a_dropped_branch_was_not_found_by_its_id_in_capitals(main, unchanged):
     main.drop_table("t")
     commit = main.undrop_table("t", id=table.id.upper())
     assert commit.operations[0].object_id == table.id
+
+
+def test_what_was_dropped_is_listed_with_the_id_that_undrop_takes(lake, main):
+    main.create_namespace("sales")
+    main.create_table("sales.orders", {"id": "long"})
+    main.create_view("v", "SELECT 1")
+    main.create_branch("dev")
+    main.drop_table("sales.orders", author="bob", message="not needed")
+    main.create_table("sales.orders", {"id": "long"})
+    main.drop_table("sales.orders", author="eve")
+    main.drop_view("v")
+    main.drop_branch("dev")
+    main.drop_namespace("sales")
+    found = main.dropped()
+    kinds = ["namespace sales", "branch dev", "view v", "table sales.orders", "table sales.orders"]
+    assert [f"{gone.type} {gone.name}" for gone in found] == kinds
+    last = found[-1]
+    assert (last.author, last.message, last.catalog) == ("bob", "not needed", "default")
+    assert str(last).startswith("table sales.orders of default, dropped at 20")
+    assert str(last).endswith(f"UTC by bob, id {last.id}")
+    main.undrop_namespace("sales")
+    main.undrop_table(last.name, last.id)
+    assert main.table("sales.orders").id == last.id
+    main.undrop_branch("dev", found[1].id)
+    assert [gone.author for gone in main.dropped() if gone.type == "table"] == ["eve"]
+
+
+def test_what_was_purged_is_not_listed(main):
+    main.create_view("v", "SELECT 1")
+    main.drop_view("v")
+    main.purge_view("v")
+    assert main.dropped() == []
+
+
+def test_a_lake_lists_dropped_catalogs_too(lake, main):
+    lake.create_catalog("other")
+    lake.drop_catalog("other")
+    main.create_namespace("n")
+    main.drop_namespace("n")
+    assert [(gone.type, gone.name, gone.catalog) for gone in lake.dropped()] == [
+        ("namespace", "n", "default"),
+        ("catalog", "other", ""),
+    ]
+    lake.undrop_catalog("other", lake.dropped()[1].id)
+    assert lake.catalog("other").dropped() == []

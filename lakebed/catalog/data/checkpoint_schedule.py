@@ -22,7 +22,7 @@ LOOK_EVERY = 32
 ALARM = 8
 """How many times the deltas that make a checkpoint due are worth a warning: checkpoints fail, or writers get killed."""
 
-_log = logging.getLogger("lakebed.checkpoints")
+_log = logging.getLogger("lakebed.catalog")
 
 
 def checkpoint(work: Work, table: str) -> Checkpoint | None:

@@ -102,7 +102,7 @@ VIEWS = SystemTable(
 
 
 def _dropped_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    dropped = [*_dropped_below(work, work.top, ()), *((ref, "") for ref in _dropped_refs(work))]
+    dropped = [*dropped_below(work, work.top, ()), *((ref, "") for ref in dropped_refs(work))]
     versions = [version for gone, _ in dropped for version in (gone.created, gone.dropped)]
     times = iter(work.context.metastore.times(versions))
     for gone, parent in dropped:
@@ -119,16 +119,16 @@ def _dropped_rows(work: Work, keep: Keep) -> Iterator[Row]:
         )
 
 
-def _dropped_below(work: Work, parent: str, parts: tuple[str, ...]) -> Iterator[tuple[Dropped, str]]:
+def dropped_below(work: Work, parent: str, parts: tuple[str, ...]) -> Iterator[tuple[Dropped, str]]:
     """Objects dropped from a namespace, and from the namespaces in it, whether these are alive or dropped."""
     dropped = list(work.dropped(parent))
     yield from ((gone, spelled(parts)) for gone in dropped)
     alive = ((child.id, child.name) for child in work.children(parent) if child.type == pb.NAMESPACE)
     for namespace, name in [*alive, *((gone.id, gone.name) for gone in dropped if gone.type == pb.NAMESPACE)]:
-        yield from _dropped_below(work, namespace, (*parts, name))
+        yield from dropped_below(work, namespace, (*parts, name))
 
 
-def _dropped_refs(work: Work) -> Iterator[Dropped]:
+def dropped_refs(work: Work) -> Iterator[Dropped]:
     """The dropped refs of the catalog, which a share does not show."""
     if isinstance(work.reader, GrantedReader):
         return iter(())

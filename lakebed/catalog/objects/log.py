@@ -1,7 +1,7 @@
 """The log of a line: its commits, and those of its ancestors from before it forked."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 
 from lakebed.catalog.transaction.commits import Commit, commit_of
 from lakebed.catalog.transaction.objects import ATTRIBUTES
@@ -20,8 +20,8 @@ class Asked:
 
     object_id: str | None = None
     author: str | None = None
-    since: datetime | str | None = None
-    until: datetime | str | None = None
+    since: date | str | None = None
+    until: date | str | None = None
 
 
 ALL = Asked()

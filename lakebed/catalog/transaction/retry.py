@@ -1,5 +1,6 @@
 """The one policy for changes that lose a race: they are made again on the newest state, after a short pause."""
 
+import logging
 from collections.abc import Callable
 from random import random
 from time import sleep
@@ -8,6 +9,8 @@ from typing import TypeVar
 from lakebed.errors import Conflict
 
 T = TypeVar("T")
+
+_log = logging.getLogger("lakebed.catalog")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.2
 """Upper limits in seconds of the first pause and of any pause; the limit doubles from one pause to the next."""
@@ -31,6 +34,7 @@ def retried(
         except Conflict as error:
             if not is_worth(error):
                 raise
+            _log.info("attempt %d of %d lost a race: %s", number + 1, attempts, error)
         # Without a random pause, changes that lost together would collide again and again.
         sleep(random() * min(longest_pause, FIRST_PAUSE * 2**number))
     return attempt()

@@ -1,10 +1,12 @@
 """What a handle works on: a line at its newest version, a line at a fixed version, or a transaction."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from threading import RLock
+from time import monotonic
 from typing import ClassVar, NoReturn, Protocol
 
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id, commit_of
@@ -24,7 +26,12 @@ ATTEMPTS = 100
 LONGEST_PAUSE = 0.02
 """Seconds to wait at most before another attempt: a change without rows takes a few milliseconds."""
 
+SLOW_SECONDS = 1.0
+"""A commit that takes longer is worth a warning: a small one takes milliseconds."""
+
 Do = Callable[[Work], None]
+
+_log = logging.getLogger("lakebed.catalog")
 
 
 class SeenStateChanged(Exception):
@@ -289,6 +296,7 @@ class Open:
 
 
 def _committed(work: Work, request: Request, event: str) -> StoredCommit:
+    began = monotonic()
     try:
         commit = work.context.metastore.commit(work.change(request, event))
     except OutcomeUnknown as error:
@@ -305,9 +313,17 @@ def _committed(work: Work, request: Request, event: str) -> StoredCommit:
     except LakebedError:
         work.discard_manifests()
         raise
+    _log_commit(commit, monotonic() - began)
     for watch in work.context.watchers:
         watch(work.context, work.ref, work.made)
     return commit
+
+
+def _log_commit(commit: StoredCommit, seconds: float) -> None:
+    if seconds > SLOW_SECONDS:
+        _log.warning("slow: the commit of version %s took %.1f s", commit.version, seconds)
+    if _log.isEnabledFor(logging.INFO):
+        _log.info("committed %s in %.1f ms", commit_of(commit), seconds * 1000)
 
 
 @contextmanager

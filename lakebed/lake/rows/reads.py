@@ -1,8 +1,10 @@
 """Reading a table: bind the condition, plan the files, and let an engine read them."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from lakebed.catalog.data.engine import Where
@@ -27,6 +29,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.arrow.read.scan import Scan
+
+
+SLOW_SECONDS = 1.0
+"""A plan that takes longer is worth a warning."""
+
+_log = logging.getLogger("lakebed.lake")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +96,14 @@ def table_at(
 
 
 def _planned(scope: Scope, table: str, where: Where) -> _Planned:
+    began = monotonic()
     work = scope.read()
     state = table_state(work, table)
     filter = None if where is None else bind(where, state.schema)
-    return _Planned(sources(work, table), state, plan(work, state, filter), filter)
+    planned = _Planned(sources(work, table), state, plan(work, state, filter), filter)
+    if (seconds := monotonic() - began) > SLOW_SECONDS:
+        _log.warning("slow: planning a read of table %s took %.1f s", table, seconds)
+    return planned
 
 
 def _snapshot_version(scope: Scope, table: str, snapshot: int) -> Version:

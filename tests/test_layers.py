@@ -32,6 +32,7 @@ DRAWINGS = {
     "lakebed.lake": """
         data_source
         lake
+        attached
         catalog
         transaction
         sql
@@ -54,7 +55,7 @@ DRAWINGS = {
         types
     """,
     "lakebed.spark": """
-        engine
+        attachment | engine
         compaction | sql
         rows | sorted_rows
         write
@@ -130,6 +131,7 @@ ENGINE_LOADERS = {
     ("lakebed.lake.engines", "spark_schema"),
     ("lakebed.lake.engines", "export_iceberg"),
     ("lakebed.lake.sql.statement", "run_statement"),
+    ("lakebed.lake.attached.load", "attached_session"),
 }
 
 # Shipped test support: it may import anything, and nothing else may import it.

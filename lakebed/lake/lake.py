@@ -25,7 +25,9 @@ from lakebed.errors import Invalid, NotFound
 from lakebed.files import LocalFiles, ReadOnlyFiles
 from lakebed.lake.address import DATABASE, Address, check_option, parse_address
 from lakebed.lake.arguments import check_flag
+from lakebed.lake.attached.load import attached_session
 from lakebed.lake.catalog import Catalog, open_catalog
+from lakebed.lake.engines import check_session
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.objects import Listing, created, dropped
 from lakebed.lake.sql.answers import Answer
@@ -41,6 +43,8 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from lakebed.lake.attached.session import AttachedSession
 
 _ARGUMENTS = ("create", "read_only", "project", "author")
 
@@ -202,6 +206,11 @@ class Lake:
 
         by = Attribution(message, author, event_id)
         return run_statement(spark, text, args, lambda: line()._places(spark), by)
+
+    def _attached_to(self, spark: "SparkSession", ref: str | None) -> "AttachedSession":
+        """What an attached session asks for the lake's names."""
+        check_session(spark)
+        return attached_session(self._context, spark, None if ref is None else _place(ref))
 
     def _current_line(self, spark: "SparkSession") -> Catalog:
         """Where USE put the session; an error says how to get away from a ref that was dropped since."""

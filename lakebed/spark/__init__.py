@@ -7,7 +7,7 @@ from lakebed.errors import Unavailable
 if find_spec("pyspark") is None:
     raise Unavailable("PySpark is not installed", advice="Run `pip install 'lakebed[spark]'`.")
 
+from lakebed.spark.attachment.attach import attach, detach, session
 from lakebed.spark.jobs.run import run
-from lakebed.spark.session import session
 
-__all__ = ["run", "session"]
+__all__ = ["attach", "detach", "run", "session"]

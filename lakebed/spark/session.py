@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Any, Protocol
+from typing import Any
 
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
@@ -29,25 +29,16 @@ SETTINGS = {
 }
 
 
-class HasUrl(Protocol):
-    """What a session needs of a lake."""
+def start_session(url: str | None = None, **conf: Any) -> SparkSession:
+    """The Spark session that runs in this process, or a new one, set up for Lakebed and named after the lake's address.
 
-    @property
-    def url(self) -> str: ...
-
-
-def session(lake: HasUrl | None = None, **conf: Any) -> SparkSession:
-    """The Spark session that runs in this process, or a new one, set up for Lakebed.
-
-    `conf` is Spark's, and overrides Lakebed's settings: `session(lake, **{"spark.master": "local[4]"})`. A running
-    session keeps the settings that Spark can't change any more. A new one runs on the Java that `java_home` finds, and
-    its workers on this Python if it is local.
+    `conf` is Spark's, and overrides Lakebed's settings.
     """
     builder: SparkSession.Builder = SparkSession.builder
     settings: dict[str, Any] = {}
     if not _is_running():
         _prepare(str(conf.get("spark.master", "local")))
-        settings = SETTINGS | {"spark.app.name": f"{APP_NAME} {lake.url}" if lake else APP_NAME}
+        settings = SETTINGS | {"spark.app.name": APP_NAME if url is None else f"{APP_NAME} {url}"}
     for key, value in (settings | conf).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
@@ -58,10 +49,15 @@ def is_remote(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
+def is_stopped(spark: SparkSession) -> bool:
+    """Whether a session was stopped."""
+    session: Any = spark  # Connect has a class of its own
+    return bool(session.is_stopped if is_remote(spark) else session.sparkContext._jsc is None)
+
+
 def check_running(spark: SparkSession) -> None:
     """Refuse a session that was stopped, which PySpark's own error does not say."""
-    session: Any = spark  # Connect has a class of its own
-    if session.is_stopped if is_remote(spark) else session.sparkContext._jsc is None:
+    if is_stopped(spark):
         raise Invalid(
             "the Spark session was stopped",
             expected="a running session",

@@ -111,6 +111,13 @@ class Places:
     """The table that the statement changes, as the change sees it at `version`: what is read of it is checked."""
     namespace: tuple[str, ...] = ()
     """The namespace that USE chose: a name of one part is looked for in it."""
+    is_attached: bool = False
+    """Whether the session is attached: names of one part are looked for without USE, and what is not there in Spark."""
+
+    @property
+    def searched(self) -> tuple[str, ...] | None:
+        """The namespace that names of one part are looked for in; None if they are all Spark's."""
+        return self.namespace if self.namespace or self.is_attached else None
 
     def as_changed(self, table: Table) -> Table:
         """A table that is read; the one that is changed as the change sees it."""

@@ -83,12 +83,19 @@ class Reader:
         except LakebedError as error:
             raise pointed(error, place) from error
         if container is None:
-            if moment is None and (name.is_relative or _is_of_session(name)):
+            if moment is None and (name.is_relative or self._is_of_session(name)):
                 return None
             raise pointed(_missing(name), place)
         if container.table_exists(name.parts):
             return self._table(self.places.as_changed(container.table(name.parts)), use)
         return self._view(container.view(name.parts), self.places.inside(container, moment), place)
+
+    def has(self, name: LakeName) -> bool:
+        """Whether the lake has the table or view of a name."""
+        return self._container(name, self._moment(name)) is not None
+
+    def _is_of_session(self, name: LakeName) -> bool:
+        return name.place is None and (self.places.is_attached or _is_path(name) or name.parts[0].lower() in SESSION)
 
     def _moment(self, name: LakeName) -> Moment | None:
         given = name.moment
@@ -131,10 +138,6 @@ def is_temporary(spark: SparkSession, name: str) -> bool:
 def _is_path(name: LakeName) -> bool:
     """Whether it is the path of files, which no name of the lake could be."""
     return name.place is None and name.parts[0].lower() in FORMATS and "/" in name.parts[-1]
-
-
-def _is_of_session(name: LakeName) -> bool:
-    return _is_path(name) or (name.place is None and name.parts[0].lower() in SESSION)
 
 
 def _missing(name: LakeName) -> NotFound:

@@ -68,7 +68,7 @@ def run(spark: SparkSession, text: str, args: Args | None, places: Callable[[], 
 
 
 def _run(execution: Execution, words: Words) -> Answer:
-    match parse_words(replace(words, namespace=execution.places.namespace), execution.spark):
+    match parse_words(replace(words, namespace=execution.places.searched), execution.spark):
         case Select() as select:
             return queries.select(execution, select)
         case CreateTemporaryView() as view:

@@ -24,5 +24,7 @@ def run_statement(
     """
     check_session(spark)
     from lakebed.lake.sql.run import run
+    from lakebed.spark.attachment.attachments import spark_alone
 
-    return run(spark, text, args, places, attribution)
+    with spark_alone():
+        return run(spark, text, args, places, attribution)

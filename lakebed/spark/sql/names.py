@@ -111,7 +111,7 @@ def lake_name(words: Words, begin: int, end: int, moment: Moment | None = None) 
     if any("@" in part for part in parts) or "" in parts or (place is not None and place.endswith("@")):
         raise words.refused("a ref stands in the middle of a name", first, expected="such as sales.items@dev")
     if place is None and len(parts) < 2:
-        if not words.namespace:
+        if words.namespace is None:
             return None
         return LakeName((*words.namespace, *parts), None, first, words.words[end - 1].end, moment, is_relative=True)
     return LakeName(parts, place, first, words.words[end - 1].end, moment)

@@ -52,11 +52,13 @@ PYTHON_ONLY = {
 """What to do instead, by the first words of statements that `sql` does not take."""
 
 
-def parse_statement(text: str, spark: "SparkSession | None" = None, namespace: tuple[str, ...] = ()) -> AnyStatement:
+def parse_statement(
+    text: str, spark: "SparkSession | None" = None, namespace: tuple[str, ...] | None = None
+) -> AnyStatement:
     """The statement in a text, cut where Spark's own parser does if the session can tell.
 
     `Invalid` points at the word that can't be read. `namespace` is the session's: names of one part are looked for in
-    it.
+    it, unless it is None.
     """
     return parse_words(words_of(text, namespace), spark)
 

@@ -59,8 +59,8 @@ class Words:
     words: tuple[Word, ...]
     after: Word | None = None
     """The word behind the last, if these words are a part of more."""
-    namespace: tuple[str, ...] = ()
-    """The session's namespace, which a name of one part is looked for in."""
+    namespace: tuple[str, ...] | None = None
+    """The session's namespace, which a name of one part is looked for in; None if it is Spark's."""
     marks: frozenset[int] | None = None
     """Where the words of the statement itself begin, outside of names, expressions and queries; None if unknown."""
 
@@ -144,7 +144,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def words_of(text: str, namespace: tuple[str, ...] = ()) -> Words:
+def words_of(text: str, namespace: tuple[str, ...] | None = None) -> Words:
     """The words of the one statement in a text; a semicolon at its end is left out."""
     found = statements_of(text)
     if len(found) > 1:

@@ -1,0 +1,1 @@
+"""A session of Spark that is attached to a lake: what Spark's own calls answer for its names."""

@@ -1,0 +1,69 @@
+"""`spark.read`, which reads the lake's tables by their names."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from pyspark.sql import DataFrame, DataFrameReader
+
+from lakebed.errors import Invalid
+from lakebed.lake.attached.names import Found, Names
+from lakebed.lake.catalog import Catalog
+from lakebed.spark.attachment.extension import extended
+from lakebed.spark.sql.tokens import quoted
+
+OPTIONS = ("versionAsOf", "timestampAsOf", "branch", "tag")
+
+
+class LakeReading:
+    """What a reader of Spark's does more: it keeps its options, and asks the lake for a name first."""
+
+    if TYPE_CHECKING:
+        _lakebed: Callable[..., DataFrame]
+        _asked: dict[str, Any]
+
+    def option(self, key: str, value: Any) -> Self:
+        self._asked[key.lower()] = value
+        return super().option(key, value)  # type: ignore[misc, no-any-return]
+
+    def options(self, **options: Any) -> Self:
+        self._asked.update({key.lower(): value for key, value in options.items()})
+        return super().options(**options)  # type: ignore[misc, no-any-return]
+
+    def table(self, tableName: str) -> DataFrame:
+        return self._lakebed(super().table, tableName, self._asked)  # type: ignore[misc]
+
+
+def lake_reader(own: DataFrameReader, table: Callable[..., DataFrame]) -> DataFrameReader:
+    """A reader of Spark's that asks `table` for names."""
+    reader: Any = own
+    reader.__class__ = extended(LakeReading, own)
+    reader._lakebed, reader._asked = table, {}
+    return own
+
+
+def read_found(names: Names, found: Found, options: Mapping[str, Any]) -> DataFrame:
+    """The rows of a table or view now, or at the moment that the options name; later commits are not seen."""
+    catalog = _at(found.catalog, options)
+    if catalog.table_exists(found.parts):
+        return catalog.table(found.parts).read(names.spark)
+    catalog.view(found.parts)  # or `NotFound`
+    *above, own = found.parts
+    name = ".".join(map(quoted, (*above, f"{own}@{catalog.ref}")))
+    return cast(DataFrame, catalog.sql(names.spark, f"SELECT * FROM {name}"))
+
+
+def _at(catalog: Catalog, options: Mapping[str, Any]) -> Catalog:
+    known = {name.lower() for name in OPTIONS}
+    for name in options.keys() - known:
+        raise Invalid("a table of the lake has no such option", subject=name, expected=", ".join(OPTIONS))
+    if len(options) > 1:
+        raise Invalid("name one moment or ref", expected=f"one of {', '.join(OPTIONS)}", found=", ".join(options))
+    for name, value in options.items():
+        match name:
+            case "versionasof":
+                return catalog._then(str(value), None)
+            case "timestampasof":
+                return catalog._then(None, value)
+            case _:
+                return catalog._beside(f"@{value}")
+    return catalog

@@ -1,0 +1,195 @@
+"""Statements of an attached session: those about the lake are run by it, all others by Spark, as they are written."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+
+from lakebed.errors import Invalid
+from lakebed.lake.attached.formatting import formatted
+from lakebed.lake.attached.names import Found, Names, closed
+from lakebed.lake.sql.names import Attribution, Places
+from lakebed.lake.sql.read import Reader
+from lakebed.lake.sql.statement import run_statement
+from lakebed.spark.attachment.attached import Args, Sql
+from lakebed.spark.sql.expressions import InnerView
+from lakebed.spark.sql.names import LakeName, chains
+from lakebed.spark.sql.parameters import filled
+from lakebed.spark.sql.parsing import parse_statement
+from lakebed.spark.sql.queries import Query
+from lakebed.spark.sql.statements import CreateTable, CreateTemporaryView, Insert, InsertOverwrite, Select
+from lakebed.spark.sql.tokens import Words, statements_of
+
+QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "EXPLAIN", "DESCRIBE", "DESC")
+CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE")
+SPARKS_OWN = (
+    *("SET", "RESET", "CACHE", "UNCACHE", "CLEAR", "REFRESH", "ANALYZE", "ADD", "LIST", "LOAD", "MSCK", "REPAIR"),
+    *("DECLARE", "EXECUTE", "BEGIN", "EXPORT", "IMPORT", "GRANT", "REVOKE", "LOCK", "UNLOCK", "DFS", "FETCH", "OPEN"),
+)
+"""The first words of statements that only Spark has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """A statement that an attached session was given; `own` runs it by Spark."""
+
+    names: Names
+    own: Sql
+    text: str
+    args: Args
+    given: Mapping[str, Any]
+
+    def run(self) -> DataFrame:
+        """What Spark answers: a query's rows, and for a change an empty DataFrame."""
+        statements = _statements(self.text)
+        if not statements or statements[0].words[0].reads(*SPARKS_OWN):
+            return self._by_spark()
+        if not self.names.is_open:
+            return self._without_lake(statements)
+        if not any(self._may_name_the_lakes(words) for words in statements):
+            return self._by_spark()
+        with formatted(self.names.spark, self.text, self.given) as text:
+            return self._one_by_one(filled(text, self.args)) if len(statements) > 1 else self._one(text)
+
+    def _one(self, text: str) -> DataFrame:
+        answer = _Parsed(self.names, filled(text, self.args)).run()
+        return self._by_spark() if answer is None else answer
+
+    def _one_by_one(self, text: str) -> DataFrame:
+        """Several statements, which Spark itself does not take in one text; the last one answers."""
+        *before, last = [words.own_text for words in statements_of(text)]
+        for statement in before:
+            Answering(self.names, self.own, statement, None, {}).run()
+        return Answering(self.names, self.own, last, None, {}).run()
+
+    def _by_spark(self) -> DataFrame:
+        return self.own(self.text, self.args, **self.given)
+
+    def _without_lake(self, statements: Sequence[Words]) -> DataFrame:
+        """What is read can't do harm. What is changed could land in Spark, and is refused."""
+        if not all(words.words[0].reads(*QUERIES) for words in statements):
+            raise closed(self.names.context)
+        try:
+            return self._by_spark()
+        except AnalysisException as error:
+            error.add_note(str(closed(self.names.context)))
+            raise
+
+    def _may_name_the_lakes(self, words: Words) -> bool:
+        """A quick look: whether a query or change has a word that is a name in the lake. Other statements may be."""
+        if not words.words[0].reads(*QUERIES, *CHANGES):
+            return True
+        given = {word.text for word in words.words if word.names}
+        return any("@" in word for word in given) or self.names.knows(given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """A statement that may be the lake's."""
+
+    names: Names
+    text: str
+
+    def run(self) -> DataFrame | None:
+        """Its answer; None if Spark has to run it."""
+        try:
+            statement = parse_statement(self.text, self.names.spark, self.names.current.namespace)
+        except Invalid:
+            if self._names_an_object():
+                raise
+            return None
+        changed, read = _mentioned(statement)
+        if changed and not any(self._is_owned(name) for name in changed):
+            return self._into_spark(statement, read)
+        if not changed and isinstance(statement, Select | CreateTemporaryView) and not self._any_is_there(read):
+            return None
+        answer = run_statement(self.names.spark, self.text, None, self._places, Attribution())
+        return answer if isinstance(answer, DataFrame) else self.names.spark.range(0).select()
+
+    def _places(self) -> Places:
+        newest = self.names.context.metastore.newest()
+        return Places(self.names.catalog, newest, namespace=self.names.current.namespace, is_attached=True)
+
+    def _into_spark(self, statement: object, read: list[LakeName]) -> DataFrame | None:
+        """A change of Spark's own tables, which may read the lake's: only their names are replaced in the text."""
+        query = _query_of(statement)
+        if query is None or not self._any_is_there(read):
+            return None
+        return self._reader.frame(replace(query, text=self.text))
+
+    def _any_is_there(self, read: list[LakeName]) -> bool:
+        reader = self._reader
+        return any(name.place is not None or reader.has(name) for name in read)
+
+    @property
+    def _reader(self) -> Reader:
+        return Reader(self.names.spark, self._places())
+
+    def _is_owned(self, name: LakeName) -> bool:
+        found = self._place(name)
+        return found is not None and self.names.owns(found)
+
+    def _place(self, name: LakeName) -> Found | None:
+        if not name.is_relative:
+            return self.names.place(name.place, name.parts)
+        return None if self.names.is_temporary(name.parts[-1]) else Found(self.names.catalog, name.parts)
+
+    def _names_an_object(self) -> bool:
+        """Whether a text that can't be parsed has the name of an object in the lake, or of its place there."""
+        statements = _statements(self.text)
+        parts = [
+            tuple(word.text for word in words.words[begin:end:2])
+            for words in statements
+            for begin, end in chains(words)
+        ]
+        if any("@" in part for name in parts for part in name):
+            return True
+        catalog = self.names.catalog
+        dotted = [name for name in parts if len(name) > 1]
+        return any(Found(catalog, name).has_home or Found(catalog, name).exists for name in dotted)
+
+
+def _statements(text: str) -> list[Words]:
+    """The words of the statements in a text; none if they can't be read, which Spark then says."""
+    try:
+        return statements_of(text)
+    except Invalid:
+        return []
+
+
+def _query_of(statement: object) -> Query | None:
+    match statement:
+        case Insert(query=query) | InsertOverwrite(insert=Insert(query=query)) | CreateTable(query=query):
+            return query
+        case _:
+            return None
+
+
+def _mentioned(statement: object) -> tuple[list[LakeName], list[LakeName]]:
+    """The names of what a statement changes or is about, and of what its queries read."""
+    changed: list[LakeName] = []
+    read: list[LakeName] = []
+    for name, is_read in _names_in(statement):
+        (read if is_read else changed).append(name)
+    return changed, read
+
+
+def _names_in(value: object) -> Iterator[tuple[LakeName, bool]]:
+    match value:
+        case LakeName():
+            yield value, False
+        case Query():
+            yield from ((use.name, True) for use in value.uses)
+            yield from ((name, True) for name in value.suspects)
+        case InnerView():
+            yield value.use.name, True
+        case tuple():
+            for item in value:
+                yield from _names_in(item)
+        case Words():
+            return
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            for field in fields(value):
+                yield from _names_in(getattr(value, field.name))

@@ -1,0 +1,1 @@
+"""Sessions that know the names of a lake."""

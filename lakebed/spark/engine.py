@@ -64,7 +64,7 @@ class SparkEngine:
         with about_table(target.name):
             return run(
                 self.spark,
-                f"write {target.name}",
+                f"{target.purpose} {target.name}",
                 lambda: write_rows(target, cast(DataFrame, data)),
                 undo=lambda written: RowChange(written=written).discard(target.files),
             )

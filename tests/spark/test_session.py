@@ -1,23 +1,23 @@
 import subprocess
 import sys
-from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lakebed.spark import session
+import lakebed
+from lakebed.spark import detach, session
 from lakebed.spark.session import SETTINGS
 
 
-@dataclass(frozen=True)
-class Somewhere:
-    url: str = "file:///somewhere"
-
-
-def test_a_running_session_is_answered(spark: SparkSession) -> None:
-    assert session(Somewhere()) is spark
+def test_a_running_session_is_answered(spark: SparkSession, tmp_path: Path) -> None:
     assert session().sparkContext is spark.sparkContext
+    with lakebed.connect(tmp_path / "lake") as lake:
+        try:
+            assert session(lake) is spark
+        finally:
+            detach(spark)
 
 
 def test_a_session_that_lakebed_started_has_its_settings(spark: SparkSession) -> None:

@@ -54,6 +54,8 @@ class Target:
     plan_keys: Callable[[Filter | None], Plan]
     row_bytes: Callable[[], float | None]
     is_keyed: IsKeyed
+    purpose: str = "append to"
+    """What rows are written for, before the table's name, as people are shown it while that takes time."""
 
     @property
     def schema(self) -> Schema:

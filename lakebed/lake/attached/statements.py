@@ -54,7 +54,13 @@ class Answering:
             return self._one_by_one(filled(text, self.args)) if len(statements) > 1 else self._one(text)
 
     def _one(self, text: str) -> DataFrame:
-        answer = _Parsed(self.names, filled(text, self.args)).run()
+        try:
+            whole = filled(text, self.args)
+        except Invalid:  # Spark takes more kinds of values
+            if _Parsed(self.names, text).names_an_object():
+                raise
+            return self._by_spark()
+        answer = _Parsed(self.names, whole).run()
         return self._by_spark() if answer is None else answer
 
     def _one_by_one(self, text: str) -> DataFrame:
@@ -97,7 +103,7 @@ class _Parsed:
         try:
             statement = parse_statement(self.text, self.names.spark, self.names.current.namespace)
         except Invalid:
-            if self._names_an_object():
+            if self.names_an_object():
                 raise
             return None
         changed, read = _mentioned(statement)
@@ -136,7 +142,7 @@ class _Parsed:
             return self.names.place(name.place, name.parts)
         return None if self.names.is_temporary(name.parts[-1]) else Found(self.names.catalog, name.parts)
 
-    def _names_an_object(self) -> bool:
+    def names_an_object(self) -> bool:
         """Whether a text that can't be parsed has the name of an object in the lake, or of its place there."""
         statements = _statements(self.text)
         parts = [

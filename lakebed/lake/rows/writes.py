@@ -273,7 +273,7 @@ def _overwrite(
     detail: str,
 ) -> Commit | None:
     """Write the rows once, unless the table changes so that they don't fit, and find what goes as often as needed."""
-    rows, keep_rows = WrittenOnce(data, checks_in(scope)), RowChange.discard_vectors
+    rows, keep_rows = WrittenOnce(data, checks_in(scope), "overwrite"), RowChange.discard_vectors
 
     def make_rows(work: Work, state: TableState) -> RowChange:
         change = make(work, state, rows.written_for(work, state))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakebed.catalog.data.changes import check_fits, fits
 from lakebed.catalog.data.engine import can_be_read_again
@@ -57,16 +57,19 @@ def check_tested(tested: tuple[Check, ...], checks: tuple[Check, ...]) -> None:
         )
 
 
-def write_rows(work: Work, state: TableState, data: object) -> Written:
+def write_rows(work: Work, state: TableState, data: object, purpose: str = "append to") -> Written:
     """Write rows for a table: a few inline, if the commit has room for them, others to files."""
-    return data.written(work) if isinstance(data, Prepared) else engine_for(data).write(target_of(work, state), data)
+    if isinstance(data, Prepared):
+        return data.written(work)
+    return engine_for(data).write(replace(target_of(work, state), purpose=purpose), data)
 
 
 class WrittenOnce:
     """Rows that are written when they are first needed, and again only for a schema, spec or checks they don't fit."""
 
-    def __init__(self, data: object, checks_of: ChecksOf) -> None:
+    def __init__(self, data: object, checks_of: ChecksOf, purpose: str = "append to") -> None:
         self._data = data
+        self._purpose = purpose
         self._checks_of = checks_of
         self._written: Written | None = None
         self._state: TableState | None = None
@@ -82,7 +85,8 @@ class WrittenOnce:
                     advice="Give the rows again.",
                 )
             self.discard(work.context.files)
-            self._written, self._state, self._checks = write_rows(work, state, self._data), state, checks
+            self._written = write_rows(work, state, self._data, self._purpose)
+            self._state, self._checks = state, checks
         return self._written
 
     def _fit(self, state: TableState, checks: tuple[Check, ...]) -> bool:

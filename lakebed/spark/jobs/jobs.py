@@ -19,6 +19,9 @@ from pyspark.sql import SparkSession
 
 from lakebed.spark.session import check_running, is_remote
 
+DESCRIPTION: Final = "spark.job.description"
+"""The property of a thread that Spark's UI shows for its jobs."""
+
 SETTLING_PERIOD: Final = 0.05
 """Seconds between two looks at tasks that were asked to stop."""
 
@@ -52,27 +55,43 @@ class Jobs(Protocol):
         ...
 
 
-def jobs_of(spark: SparkSession, tag: str) -> Jobs:
-    """The jobs of a tag, which no other work has."""
+def jobs_of(spark: SparkSession, tag: str, description: str | None = None) -> Jobs:
+    """The jobs of a tag, which no other work has. Spark's UI shows the description; over Connect there is none."""
     check_running(spark)
-    return ConnectJobs(spark, tag) if is_remote(spark) else ClassicJobs(spark.sparkContext, tag)
+    return ConnectJobs(spark, tag) if is_remote(spark) else ClassicJobs(spark.sparkContext, tag, description)
 
 
 class ClassicJobs:
     """Jobs of a session in this process."""
 
-    def __init__(self, context: SparkContext, tag: str) -> None:
+    def __init__(self, context: SparkContext, tag: str, description: str | None = None) -> None:
         self._context = context
         self._tag = tag
+        self._description = description
         self._over: dict[int, Counts] = {}
 
     @contextmanager
     def tagged(self) -> Iterator[None]:
         self._context.addJobTag(self._tag)
         try:
-            yield
+            with self._described():
+                yield
         finally:
             self._context.removeJobTag(self._tag)
+
+    @contextmanager
+    def _described(self) -> Iterator[None]:
+        """Describe the jobs, behind what the caller has said of them; that is there again afterwards."""
+        if self._description is None:
+            yield
+            return
+        before = self._context.getLocalProperty(DESCRIPTION)
+        described = self._description if before is None else f"{before} · {self._description}"
+        self._context.setLocalProperty(DESCRIPTION, described)
+        try:
+            yield
+        finally:
+            self._context.setLocalProperty(DESCRIPTION, cast(str, before))  # None removes it
 
     def cancel(self) -> None:
         self._context.cancelJobsWithTag(self._tag)

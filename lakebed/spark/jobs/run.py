@@ -39,7 +39,7 @@ def run(
     goal: Goal | None = None,
     undo: Callable[[T], None] | None = None,
 ) -> T:
-    """The result of the work; a bar on the terminal shows the progress of the jobs that it starts.
+    """The result of the work; a bar on the terminal shows the progress of the jobs that it starts, Spark's UI `what`.
 
     Ctrl-C cancels its jobs, so that the work fails with Spark's error. The call waits for it, then raises
     `KeyboardInterrupt`; if the work had finished, `undo` gets its result. A second Ctrl-C ends the wait. Work inside of
@@ -48,7 +48,7 @@ def run(
     if _current_bar.get() is not None:
         return work()
     bar = Bar(what, goal or Goal())
-    task = _Task(jobs_of(spark, f"lakebed-{uuid4()}"), work, bar)
+    task = _Task(jobs_of(spark, f"lakebed-{uuid4()}", f"Lakebed: {what}"), work, bar)
     interrupts = _Interrupts(task.wake)
     with _handle_ctrl_c(interrupts):
         task.start(spark)

@@ -5,11 +5,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+import lakebed
+from lakebed import Lake
 from lakebed.spark.jobs import progress
 from lakebed.spark.jobs.jobs import ClassicJobs
 from lakebed.spark.jobs.run import run
@@ -27,6 +30,12 @@ def interrupt_after() -> Callable[[float], threading.Timer]:
     return later
 
 
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with lakebed.connect(tmp_path / "lake") as opened:
+        yield opened
+
+
 def endless(spark: SparkSession) -> int:
     """A job that takes minutes."""
     return spark.range(0, 10**12, 1, 4).selectExpr("sum(hash(id, id)) as s").collect()[0][0]
@@ -41,6 +50,27 @@ def test_the_answer_and_the_error_of_the_work_come_back(spark: SparkSession) -> 
     assert run(spark, "count", lambda: spark.range(7).count()) == 7
     with pytest.raises(ZeroDivisionError):
         run(spark, "fail", lambda: 1 // 0)
+
+
+def test_sparks_ui_says_what_a_job_is_for(spark: SparkSession, lake: Lake) -> None:
+    def described(work: Callable[[], object]) -> set[str]:
+        tracker = spark.sparkContext._jsc.sc().statusStore()
+        before = tracker.jobsList(None).size()
+        work()
+        jobs = tracker.jobsList(None)
+        found = [jobs.apply(number).description() for number in range(jobs.size() - before)]
+        return {one.get() for one in found if one.isDefined()}
+
+    table = lake.catalog().create_table("orders", {"id": "long"}, properties={"write.inline-bytes": "0"})
+    assert described(lambda: table.append(spark.range(3))) == {"Lakebed: append to orders"}
+    assert "Lakebed: overwrite orders" in described(lambda: table.overwrite(spark.range(3)))
+    assert described(lambda: spark.range(3).collect()) <= {"collect at"}
+    spark.sparkContext.setJobDescription("my pipeline")
+    try:
+        assert described(lambda: table.append(spark.range(3))) == {"my pipeline · Lakebed: append to orders"}
+        assert spark.sparkContext.getLocalProperty("spark.job.description") == "my pipeline"
+    finally:
+        spark.sparkContext.setLocalProperty("spark.job.description", None)
 
 
 def test_work_inside_work_is_part_of_it(spark: SparkSession) -> None:

@@ -54,13 +54,9 @@ class Answering:
             return self._one_by_one(filled(text, self.args)) if len(statements) > 1 else self._one(text)
 
     def _one(self, text: str) -> DataFrame:
-        try:
-            whole = filled(text, self.args)
-        except Invalid:  # Spark takes more kinds of values
-            if _Parsed(self.names, text).names_an_object():
-                raise
-            return self._by_spark()
-        answer = _Parsed(self.names, whole).run()
+        # Spark takes more kinds of values, so they are looked at only if the lake runs it.
+        is_sparks = self.args is not None and _Parsed(self.names, text).is_sparks()
+        answer = None if is_sparks else _Parsed(self.names, filled(text, self.args)).run()
         return self._by_spark() if answer is None else answer
 
     def _one_by_one(self, text: str) -> DataFrame:
@@ -98,30 +94,44 @@ class _Parsed:
     names: Names
     text: str
 
+    def is_sparks(self) -> bool:
+        """Whether Spark has to run it, with or without tables of the lake in it."""
+        statement = self._statement()
+        return statement is None or not self._is_the_lakes(statement)
+
     def run(self) -> DataFrame | None:
-        """Its answer; None if Spark has to run it."""
-        try:
-            statement = parse_statement(self.text, self.names.spark, self.names.current.namespace)
-        except Invalid:
-            if self.names_an_object():
-                raise
+        """Its answer; None if Spark has to run it as it is."""
+        statement = self._statement()
+        if statement is None:
             return None
-        changed, read = _mentioned(statement)
-        if changed and not any(self._is_owned(name) for name in changed):
-            return self._into_spark(statement, read)
-        if not changed and isinstance(statement, Select | CreateTemporaryView) and not self._any_is_there(read):
-            return None
+        if not self._is_the_lakes(statement):
+            return self._into_spark(statement)
         answer = run_statement(self.names.spark, self.text, None, self._places, Attribution())
         return answer if isinstance(answer, DataFrame) else self.names.spark.range(0).select()
+
+    def _statement(self) -> object | None:
+        """The statement; None for one of Spark's. What can't be read and names something of the lake is `Invalid`."""
+        try:
+            return parse_statement(self.text, self.names.spark, self.names.current.namespace)
+        except Invalid:
+            if self._names_an_object():
+                raise
+            return None
+
+    def _is_the_lakes(self, statement: object) -> bool:
+        changed, read = _mentioned(statement)
+        if changed:
+            return any(self._is_owned(name) for name in changed)
+        return not isinstance(statement, Select | CreateTemporaryView) or self._any_is_there(read)
 
     def _places(self) -> Places:
         newest = self.names.context.metastore.newest()
         return Places(self.names.catalog, newest, namespace=self.names.current.namespace, is_attached=True)
 
-    def _into_spark(self, statement: object, read: list[LakeName]) -> DataFrame | None:
+    def _into_spark(self, statement: object) -> DataFrame | None:
         """A change of Spark's own tables, which may read the lake's: only their names are replaced in the text."""
         query = _query_of(statement)
-        if query is None or not self._any_is_there(read):
+        if query is None or not self._any_is_there(_mentioned(statement)[1]):
             return None
         return self._reader.frame(replace(query, text=self.text))
 
@@ -142,7 +152,7 @@ class _Parsed:
             return self.names.place(name.place, name.parts)
         return None if self.names.is_temporary(name.parts[-1]) else Found(self.names.catalog, name.parts)
 
-    def names_an_object(self) -> bool:
+    def _names_an_object(self) -> bool:
         """Whether a text that can't be parsed has the name of an object in the lake, or of its place there."""
         statements = _statements(self.text)
         parts = [

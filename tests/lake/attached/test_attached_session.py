@@ -1,0 +1,366 @@
+"""A session that is attached to a lake: Spark's own names find its tables, and everything else stays Spark's."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.functions import partitioning
+
+import lakebed
+import lakebed.spark
+from lakebed import AlreadyExists, Catalog, Invalid, Lake, NotFound
+
+ROWS = [(1, "tea"), (2, "jam")]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    with lakebed.connect(tmp_path_factory.mktemp("attached") / "lake") as opened:
+        main = opened.catalog()
+        main.create_namespace("sales", comment="what was sold")
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def attached(spark: SparkSession, lake: Lake) -> Iterator[SparkSession]:
+    """A session of its own, since the tests share the other one."""
+    own = lakebed.spark.attach(spark.newSession(), lake)
+    yield own
+    lakebed.spark.detach(own)
+
+
+@pytest.fixture
+def main(lake: Lake) -> Catalog:
+    return lake.catalog()
+
+
+@pytest.fixture
+def orders(attached: SparkSession, main: Catalog) -> str:
+    """The name of a table with two rows."""
+    main.create_or_replace_table("sales.orders", {"id": "long", "item": "string"})
+    attached.createDataFrame(ROWS, "id long, item string").write.mode("append").saveAsTable("sales.orders")
+    return "sales.orders"
+
+
+def found(frame: DataFrame) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, frame.collect()), key=str)
+
+
+def test_statements_and_reads_find_the_lakes_tables(attached: SparkSession, main: Catalog, orders: str) -> None:
+    first = main.table(orders).version
+    changed = attached.sql("INSERT INTO sales.orders VALUES (3, 'oat')")
+    assert (changed.columns, changed.collect()) == ([], [])
+    assert found(attached.table("sales.orders")) == [*ROWS, (3, "oat")]
+    assert found(attached.read.table("sales.`orders`")) == [*ROWS, (3, "oat")]
+    assert found(attached.sql("SELECT * FROM sales.orders WHERE id > :least", args={"least": 1})) == [
+        (2, "jam"),
+        (3, "oat"),
+    ]
+    assert found(attached.read.option("versionAsOf", int(first)).table("sales.orders")) == ROWS
+    assert attached.sql("UPDATE sales.orders SET item = 'fig' WHERE id = 1; SELECT 7 AS n").collect()[0].n == 7
+    assert main.table(orders).get is not None
+    given = attached.createDataFrame([(1,)], "id long")
+    assert found(attached.sql("SELECT o.item FROM sales.orders o JOIN {d} ON o.id = {d}.id", d=given)) == [("fig",)]
+    assert found(attached.sql("SELECT id FROM sales.orders WHERE item = {word}", word="oat")) == [(3,)]
+
+
+def test_a_dataframe_shows_the_version_at_which_it_was_made(attached: SparkSession, orders: str) -> None:
+    before = attached.table(orders)
+    attached.sql("DELETE FROM sales.orders WHERE id = 1")
+    assert found(before) == ROWS
+    assert found(attached.table(orders)) == [(2, "jam")]
+
+
+def test_a_ref_is_read_and_written(attached: SparkSession, lake: Lake, main: Catalog, orders: str) -> None:
+    dev = main.create_branch("dev")
+    attached.createDataFrame([(9, "rye")], "id long, item string").writeTo("sales.orders@dev").append()
+    assert found(attached.table("sales.orders@dev")) == [*ROWS, (9, "rye")]
+    assert found(attached.read.option("branch", "dev").table(orders)) == [*ROWS, (9, "rye")]
+    assert found(attached.table(orders)) == ROWS
+    lakebed.spark.attach(attached, lake, ref="dev")
+    try:
+        attached.sql("INSERT INTO sales.orders VALUES (10, 'oil')")
+        assert dev.table(orders).scan().count() == 4
+        assert attached.table("sales.orders@main").count() == main.table(orders).scan().count() == 2
+    finally:
+        lakebed.spark.attach(attached, lake)
+    assert attached.table(orders).count() == 2
+    with pytest.raises(NotFound):
+        lakebed.spark.attach(attached, lake, ref="nowhere")
+
+
+def test_save_as_table_in_every_mode(attached: SparkSession, main: Catalog, orders: str) -> None:
+    table = main.table(orders)
+    more = attached.createDataFrame([("oat", 3)], "item string, id int")  # by name, and an int fits a long
+    with pytest.raises(AlreadyExists, match=r"mode\(.append.\)"):
+        more.write.saveAsTable(orders)
+    more.write.mode("ignore").saveAsTable(orders)
+    assert table.scan().count() == 2
+    more.write.saveAsTable(orders, mode="append", message="by a job")
+    assert (table.scan().count(), table.history()[0].message) == (3, "by a job")
+    more.write.mode("overwrite").option("replaceWhere", "id = 1").saveAsTable(orders)
+    assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [2, 3, 3]
+    wider = more.withColumn("price", F.lit(1.5))
+    with pytest.raises(Invalid, match="price"):
+        wider.write.mode("append").saveAsTable(orders)
+    wider.write.mode("append").option("mergeSchema", "true").saveAsTable(orders)
+    assert table.schema.names == ("id", "item", "price")
+    more.write.mode("overwrite").saveAsTable(orders)
+    assert table.scan().to_arrow().to_pylist() == [{"id": 3, "item": "oat", "price": None}]
+    more.write.mode("overwrite").option("overwriteSchema", True).partitionBy("item").saveAsTable(orders)
+    again = main.table(orders)
+    assert (again.id == table.id, again.schema.names, tuple(again.spec)) == (False, ("item", "id"), ("item",))
+
+
+def test_a_new_table_is_created_in_one_commit(attached: SparkSession, main: Catalog) -> None:
+    frame = attached.createDataFrame([(1, "a", "2026-01-05")], "id long, kind string, at string")
+    timed = frame.withColumn("at", F.col("at").cast("timestamp_ntz"))
+    before = len(main.log())
+    timed.write.partitionBy("kind").sortBy("id").format("lakebed").saveAsTable("sales.made")
+    assert len(main.log()) == before + 1
+    made = main.table("sales.made")
+    assert (tuple(made.spec), tuple(made.sort_order), made.schema.field("id").required) == (
+        ("kind",),
+        ("id asc nulls first",),
+        False,
+    )
+    writer = timed.writeTo("sales.timed").partitionedBy(partitioning.days("at"), partitioning.bucket(4, "id"))
+    writer.tableProperty("owner", "ada").using("lakebed").create()
+    assert tuple(main.table("sales.timed").spec) == ("day(at)", "bucket(4, id)")
+    assert main.table("sales.timed").properties["owner"] == "ada"
+    with pytest.raises(AlreadyExists):
+        timed.writeTo("sales.timed").create()
+    with pytest.raises(NotFound):
+        timed.writeTo("sales.nothing").replace()
+    timed.write.saveAsTable("top")
+    assert found(attached.sql("SELECT id FROM top")) == [(1,)]
+    attached.sql("DROP TABLE top")
+    assert not main.table_exists("top")
+
+
+def test_insert_into_goes_by_position_and_casts(attached: SparkSession, main: Catalog, orders: str) -> None:
+    rows = attached.createDataFrame([(7, "oat")], "x int, y string")
+    rows.write.insertInto(orders)
+    assert (7, "oat") in found(attached.table(orders))
+    with pytest.raises(Invalid, match="can't be stored"):
+        rows.select("y", "x").write.insertInto(orders)
+    main.create_table("sales.small", {"n": "int"})
+    with pytest.raises(Invalid, match=r"sales\.small"):
+        attached.range(1 << 40, (1 << 40) + 1).write.insertInto("sales.small")
+    attached.range(1).write.insertInto("sales.small")
+    with pytest.raises(Invalid, match="3 columns, but the table 2"):
+        rows.withColumn("z", F.lit(1)).write.insertInto(orders)
+    rows.write.insertInto(orders, overwrite=True)
+    assert found(attached.table(orders)) == [(7, "oat")]
+
+
+def test_write_to_replaces_rows_and_partitions(attached: SparkSession, main: Catalog) -> None:
+    name = "sales.parts"
+    main.create_table(name, {"day": "string", "n": "int"}, partition_by=["day"])
+    rows = attached.createDataFrame([("mo", 1), ("tu", 2)], "day string, n int")
+    rows.writeTo(name).append()
+    rows.where("day = 'tu'").withColumn("n", F.lit(5)).writeTo(name).overwritePartitions()
+    assert found(attached.table(name)) == [("mo", 1), ("tu", 5)]
+    rows.limit(1).withColumn("n", F.lit(7)).writeTo(name).overwrite((F.col("day") == "mo") & (F.col("n") < 3))
+    assert found(attached.table(name)) == [("mo", 7), ("tu", 5)]
+    rows.writeTo(name).overwrite("n > 5")
+    assert found(attached.table(name)) == [("mo", 1), ("tu", 2), ("tu", 5)]
+    rows.withColumn("x", F.lit(1)).writeTo(name).createOrReplace()
+    assert main.table(name).schema.names == ("day", "n", "x")
+
+
+def test_the_catalog_shows_the_lakes_objects_beside_sparks(attached: SparkSession, main: Catalog, orders: str) -> None:
+    main.create_view("sales.teas", "SELECT * FROM sales.orders WHERE item = 'tea'")
+    catalog = attached.catalog
+    assert catalog.tableExists(orders)
+    assert catalog.tableExists("orders", "sales")
+    assert not catalog.tableExists("sales.missing")
+    assert catalog.databaseExists("sales")
+    assert catalog.databaseExists("default")
+    listed = {table.name: table.tableType for table in catalog.listTables("sales", "orders|te*")}
+    assert listed == {"orders": "MANAGED", "teas": "VIEW"}
+    assert {"sales", "default"} <= {database.name for database in catalog.listDatabases()}
+    assert [database.name for database in catalog.listDatabases("sal*")] == ["sales"]
+    assert catalog.getDatabase("sales").description == "what was sold"
+    table = catalog.getTable(orders)
+    assert (table.name, table.catalog, table.namespace, table.isTemporary) == ("orders", "default", ["sales"], False)
+    assert [(one.name, one.dataType) for one in catalog.listColumns(orders)] == [("id", "bigint"), ("item", "string")]
+    assert found(attached.table("sales.teas")) == [(1, "tea")]
+    catalog.refreshTable(orders)
+    assert catalog.currentDatabase() == "default"
+    catalog.setCurrentDatabase("sales")
+    try:
+        assert (catalog.currentDatabase(), found(attached.table("orders"))) == ("sales", ROWS)
+        assert found(attached.sql("WITH orders AS (SELECT 1 AS one) SELECT * FROM orders")) == [(1,)]
+        assert {"orders", "teas"} <= {table.name for table in catalog.listTables()}
+    finally:
+        catalog.setCurrentDatabase("default")
+    with pytest.raises(AnalysisException):
+        attached.table("orders")
+    main.drop_view("sales.teas")
+
+
+def test_what_the_lake_does_not_have_is_sparks(attached: SparkSession, spark: SparkSession, orders: str) -> None:
+    attached.range(3).createOrReplaceTempView("numbers")
+    joined = "SELECT o.item FROM sales.orders o JOIN numbers n ON n.id = o.id"
+    assert found(attached.sql(joined)) == [("jam",), ("tea",)]
+    attached.sql("CREATE DATABASE spark_catalog.warehouse")
+    try:
+        attached.sql("CREATE TABLE warehouse.copies USING parquet AS SELECT * FROM sales.orders")
+        attached.sql("INSERT INTO warehouse.copies SELECT id + 10, item FROM sales.orders WHERE id = 1")
+        both = "SELECT c.id FROM warehouse.copies c LEFT ANTI JOIN sales.orders o ON c.id = o.id"
+        assert found(attached.sql(both)) == [(11,)]
+        attached.range(1).write.saveAsTable("warehouse.more")
+        attached.range(1).write.insertInto("warehouse.more")
+        assert found(attached.table("warehouse.more")) == [(0,), (0,)]
+        assert attached.catalog.tableExists("warehouse.more")
+        assert {"copies", "more"} <= {table.name for table in attached.catalog.listTables("warehouse")}
+    finally:
+        attached.sql("DROP DATABASE warehouse CASCADE")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        attached.sql("SELECT * FROM sales.missing")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        attached.table("sales.missing")
+
+
+def test_a_temporary_view_comes_before_a_table_of_the_lake(attached: SparkSession, main: Catalog) -> None:
+    main.create_table("both", {"id": "long"})
+    attached.range(4).createOrReplaceTempView("both")
+    try:
+        assert attached.table("both").count() == attached.sql("SELECT * FROM both").count() == 4
+    finally:
+        attached.catalog.dropTempView("both")
+    assert attached.table("both").count() == attached.sql("SELECT * FROM both").count() == 0
+
+
+OWN = [
+    "SET spark.sql.ansi.enabled",
+    "  set  x.y = 'sales.orders' ;",
+    "CACHE LAZY TABLE numbers",
+    "SELECT 1 -- sales",
+    "select '{braces}', \"sales.orders\" as a",
+    "CREATE TEMPORARY FUNCTION f AS 'x'",
+    "SELECT * FROM parquet.`/a/b.parquet`",
+    "SELECT * FROM spark_catalog.default.t",
+    "SELECT * FROM default.t VERSION AS OF 3",
+    "SELECT sales.x FROM numbers AS sales",
+    "DESCRIBE FUNCTION abs",
+    "this is not a statement",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_statements_of_sparks_reach_it_as_they_are_written(attached: SparkSession, lake: Lake, text: str) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def own(*given: Any, **named: Any) -> DataFrame:
+        asked.append((*given, named))
+        return attached.range(0)
+
+    session = lake._attached_to(attached, None)
+    session.sql(own, text, [F.lit(1)], {"word": 2})
+    assert [(one[0], one[2]) for one in asked] == [(text, {"word": 2})]
+
+
+def test_other_sessions_are_not_touched(attached: SparkSession, spark: SparkSession, orders: str) -> None:
+    for other in (spark, attached.newSession()):
+        assert not other.catalog.tableExists(orders)
+        with pytest.raises(AnalysisException):
+            other.table(orders)
+        with pytest.raises(AnalysisException):
+            other.sql("SELECT * FROM sales.orders")
+        assert type(other.range(1).write).__name__ == "DataFrameWriter"
+
+
+def test_detach_undoes_it_and_may_be_called_again(spark: SparkSession, tmp_path: Path) -> None:
+    kinds = type(spark), type(spark.range(0))
+    with lakebed.connect(tmp_path / "one") as one, lakebed.connect(tmp_path / "two") as two:
+        one.catalog().create_table("t", {"id": "long"})
+        session = spark.newSession()
+        before = [vars(kind)[name] for kind, name in zip(kinds, ("sql", "write"), strict=True)]
+        lakebed.spark.attach(session, one)
+        assert session.table("t").count() == 0
+        lakebed.spark.attach(session, two)  # replaces the first
+        assert not session.catalog.tableExists("t")
+        assert lakebed.spark.attach(session, one) is session
+        lakebed.spark.detach(session)
+        lakebed.spark.detach(session)
+        lakebed.spark.detach(spark)
+        assert [vars(kind)[name] for kind, name in zip(kinds, ("sql", "write"), strict=True)] == before
+        assert not session.catalog.tableExists("t")
+
+
+def test_a_closed_lake_says_so_and_nothing_lands_in_spark(spark: SparkSession, tmp_path: Path) -> None:
+    session = spark.newSession()
+    with lakebed.connect(tmp_path / "lake") as lake:
+        lake.catalog().create_table("t", {"id": "long"})
+        lakebed.spark.attach(session, lake)
+    try:
+        refused: list[Callable[[], Any]] = [
+            lambda: session.range(1).write.saveAsTable("t"),
+            lambda: session.range(1).writeTo("t").create(),
+            lambda: session.sql("CREATE TABLE t AS SELECT 1 AS id"),
+        ]
+        for change in refused:
+            with pytest.raises(Invalid, match=r"was closed.*lakebed\.spark\.attach"):
+                change()
+        with pytest.raises(AnalysisException) as caught:
+            session.sql("SELECT * FROM t")
+        assert "was closed" in "".join(caught.value.__notes__)
+        assert session.sql("SELECT 1 AS one").collect()[0].one == 1
+        assert not session.catalog.tableExists("t")
+    finally:
+        lakebed.spark.detach(session)
+
+
+def test_a_stopped_session_says_so(attached: SparkSession, orders: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["lakebed.spark.session"], "is_stopped", lambda _: True)
+    with pytest.raises(Invalid, match="session was stopped"):
+        attached.table(orders)
+
+
+WRONG: dict[str, tuple[Callable[[SparkSession], Any], str]] = {
+    "mode": (lambda spark: spark.range(1).write.option("color", 1).saveAsTable("sales.new"), "no such option"),
+    "flag": (lambda spark: spark.range(1).write.option("mergeSchema", 1).saveAsTable("sales.new"), "true or false"),
+    "format": (lambda spark: spark.range(1).write.format("csv").saveAsTable("sales.orders"), "no other format"),
+    "partitions": (
+        lambda spark: spark.range(1).write.mode("append").partitionBy("id").saveAsTable("sales.orders"),
+        "other partitions",
+    ),
+    "option": (lambda spark: spark.read.option("readChangeFeed", True).table("sales.orders"), "no such option"),
+    "moments": (
+        lambda spark: spark.read.options(versionAsOf=1, tag="x").table("sales.orders"),
+        "one moment or ref",
+    ),
+    "merge": (lambda spark: spark.range(1).mergeInto("sales.orders", F.expr("true")), "MERGE INTO"),
+    "name": (lambda spark: spark.table("sales orders"), "not a table's name"),
+    "statement": (lambda spark: spark.sql("UPDATE sales.orders SET"), "line 1, column"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_a_table_of_the_lake_can_not_do_is_refused(attached: SparkSession, orders: str, case: str) -> None:
+    call, problem = WRONG[case]
+    with pytest.raises(Invalid, match=problem):
+        call(attached)
+
+
+def test_only_sessions_and_lakes_are_taken(spark: SparkSession, lake: Lake) -> None:
+    with pytest.raises(Invalid, match="not a lake"):
+        lakebed.spark.attach(spark, "file:///lake")  # type: ignore[arg-type]
+    with pytest.raises(Invalid, match="not a Spark session"):
+        lakebed.spark.attach("spark", lake)  # type: ignore[arg-type]
+    with pytest.raises(Invalid, match="not a Spark session"):
+        lakebed.spark.detach(None)  # type: ignore[arg-type]
+
+
+def test_lake_sql_on_an_attached_session_is_as_before(attached: SparkSession, lake: Lake, orders: str) -> None:
+    assert found(lake.sql(attached, "SELECT * FROM sales.orders")) == ROWS
+    with pytest.raises(NotFound):
+        lake.sql(attached, "SELECT * FROM sales.missing")

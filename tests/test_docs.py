@@ -13,8 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -164,11 +168,14 @@ def test_every_block_of_the_page_runs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES if uses_spark(path)], ids=named)
-@pytest.mark.usefixtures(
-    "spark"
-)  # what the page asks `lakebed.spark.session` for is then the session that runs already
-def test_every_block_of_the_page_runs_with_spark(path: Path) -> None:
-    run_page(path)
+def test_every_block_of_the_page_runs_with_spark(path: Path, spark: "SparkSession") -> None:
+    """What the page asks `lakebed.spark.session` for is then the session that runs already."""
+    from lakebed.spark import detach  # here, so that a run without Spark's tests does not load PySpark
+
+    try:
+        run_page(path)
+    finally:
+        detach(spark)
 
 
 @pytest.mark.parametrize("path", FOR_USERS, ids=named)

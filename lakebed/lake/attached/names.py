@@ -108,8 +108,7 @@ class Names:
 
     def namespace(self, text: str) -> Found | None:
         """The namespace of a name; None if the lake does not have it."""
-        ref, parts = parsed(text)
-        found = None if _is_sparks(parts) else Found(self._catalog(ref), parts, ref is not None)
+        found = self.at(*parsed(text))
         return found if found is not None and found.is_namespace else None
 
     def place(self, ref: str | None, parts: Parts) -> Found | None:
@@ -117,7 +116,19 @@ class Names:
         if _is_sparks(parts) or (ref is None and len(parts) == 1 and self.is_temporary(parts[0])):
             return None
         whole = (*self.current.namespace, *parts) if ref is None and len(parts) == 1 else parts
-        return Found(self._catalog(ref), whole, ref is not None)
+        return self.at(ref, whole)
+
+    def at(self, ref: str | None, parts: Parts) -> Found | None:
+        """The same for the whole name of an object."""
+        return None if _is_sparks(parts) else Found(self._catalog(ref), parts, ref is not None)
+
+    def has_catalog(self, name: str) -> bool:
+        """Whether the lake has a catalog of this name."""
+        try:
+            open_catalog(self.context, name)
+        except LakebedError:
+            return False
+        return True
 
     def owns(self, found: Found) -> bool:
         """Whether an object is the lake's: it is there, or its namespace is, and Spark has no object of this name."""

@@ -16,6 +16,7 @@ from lakebed.lake.sql.statement import run_statement
 from lakebed.spark.attachment.attached import Args, Sql
 from lakebed.spark.sql.expressions import InnerView
 from lakebed.spark.sql.names import LakeName, chains
+from lakebed.spark.sql.objects.refs import UseCatalog
 from lakebed.spark.sql.parameters import filled
 from lakebed.spark.sql.parsing import parse_statement
 from lakebed.spark.sql.queries import Query
@@ -24,11 +25,8 @@ from lakebed.spark.sql.tokens import Words, statements_of
 
 QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "EXPLAIN", "DESCRIBE", "DESC")
 CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE")
-SPARKS_OWN = (
-    *("SET", "RESET", "CACHE", "UNCACHE", "CLEAR", "REFRESH", "ANALYZE", "ADD", "LIST", "LOAD", "MSCK", "REPAIR"),
-    *("DECLARE", "EXECUTE", "BEGIN", "EXPORT", "IMPORT", "GRANT", "REVOKE", "LOCK", "UNLOCK", "DFS", "FETCH", "OPEN"),
-)
-"""The first words of statements that only Spark has."""
+SPARKS_OWN = ("SET", "RESET", "CLEAR", "ADD", "DECLARE", "EXECUTE", "BEGIN", "GRANT", "REVOKE", "DFS")
+"""The first words of statements that only Spark has; but for SET CATALOG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class Answering:
     def run(self) -> DataFrame:
         """What Spark answers: a query's rows, and for a change an empty DataFrame."""
         statements = _statements(self.text)
-        if not statements or statements[0].words[0].reads(*SPARKS_OWN):
+        if not statements or _is_sparks_own(statements[0]):
             return self._by_spark()
         if not self.names.is_open:
             return self._without_lake(statements)
@@ -67,7 +65,10 @@ class Answering:
         return Answering(self.names, self.own, last, None, {}).run()
 
     def _by_spark(self) -> DataFrame:
-        return self.own(self.text, self.args, **self.given)
+        answer = self.own(self.text, self.args, **self.given)
+        if self.text.lstrip()[:4].upper().strip() == "USE" and self.names.is_open:
+            self.names.use(())  # another database of Spark's: names of one part are no longer the lake's namespace's
+        return answer
 
     def _without_lake(self, statements: Sequence[Words]) -> DataFrame:
         """What is read can't do harm. What is changed could land in Spark, and is refused."""
@@ -81,7 +82,8 @@ class Answering:
 
     def _may_name_the_lakes(self, words: Words) -> bool:
         """A quick look: whether a query or change has a word that is a name in the lake. Other statements may be."""
-        if not words.words[0].reads(*QUERIES, *CHANGES):
+        first, second = words.words[0], words.words[min(1, len(words.words) - 1)]
+        if not first.reads(*QUERIES, *CHANGES) or second.reads("BRANCH", "TAG"):
             return True
         given = {word.text for word in words.words if word.names}
         return any("@" in word for word in given) or self.names.knows(given)
@@ -120,6 +122,8 @@ class _Parsed:
 
     def _is_the_lakes(self, statement: object) -> bool:
         changed, read = _mentioned(statement)
+        if isinstance(statement, UseCatalog):
+            return self.names.has_catalog(statement.catalog.text)
         if changed:
             return any(self._is_owned(name) for name in changed)
         return not isinstance(statement, Select | CreateTemporaryView) or self._any_is_there(read)
@@ -137,7 +141,12 @@ class _Parsed:
 
     def _any_is_there(self, read: list[LakeName]) -> bool:
         reader = self._reader
-        return any(name.place is not None or reader.has(name) for name in read)
+        return any(name.place is not None or reader.has(name) or self._was_there(name) for name in read)
+
+    def _was_there(self, name: LakeName) -> bool:
+        """Whether a name is read at a moment, and may have been the lake's then."""
+        found = None if name.moment is None else self._place(name)
+        return found is not None and len(found.parts) > 1 and found.has_home
 
     @property
     def _reader(self) -> Reader:
@@ -148,9 +157,9 @@ class _Parsed:
         return found is not None and self.names.owns(found)
 
     def _place(self, name: LakeName) -> Found | None:
-        if not name.is_relative:
-            return self.names.place(name.place, name.parts)
-        return None if self.names.is_temporary(name.parts[-1]) else Found(self.names.catalog, name.parts)
+        if name.is_relative and self.names.is_temporary(name.parts[-1]):
+            return None
+        return self.names.at(name.place, name.parts)
 
     def _names_an_object(self) -> bool:
         """Whether a text that can't be parsed has the name of an object in the lake, or of its place there."""
@@ -173,6 +182,10 @@ def _statements(text: str) -> list[Words]:
         return statements_of(text)
     except Invalid:
         return []
+
+
+def _is_sparks_own(words: Words) -> bool:
+    return words.words[0].reads(*SPARKS_OWN) and not (len(words.words) > 1 and words.words[1].reads("CATALOG"))
 
 
 def _query_of(statement: object) -> Query | None:

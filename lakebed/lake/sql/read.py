@@ -91,8 +91,8 @@ class Reader:
         return self._view(container.view(name.parts), self.places.inside(container, moment), place)
 
     def has(self, name: LakeName) -> bool:
-        """Whether the lake has the table or view of a name."""
-        return self._container(name, self._moment(name)) is not None
+        """Whether the lake has the table or view of a name now."""
+        return self._container(name, None) is not None
 
     def _is_of_session(self, name: LakeName) -> bool:
         return name.place is None and (self.places.is_attached or _is_path(name) or name.parts[0].lower() in SESSION)

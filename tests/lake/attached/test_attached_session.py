@@ -228,6 +228,40 @@ def test_what_the_lake_does_not_have_is_sparks(attached: SparkSession, spark: Sp
         attached.table("sales.missing")
 
 
+STATEMENTS = [
+    ("CREATE NAMESPACE IF NOT EXISTS books", []),
+    ("CREATE TABLE books.copies (id BIGINT, title STRING DEFAULT '-')", []),
+    ("ALTER TABLE books.copies ADD COLUMN price DOUBLE", []),
+    ("USE books", None),
+    ("INSERT INTO copies (id) VALUES (1), (2)", []),
+    ("CREATE OR REPLACE VIEW firsts AS SELECT id FROM books.copies WHERE id = 1", None),
+    ("SELECT * FROM firsts", [(1,)]),
+    ("SELECT id, title FROM copies c WHERE EXISTS (SELECT 1 FROM firsts f WHERE f.id = c.id)", [(1, "-")]),
+    ("CREATE BRANCH later", None),
+    ("UPDATE books.copies@later SET title = 'new' WHERE id = 2", []),
+    ("MERGE BRANCH later INTO main", None),
+    ("SELECT title FROM copies WHERE id = 2", [("new",)]),
+    ("DELETE FROM copies WHERE id = 2", []),
+    ("SELECT count(*) FROM copies", [(1,)]),
+    ("USE default", None),
+    ("DROP VIEW books.firsts", []),
+    ("DROP NAMESPACE books CASCADE", []),
+    ("DROP BRANCH later", None),
+]
+
+
+def test_statements_about_the_lakes_objects(attached: SparkSession, main: Catalog) -> None:
+    for text, expected in STATEMENTS:
+        answer = attached.sql(text)
+        assert isinstance(answer, DataFrame), text
+        assert expected is None or found(answer) == expected, text
+        if text == "USE books":
+            assert attached.catalog.currentDatabase() == "books"
+            assert "copies" in [row.tableName for row in attached.sql("SHOW TABLES").collect()]
+    assert attached.catalog.currentDatabase() == "default"
+    assert not main.namespace_exists("books")
+
+
 def test_a_temporary_view_comes_before_a_table_of_the_lake(attached: SparkSession, main: Catalog) -> None:
     main.create_table("both", {"id": "long"})
     attached.range(4).createOrReplaceTempView("both")

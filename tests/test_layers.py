@@ -27,7 +27,7 @@ DRAWINGS = {
         metastore
         table | records
         store | files | caches
-        errors
+        errors | html
     """,
     "lakebed.lake": """
         data_source
@@ -42,7 +42,7 @@ DRAWINGS = {
         branches | evolve | merges | tags | view
         objects
         arguments | inspect | namespace
-        address | clauses | description | engines | lines | properties
+        address | clauses | description | engines | lines | properties | shown
     """,
     "lakebed.arrow": """
         engine

@@ -19,12 +19,14 @@ from lakebed.catalog.transaction.objects import find_any
 from lakebed.catalog.transaction.scopes import Live, Open, parse_isolation
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.errors import Invalid
+from lakebed.html import ROWS, Text, table_html
 from lakebed.lake.arguments import version_of
 from lakebed.lake.inspect import inspect
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.objects import Listing
 from lakebed.lake.shares import Shares
+from lakebed.lake.shown import counted, safely, safely_html
 from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution, Line, Places
@@ -179,7 +181,7 @@ class Catalog(Line, Shares):
 
     def describe(self) -> str:
         """What it is, for people to read."""
-        return catalog_text(self._scope.read(), f"{self.name}@{self.ref}")
+        return Text(catalog_text(self._scope.read(), f"{self.name}@{self.ref}"))
 
     @property
     def _owner(self) -> str:
@@ -211,8 +213,19 @@ class Catalog(Line, Shares):
         return hash(self._scope)
 
     def __repr__(self) -> str:
-        pin = "" if self._line.version is None else f"#{self._line.version}"
-        return f"Catalog({self._line.ref.catalog}@{self._line.share or self._line.ref.line.id}{pin})"
+        """Its name, ref and version: it asks the lake, and never fails."""
+        return safely("Catalog", lambda: f"Catalog {self.name} @ {self.ref}, version {self.version}")
+
+    def _repr_html_(self) -> str:
+        return safely_html(lambda: catalog_html(self), lambda: repr(self))
+
+
+def catalog_html(catalog: Catalog) -> str:
+    """A catalog's first tables, by name, for a notebook."""
+    tables = catalog.tables(recursive=True)
+    rows = [(table.name, ", ".join(table.schema.names), table.version) for table in tables[:ROWS]]
+    more = f"and {counted(len(tables) - ROWS, 'table')} more" if len(tables) > ROWS else ""
+    return table_html(repr(catalog), ["table", "columns", "version"], rows, more)
 
 
 def open_catalog(context: Context, name: str) -> Catalog:

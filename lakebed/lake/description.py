@@ -8,9 +8,10 @@ from lakebed.catalog.inspect.documents import Json
 from lakebed.catalog.inspect.history import Step, TablePast
 from lakebed.catalog.transaction.names import spelled
 from lakebed.errors import NotFound
+from lakebed.html import pre_html
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Description:
     """A table as it was when `describe` was called; printed it is text for people.
 
@@ -60,3 +61,9 @@ class Description:
 
     def __str__(self) -> str:
         return table_text(self._past)
+
+    def __repr__(self) -> str:
+        return f"Description of table {spelled(self._past.name)}"
+
+    def _repr_html_(self) -> str:
+        return pre_html(str(self))

@@ -23,6 +23,7 @@ from lakebed.catalog.transaction.commits import Argument, Commit, Request
 from lakebed.catalog.transaction.context import Context, unpicklable
 from lakebed.errors import Invalid, NotFound
 from lakebed.files import LocalFiles, ReadOnlyFiles
+from lakebed.html import ROWS, table_html
 from lakebed.lake.address import DATABASE, Address, check_option, parse_address
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.attached.load import attached_session
@@ -30,6 +31,7 @@ from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.engines import check_session
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.objects import Listing, created, dropped
+from lakebed.lake.shown import safely_html
 from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution
@@ -382,6 +384,18 @@ class Lake:
 
     def __repr__(self) -> str:
         return f"Lake({self.url!r})"
+
+    def _repr_html_(self) -> str:
+        return safely_html(lambda: _lake_html(self), lambda: repr(self))
+
+
+def _lake_html(lake: Lake) -> str:
+    rows = [
+        (line.name, line.ref, line.version, len(line.tables(recursive=True)))
+        for catalog in lake.catalogs()
+        for line in catalog.branches()[:ROWS]
+    ]
+    return table_html(repr(lake), ["catalog", "branch", "version", "tables"], rows)
 
 
 def _place(ref: str) -> str:

@@ -21,6 +21,7 @@ from lakebed.errors import Invalid
 from lakebed.lake.arguments import asked_moment, check_flag, version_of
 from lakebed.lake.engines import arrow_engine
 from lakebed.lake.lines import OpenLine
+from lakebed.lake.objects import Listing
 from lakebed.store import Version
 from lakebed.table.keys.ranges import may_share_keys
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -34,9 +35,9 @@ class Merges:
     _line: OpenLine
     _scope: Scope
 
-    def diff(self, other: Self) -> list[Difference]:
+    def diff(self, other: Self) -> Listing[Difference]:
         """What would turn this state into the other one, object by object. Its cost follows the changes."""
-        return diff.diff(self._line.context, self._head(), _line(other)._head())
+        return Listing(diff.diff(self._line.context, self._head(), _line(other)._head()))
 
     def merge(
         self,

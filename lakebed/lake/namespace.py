@@ -9,11 +9,13 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, shown_name
 from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
+from lakebed.html import Text
 from lakebed.lake.properties import Propertied
+from lakebed.lake.shown import object_text
 from lakebed.store import Version
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Namespace(Propertied):
     """A namespace by its id: the handle stays good when it is renamed. Every call is one transaction."""
 
@@ -52,7 +54,11 @@ class Namespace(Propertied):
 
     def describe(self) -> str:
         """What it is, for people to read."""
-        return namespace_text(self._scope.read(), self.id)
+        return Text(namespace_text(self._scope.read(), self.id))
+
+    def __repr__(self) -> str:
+        """Its name, where it looks and its version: it asks the lake, and never fails."""
+        return object_text("Namespace", self._scope, self.id, lambda work: [f"version {newest_commit(work, self.id)}"])
 
     @property
     def _owner(self) -> str:

@@ -29,6 +29,7 @@ from lakebed.lake.rows.appends import Address, given_addresses
 from lakebed.lake.rows.casting import casting
 from lakebed.lake.rows.grow import Evolution, asked_evolution, grow
 from lakebed.lake.rows.restore import restore_table
+from lakebed.lake.shown import counted, object_text, safely_html
 from lakebed.store import Version
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.filter.condition import Condition
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from lakebed.arrow.read.scan import Scan
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Table:
     """A table by its id: the handle stays good when it is renamed. Every call is one transaction.
 
@@ -447,6 +448,16 @@ class Table:
         """
         written = checkpoint_schedule.checkpoint(self._scope.read(), self.id)
         return None if written is None else written.version
+
+    def __repr__(self) -> str:
+        """Its name, where it looks, how many rows it has and its version: it asks the lake, and never fails."""
+        return object_text("Table", self._scope, self.id, self._details)
+
+    def _repr_html_(self) -> str:
+        return safely_html(lambda: self.scan()._html(repr(self)), lambda: repr(self))
+
+    def _details(self, work: Work) -> list[str]:
+        return [counted(reads.row_count(work, self.id), "row"), f"version {newest_commit(work, self.id)}"]
 
     @property
     def _state(self) -> TableState:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 
 from lakebed.catalog.transaction.commits import Commit
 from lakebed.catalog.transaction.retry import retried
-from lakebed.catalog.transaction.scopes import Open, Scope
+from lakebed.catalog.transaction.scopes import Live, Open, Scope
 from lakebed.errors import Conflict, Invalid
+from lakebed.lake.shown import place_text, safely
 from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution, Line, Objects, Places
@@ -63,7 +64,12 @@ class Transaction(Objects):
         return self._scope.ref.line.top
 
     def __repr__(self) -> str:
-        return f"Transaction({self._open.message!r})"
+        return safely("Transaction", lambda: f"Transaction {self._open.message!r} @ {place_text(self._line_scope)}")
+
+    @property
+    def _line_scope(self) -> Scope:
+        """The line that it is on, without what it did."""
+        return Live(self._open.context, self._open.ref)
 
     def __enter__(self) -> Self:
         self._open.begin()

@@ -15,14 +15,16 @@ from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid, NotFound
+from lakebed.html import Text
 from lakebed.lake.arguments import SchemaLike, at_tag, schema_of, version_of
 from lakebed.lake.properties import Propertied
+from lakebed.lake.shown import object_text
 from lakebed.store import Version
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class View(Propertied):
     """A view by its id: the handle stays good when it is renamed. Every call is one transaction."""
 
@@ -48,6 +50,10 @@ class View(Propertied):
     def version(self) -> Version | None:
         """The last commit that changed it; None if it is new in a transaction."""
         return newest_commit(self._read_all(), self.id)
+
+    def __repr__(self) -> str:
+        """Its name, where it looks and its version: it asks the lake, and never fails."""
+        return object_text("View", self._scope, self.id, lambda work: [f"version {newest_commit(work, self.id)}"])
 
     @property
     def _owner(self) -> str:
@@ -120,7 +126,7 @@ class View(Propertied):
 
     def describe(self) -> str:
         """What it is, for people to read."""
-        return view_text(self._scope.read(), self.id)
+        return Text(view_text(self._scope.read(), self.id))
 
     def _read_all(self) -> Work:
         work = self._scope.read()

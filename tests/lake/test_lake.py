@@ -132,23 +132,6 @@ def test_handles_inside_a_transaction_are_its_own(main):
         assert one.table("t") != main.table("t")
 
 
-def test_a_handle_shows_itself_without_asking_the_lake(tmp_path):
-    """Nor does it show what the lake is reached by."""
-    with lakebed.connect(tmp_path / "lake", author="a secret") as lake:
-        main = lake.catalog()
-        namespace, table = main.create_namespace("n"), main.create_table("t", {"id": "long"})
-        past = main.at(main.version)
-        tx = main.transaction("m")
-        handles = [main, past, main.create_branch("dev"), namespace, table, past.table("t"), tx]
-    shown = [repr(one) for one in handles]
-    assert repr(lake) == f"Lake({lake.url!r})"
-    assert repr(table) == f"Table(id={table.id!r})"
-    assert len(set(shown)) == len(shown) - 1, "the table at a version shows its id alone"
-    for text in shown:
-        assert "secret" not in text
-        assert str(tmp_path) not in text
-
-
 def test_a_commit_crosses_a_process_border(main):
     commit = main.set_properties({"a": "b"})
     assert pickle.loads(pickle.dumps(commit)) == commit

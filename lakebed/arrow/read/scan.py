@@ -14,6 +14,7 @@ from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.deletion_vectors import live_rows
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Invalid
+from lakebed.html import ROWS, Text, table_html
 from lakebed.table.filter.filter import Filter, fields_of
 from lakebed.table.manifest.inline import inline_id, is_inline
 from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_text
@@ -102,7 +103,22 @@ class Scan:
 
     def explain(self) -> str:
         """How the files were chosen: what each step cut, and why not more."""
-        return plan_text(self._plan)
+        return Text(plan_text(self._plan))
+
+    def __repr__(self) -> str:
+        """Its columns, and what it reads; no file is opened."""
+        filtered = "" if self._filter is None else ", filtered"
+        return f"Scan of {', '.join(self.schema.names)}{filtered}: {plan_text(self._plan).splitlines()[0]}"
+
+    def _repr_html_(self) -> str:
+        return self._html(repr(self))
+
+    def _html(self, title: str) -> str:
+        """The first rows, for a notebook."""
+        limit = ROWS if self._limit is None else min(self._limit, ROWS)
+        rows = Scan(self._sources, self.schema, self._plan, self._filter, limit=limit).to_arrow()
+        cells = zip(*([_cell(value) for value in column] for column in rows.columns), strict=True)
+        return table_html(title, rows.schema.names, cells)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows for all that read Arrow's C stream: pyarrow, polars, DuckDB, `append` of another table."""
@@ -226,3 +242,11 @@ def _checked_limit(limit: int | None) -> int | None:
     if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0:
         return min(limit, sys.maxsize)
     raise Invalid("the limit is not a number of rows", expected="0 or more, or None", found=repr(limit))
+
+
+def _cell(value: pyarrow.Scalar) -> object:
+    """A value as a notebook shows it."""
+    try:
+        return value.as_py()
+    except ValueError:  # nanoseconds, if pandas is not installed
+        return str(value)

@@ -7,6 +7,7 @@ from datetime import date
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from lakebed.catalog.data.deletion_vectors import live_rows
 from lakebed.catalog.data.engine import Where
 from lakebed.catalog.data.planning import plan
 from lakebed.catalog.data.row_sources import Sources, sources
@@ -17,6 +18,7 @@ from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment
+from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import at_tag, version_of
 from lakebed.lake.engines import arrow_engine, export_iceberg, spark_engine
@@ -51,6 +53,15 @@ def scan(scope: Scope, table: str, where: Where, columns: Sequence[str] | None, 
     """Rows by the local engine."""
     found = _planned(scope, table, where)
     return arrow_engine().scan(found.sources, found.state.schema, found.plan, found.filter, columns, limit)
+
+
+def row_count(work: Work, table: str) -> int:
+    """How many rows a table has, by its metadata."""
+    state = table_state(work, table)
+    planned = plan(work, state, None)
+    if planned.live_rows is not None:
+        return planned.live_rows()
+    return sum(live_rows(work.context.files, file.file) for file in planned.files)
 
 
 def read(scope: Scope, table: str, spark: "SparkSession", where: Where, columns: Sequence[str] | None) -> "DataFrame":

@@ -204,7 +204,7 @@ class Catalog(Line, Shares):
     def _then(self, version: str | None, time: datetime | str | None) -> "Catalog":
         if version is None:
             return self.at(time=time)
-        return self.at(version=version) if version.isdigit() else self.at(tag=version)
+        return self.at(version=version) if version.isdigit() else self._open_ref(version)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Catalog) and self._scope == other._scope

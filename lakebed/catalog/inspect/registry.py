@@ -31,6 +31,19 @@ SYSTEM_TABLES = {
 }
 
 
+OF_ONE_TABLE = {
+    name.removeprefix("__"): table
+    for name, table in SYSTEM_TABLES.items()
+    if "table_uuid" in table.schema.names and table is not TABLES
+}
+"""System tables with rows of each table: the files of `sales.orders` are `sales.orders.files` in a query."""
+
+
+def is_system_table(name: str) -> bool:
+    """Whether a system table has this name, regardless of case."""
+    return name.casefold() in SYSTEM_TABLES
+
+
 def find_system_table(name: str) -> SystemTable:
     """The system table with this name, regardless of case; `NotFound` lists all names."""
     found = SYSTEM_TABLES.get(name.casefold()) if isinstance(name, str) else None

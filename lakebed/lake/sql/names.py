@@ -1,15 +1,17 @@
 """Where the names of a statement are looked for: every read of it sees the lake at one version."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from lakebed.catalog.refs.catalogs import find_catalog
 from lakebed.catalog.transaction.commits import Commit
-from lakebed.errors import Invalid, LakebedError
+from lakebed.errors import Invalid, LakebedError, NotFound
 from lakebed.lake.branches import Branches
 from lakebed.lake.merges import Merges
 from lakebed.lake.namespaces import Namespaces
@@ -75,7 +77,7 @@ class Line(Objects, Branches, Tags, Merges, ABC):
 
     @abstractmethod
     def _then(self, version: str | None, time: datetime | str | None) -> "Line":
-        """The line at a version's number or a tag's name, or at a time."""
+        """The line at a version's number, a tag or a branch, or at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The version or the time that a name is read at; a version's number, or the name of a tag."""
+    """The version or the time that a name is read at; a version's number, or the name of a tag or branch."""
 
     version: str | None = None
     time: datetime | str | None = None
@@ -131,8 +133,21 @@ class Places:
             return self.transaction
         line = self.line if name.place is None else self.line._beside(name.place)
         if moment is not None:
-            return line._then(moment.version, moment.time)
+            return line._then(moment.version, moment.time)._pinned(self.version)
         return line._pinned(self.version)
+
+    def catalogs(self, names: Iterable[str]) -> dict[str, str | None]:
+        """Which of these names, casefolded, are catalogs and not namespaces; None stands for the statement's own."""
+        objects: Objects = self.transaction or self.line._pinned(self.version)
+        found: dict[str, str | None] = {}
+        for name in names:
+            if _exists(partial(objects.namespace, name)):
+                continue
+            if name == self.line.name.casefold():
+                found[name] = None
+            elif _exists(partial(find_catalog, self.line._scope.context, name)):
+                found[name] = name
+        return found
 
     def inside(self, container: Objects, moment: Moment | None) -> "Places":
         """Where the names in the text of a view are looked for: in the catalog that holds it, at the same version."""
@@ -150,6 +165,15 @@ class Places:
             advice = "Name it without a ref, or change it outside."
             raise Invalid("a transaction can only change its own branch", subject=name.spelled, advice=advice)
         return self.transaction
+
+
+def _exists(find: Callable[[], object]) -> bool:
+    """Whether something is found under a name, which may not be a legal one."""
+    try:
+        find()
+    except (NotFound, Invalid):
+        return False
+    return True
 
 
 def pointed(error: LakebedError, place: str) -> LakebedError:

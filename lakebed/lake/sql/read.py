@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakebed.errors import Invalid, LakebedError, NotFound
 from lakebed.lake.sql.names import Moment, Objects, Places, pointed
+from lakebed.lake.sql.system_tables import system_rows
 from lakebed.lake.table import Table
 from lakebed.lake.view import View
 from lakebed.spark.expressions import is_ansi, is_utc
@@ -16,6 +17,7 @@ from lakebed.spark.sql.names import LakeName, time_of
 from lakebed.spark.sql.parsing import parse_query
 from lakebed.spark.sql.queries import Query, Use
 from lakebed.spark.sql.tokens import Words, quoted
+from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
 
 SESSION = ("global_temp", "spark_catalog")
 """First parts of names that are Spark's, unless the lake has them."""
@@ -83,11 +85,14 @@ class Reader:
         except LakebedError as error:
             raise pointed(error, place) from error
         if container is None:
+            system = system_rows(self.spark, self.places.read(name, moment), name.parts, use.conditions)
+            if system is not None and not (name.is_relative and is_temporary(self.spark, name.parts[-1])):
+                return system
             if moment is None and (name.is_relative or self._is_of_session(name)):
                 return None
             raise pointed(_missing(name), place)
         if container.table_exists(name.parts):
-            return self._table(self.places.as_changed(container.table(name.parts)), use)
+            return self._table(self.places.as_changed(container.table(name.parts)), use, words)
         return self._view(container.view(name.parts), self.places.inside(container, moment), place)
 
     def has(self, name: LakeName) -> bool:
@@ -112,12 +117,14 @@ class Reader:
         container = self.places.read(name, moment)
         return container if container.table_exists(name.parts) or container.view_exists(name.parts) else None
 
-    def _table(self, table: Table, use: Use) -> DataFrame:
+    def _table(self, table: Table, use: Use, words: Words) -> DataFrame:
         is_plain = is_utc(self.spark), is_ansi(self.spark)
         where = prunable(use.conditions, table.schema, *is_plain) if use.conditions else None
-        key = (table, str(where))
+        asked = _metadata_columns(words)
+        key = (table, f"{where} {asked}")
         if key not in self._frames:
-            self._frames[key] = table.read(self.spark, where=where)
+            columns = [*table.schema.names, *asked] if asked else None
+            self._frames[key] = table.read(self.spark, where=where, columns=columns)
         return self._frames[key]
 
     def _view(self, view: View, places: Places, place: str) -> DataFrame:
@@ -133,6 +140,12 @@ def is_temporary(spark: SparkSession, name: str) -> bool:
         return spark.catalog.getTable(quoted(name)).isTemporary
     except AnalysisException:
         return False
+
+
+def _metadata_columns(words: Words) -> list[str]:
+    """The metadata columns that a query names: only then its tables have them."""
+    named = {word.text.casefold() for word in words.words if word.names}
+    return [column.name for column in METADATA_COLUMNS if column.name in named]
 
 
 def _is_path(name: LakeName) -> bool:

@@ -17,6 +17,7 @@ from lakebed.lake.sql.objects.comments import comment_on
 from lakebed.lake.sql.objects.like import create_table_like
 from lakebed.lake.sql.objects.maintenance import nothing, optimize
 from lakebed.lake.sql.objects.returns import restore, undrop
+from lakebed.spark.sql.names import first_parts
 from lakebed.spark.sql.objects.alter import AlterTable
 from lakebed.spark.sql.objects.comments import CommentOn
 from lakebed.spark.sql.objects.describe import DescribeHistory, DescribeNamespace, DescribeTable
@@ -68,7 +69,9 @@ def run(spark: SparkSession, text: str, args: Args | None, places: Callable[[], 
 
 
 def _run(execution: Execution, words: Words) -> Answer:
-    match parse_words(replace(words, namespace=execution.places.searched), execution.spark):
+    places = execution.places
+    named = replace(words, namespace=places.searched, catalogs=places.catalogs(first_parts(words)))
+    match parse_words(named, execution.spark):
         case Select() as select:
             return queries.select(execution, select)
         case CreateTemporaryView() as view:

@@ -1,7 +1,7 @@
 """Names of the lake's objects in a text, with the moment that they are read at.
 
-    name   = sales.items | sales.items@dev | other@main.sales.items
-    moment = [FOR] (VERSION | SYSTEM_VERSION) AS OF (17 | 'tag') | [FOR] (TIMESTAMP | SYSTEM_TIME) AS OF time
+    name   = sales.items | sales.items@dev | other@main.sales.items | other.sales.items | __files
+    moment = [FOR] (VERSION | SYSTEM_VERSION) AS OF (17 | 'tag or branch') | [FOR] (TIMESTAMP | SYSTEM_TIME) AS OF time
 
 A time is text in ISO 8601, or an expression that Spark evaluates.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
+from lakebed.catalog.inspect.registry import is_system_table
 from lakebed.errors import Invalid
 from lakebed.spark.sql.tokens import Kind, Word, Words
 
@@ -110,11 +111,24 @@ def lake_name(words: Words, begin: int, end: int, moment: Moment | None = None) 
         place, parts = f"@{ref}", (*parts[:-1], own)
     if any("@" in part for part in parts) or "" in parts or (place is not None and place.endswith("@")):
         raise words.refused("a ref stands in the middle of a name", first, expected="such as sales.items@dev")
+    opened = parts[0].casefold()
+    if len(parts) > 1 and opened in words.catalogs and (place is None or place.startswith("@")):
+        catalog = words.catalogs[opened]
+        place = place if catalog is None else f"{catalog}{place or ''}"
+        return LakeName(parts[1:], place, first, words.words[end - 1].end, moment)
     if place is None and len(parts) < 2:
+        if is_system_table(parts[0]):
+            return LakeName(parts, None, first, words.words[end - 1].end, moment, is_relative=True)
         if words.namespace is None:
             return None
         return LakeName((*words.namespace, *parts), None, first, words.words[end - 1].end, moment, is_relative=True)
     return LakeName(parts, place, first, words.words[end - 1].end, moment)
+
+
+def first_parts(words: Words) -> set[str]:
+    """The first parts of dotted names that may be catalogs, casefolded."""
+    found = (words.words[begin].text for begin, end in chains(words) if end - begin > 2)
+    return {text.casefold() for text in found if "@" not in text}
 
 
 def moment_behind(words: Words, begin: int) -> tuple[Moment | None, int]:

@@ -1,8 +1,8 @@
 """A text of SQL as words with their places: statements are cut from it, and never written again."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from typing import Any
@@ -61,6 +61,8 @@ class Words:
     """The word behind the last, if these words are a part of more."""
     namespace: tuple[str, ...] | None = None
     """The session's namespace, which a name of one part is looked for in; None if it is Spark's."""
+    catalogs: Mapping[str, str | None] = field(default_factory=dict)
+    """First parts of names that are catalogs, casefolded, and what opens them; None for the statement's own."""
     marks: frozenset[int] | None = None
     """Where the words of the statement itself begin, outside of names, expressions and queries; None if unknown."""
 

@@ -1,0 +1,51 @@
+"""System tables in queries: `__files` of a catalog, and `sales.orders.files` of one table."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from lakebed.catalog.inspect.registry import OF_ONE_TABLE, find_system_table, is_system_table
+from lakebed.catalog.inspect.system_table import SystemTable
+from lakebed.lake.inspect import inspect
+from lakebed.lake.sql.names import Objects
+from lakebed.lake.sql.objects.frames import TEXT, TIME, frame
+from lakebed.lake.table import Table
+from lakebed.spark.expressions import is_ansi, is_utc
+from lakebed.spark.sql.conjuncts import prunable
+from lakebed.table.filter.column import col
+from lakebed.table.filter.condition import Condition
+
+HISTORY = "history"
+_HISTORY = {"version": pa.decimal128(29, 0), "committed_at": TIME, "operation": TEXT, "author": TEXT, "message": TEXT}
+
+
+def system_rows(
+    spark: SparkSession, objects: Objects, parts: Sequence[str], conditions: Sequence[Condition]
+) -> DataFrame | None:
+    """The rows of a system table that may pass the conditions; None if the name is not that of one."""
+    if len(parts) == 1:
+        return _rows(spark, objects, find_system_table(parts[0]), conditions) if is_system_table(parts[0]) else None
+    *name, last = parts
+    kind = last.casefold()
+    if (kind not in OF_ONE_TABLE and kind != HISTORY) or not objects.table_exists(tuple(name)):
+        return None
+    table = objects.table(tuple(name))
+    if kind == HISTORY:
+        return _history(spark, table)
+    return _rows(spark, objects, OF_ONE_TABLE[kind], [*conditions, col("table_uuid") == table.id])
+
+
+def _rows(spark: SparkSession, objects: Objects, system: SystemTable, conditions: Sequence[Condition]) -> DataFrame:
+    where = prunable(conditions, system.schema, is_utc(spark), is_ansi(spark))
+    return spark.createDataFrame(inspect(objects._scope, system.name, where, None))
+
+
+def _history(spark: SparkSession, table: Table) -> DataFrame:
+    """The commits that changed a table, newest first."""
+    rows = []
+    for commit in table.history():
+        types = (each.type.replace("_", " ") for each in commit.operations if each.object_id == table.id)
+        operation = ", ".join(dict.fromkeys(types))
+        rows.append((int(commit.version), commit.time, operation, commit.author, commit.message or None))
+    return frame(spark, _HISTORY, rows)

@@ -1,0 +1,78 @@
+"""Queries on what a lake has besides its tables' columns: system tables, metadata columns, other catalogs, moments."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import lakebed
+from lakebed import Lake
+from lakebed.errors import NotFound
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    with lakebed.connect(tmp_path_factory.mktemp("system") / "lake") as lake:
+        for catalog in (lake.catalog(), lake.create_catalog("other")):
+            catalog.create_namespace("s")
+            table = catalog.create_table("s.t", {"id": "long"}, properties={"write.inline-bytes": "0"})
+            table.append(pyarrow.table({"id": [1, 2]}), message="two")
+        table.append(pyarrow.table({"id": [3]}))
+        lake.catalog().create_table("s.u", {"id": "long"})
+        dev = lake.catalog().create_branch("dev")
+        dev.table("s.t").append(pyarrow.table({"id": [9]}))
+        yield lake
+
+
+def rows(lake: Lake, spark: SparkSession, text: str, **options: Any) -> list[tuple[Any, ...]]:
+    frame = lake.sql(spark, text, **options)
+    assert isinstance(frame, DataFrame)
+    return sorted((tuple(row) for row in frame.collect()), key=repr)
+
+
+def test_system_tables_are_read_by_name(lake: Lake, spark: SparkSession) -> None:
+    for text, expected in (
+        ("SELECT count(*), sum(record_count) FROM s.t.files", [(1, 2)]),
+        ("SELECT sum(record_count) FROM s.t.files@dev f", [(3,)]),
+        ("SELECT operation FROM s.t.snapshots", [("APPEND",), ("CREATE",)]),
+        ("SELECT message FROM s.t.history WHERE message IS NOT NULL", [("two",)]),
+        ("SELECT table_name FROM __tables WHERE namespace = 's'", [("s.t",), ("s.u",)]),
+        ("SELECT name FROM __branches", [("dev",), ("main",)]),
+        ("SELECT t.table_name FROM __tables t JOIN s.t.files f USING (table_uuid)", [("s.t",)]),
+        ("WITH __tables AS (SELECT 1 AS n) SELECT n FROM __tables", [(1,)]),
+    ):
+        assert rows(lake, spark, text) == expected, text
+    with pytest.raises(NotFound, match=r"s\.nope\.files"):
+        lake.sql(spark, "SELECT * FROM s.nope.files")
+
+
+def test_metadata_columns_are_there_if_they_are_named(lake: Lake, spark: SparkSession) -> None:
+    found = rows(lake, spark, "SELECT _row_id, id, _file LIKE '%parquet' FROM s.t WHERE _row_id >= 0")
+    assert [(id, is_file) for _, id, is_file in found] == [(1, True), (2, True)]
+    assert len({row_id for row_id, _, _ in found}) == 2
+    frame = lake.sql(spark, "SELECT * FROM s.t")
+    assert isinstance(frame, DataFrame) and frame.columns == ["id"]
+
+
+def test_a_name_may_begin_with_a_catalog(lake: Lake, spark: SparkSession) -> None:
+    assert rows(lake, spark, "SELECT max(o.id), max(t.id) FROM other.s.t o, default.s.t t") == [(3, 2)]
+    assert rows(lake, spark, "SELECT max(id) FROM default.s.t", ref="dev") == [(9,)]
+    assert rows(lake, spark, "SELECT max(id) FROM default.s.t@main", ref="dev") == [(2,)]
+    lake.sql(spark, "INSERT INTO other.s.t VALUES (4); DELETE FROM other.s.t WHERE t.id = 1")
+    assert rows(lake, spark, "SELECT id FROM Other.s.t") == [(2,), (3,), (4,)]
+    lake.catalog().create_namespace("other")
+    try:
+        with pytest.raises(NotFound):
+            lake.sql(spark, "SELECT * FROM other.s.t")
+    finally:
+        lake.catalog().drop_namespace("other")
+
+
+def test_a_version_may_be_a_branch(lake: Lake, spark: SparkSession) -> None:
+    lake.catalog().create_tag("q4")
+    text = "SELECT (SELECT max(id) FROM s.t VERSION AS OF 'dev'), (SELECT max(id) FROM s.t FOR VERSION AS OF 'q4')"
+    assert rows(lake, spark, text) == [(9, 2)]
+    with pytest.raises(NotFound, match="nope"):
+        lake.sql(spark, "SELECT * FROM s.t VERSION AS OF 'nope'")

@@ -228,3 +228,30 @@ def test_rows_are_inserted_into_a_named_partition(lake: Lake, spark: SparkSessio
     assert given.rows == [(2, "us", 2), (4, "us", 4), (9, "eu", 9)]
     with pytest.raises(Invalid, match="line 1, column 32: there is no such column"):
         lake.sql(spark, "INSERT INTO s.parts PARTITION (nope = 1) VALUES (3, 3)")
+
+
+@pytest.mark.parametrize(
+    "default", ["current_timestamp()", "now()", "CURRENT_DATE", "rand() * 3", "1 + length(uuid())"]
+)
+def test_a_default_that_changes_was_frozen_when_the_table_was_created(
+    lake: Lake, spark: SparkSession, default: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        lake.sql(spark, f"CREATE TABLE s.frozen (id INT, at STRING DEFAULT {default}, n INT)")
+    assert "line 1, column 32: a default is one value for all rows" in str(refused.value)
+    assert f"VALUES ({default}, …)" in refused.value.advice
+
+
+def test_types_with_a_length_raised_an_error_of_java(lake: Lake, spark: SparkSession) -> None:
+    lake.sql(
+        spark,
+        "CREATE TABLE s.lengths "
+        "(a VARCHAR(3) DEFAULT 'abc', b CHAR(2) NOT NULL, c TEXT, d TINYINT, e SMALLINT, f REAL)",
+    )
+    table = lake.catalog().table("s.lengths")
+    assert [str(field.type) for field in table.schema.fields] == ["string", "string", "string", "int", "int", "float"]
+    lake.sql(spark, "INSERT INTO s.lengths (b, d) VALUES ('xy', 1)")
+    for text in ("INSERT INTO s.lengths (a, b) VALUES ('abcd', 'x')", "UPDATE s.lengths SET b = 'xyz'"):
+        with pytest.raises(Invalid, match="check"):
+            lake.sql(spark, text)
+    assert answer(lake, spark, "SELECT a, b FROM s.lengths") == [("abc", "xy")]

@@ -2,21 +2,37 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType, TimestampType
 
+from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
 from lakebed.spark.sql.statements import Column
-from lakebed.spark.sql.tokens import Words
-from lakebed.spark.types import schema_of
+from lakebed.spark.sql.tokens import Words, tokens_of
+from lakebed.spark.types import result_schema, schema_of
 from lakebed.table.schema.defaults import plain_default
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+_CHANGING_WORDS = (
+    "CURRENT_DATE",
+    "CURRENT_TIMESTAMP",
+    "CURRENT_TIME",
+    "LOCALTIMESTAMP",
+    "CURRENT_USER",
+    "SESSION_USER",
+)
+_CHANGING_CALLS = (
+    *("NOW", "CURDATE", "CURRENT_TIMEZONE", "UNIX_TIMESTAMP", "RAND", "RANDOM", "RANDN", "RANDSTR", "UNIFORM", "UUID"),
+    *("SHUFFLE", "CURRENT_CATALOG", "CURRENT_DATABASE", "CURRENT_SCHEMA", "MONOTONICALLY_INCREASING_ID"),
+)
+"""Words and calls that mean something else each time."""
 
 
 def declared_schema(spark: "SparkSession", columns: Sequence[Column], words: Words) -> Schema:
@@ -30,21 +46,44 @@ def query_schema(frame: "DataFrame") -> Schema:
 
 
 def _field(spark: "SparkSession", column: Column, words: Words) -> Field:
-    try:
-        struct: StructType = spark.createDataFrame([], f"{quoted(column.name)} {column.type}").schema
-    except PySparkException as error:
-        raise words.refused(
-            "Spark can't read this column", column.word, expected="such as id BIGINT NOT NULL"
-        ) from error
-    field = replace(schema_of(struct).fields[0], required=column.required, comment=column.comment)
+    field = replace(_typed_field(column, words), required=column.required, comment=column.comment)
     if column.default is None:
         return field
-    return replace(field, write_default=plain_default(field, _default(spark, column, struct, words)))
+    _check_constant(column, words)
+    return replace(field, write_default=plain_default(field, _default(spark, column, field, words)))
 
 
-def _default(spark: "SparkSession", column: Column, struct: StructType, words: Words) -> Any:
+def _typed_field(column: Column, words: Words) -> Field:
+    """The column with its type, as Spark reads it, or else as schemas in Python are read: `text`, `float64`."""
+    try:
+        declared = StructType.fromDDL(f"{quoted(column.name)} {column.type}")
+        return schema_of(cast(StructType, declared)).fields[0]
+    except PySparkException as error:
+        try:
+            return Field(column.name, column.type)  # type: ignore[arg-type]  # text is parsed there
+        except Invalid:
+            expected = "such as id BIGINT NOT NULL"
+            raise words.refused("Spark can't read this column", column.word, expected=expected) from error
+
+
+def _check_constant(column: Column, words: Words) -> None:
+    """Refuse a default that would have another value in each row: it is one value, which files and readers know."""
+    default = tokens_of(column.default or "")
+    for word, ahead in zip(default, [*default[1:], None], strict=True):
+        is_call = ahead is not None and ahead.reads("(")
+        if word.reads(*_CHANGING_WORDS) or (is_call and word.reads(*_CHANGING_CALLS)):
+            statement = f"INSERT INTO t ({column.name}, …) VALUES ({column.default}, …)"
+            raise words.refused(
+                "a default is one value for all rows, calculated when it is declared",
+                column.word,
+                expected=f"a constant, not {word.text}",
+                advice=f"Name the value in each statement: {statement}.",
+            )
+
+
+def _default(spark: "SparkSession", column: Column, field: Field, words: Words) -> Any:
     """The value of a default, computed now."""
-    kind = struct.fields[0].dataType
+    kind = result_schema(Schema([field])).fields[0].dataType
     value = f"CAST({column.default} AS {kind.simpleString()})"
     if isinstance(kind, TimestampType):  # which would come in this machine's zone, without naming it
         value = f"unix_micros({value})"

@@ -50,7 +50,7 @@ def answer(lake: Lake, spark: SparkSession, text: str, **options: Any) -> list[t
     return sorted((tuple(row) for row in frame.collect()), key=repr)
 
 
-def test_an_update_by_a_call_without_arguments_forgot_its_condition(lake: Lake, spark: SparkSession) -> None:
+def test_an_update_by_a_call_without_arguments_was_refused(lake: Lake, spark: SparkSession) -> None:
     given = Given(lake, "stamped", {"at": "timestamptz", "b": "int"}, (PAST, 1), (PAST, 2), (FUTURE, 3))
     lake.sql(spark, "UPDATE s.stamped SET at = now() WHERE b = 2")
     assert [(at == PAST, b) for at, b in given.rows] == [(True, 1), (False, 2), (False, 3)]
@@ -58,7 +58,7 @@ def test_an_update_by_a_call_without_arguments_forgot_its_condition(lake: Lake, 
     assert sorted(b for _, b in given.rows) == [1, 3, 5]
 
 
-def test_a_merge_by_a_call_without_arguments_lost_its_clauses(lake: Lake, spark: SparkSession) -> None:
+def test_a_merge_by_a_call_without_arguments_was_refused(lake: Lake, spark: SparkSession) -> None:
     given = Given(lake, "merged", {"at": "timestamptz", "b": "int"}, (PAST, 1), (FUTURE, 2))
     lake.sql(
         spark,
@@ -69,7 +69,7 @@ def test_a_merge_by_a_call_without_arguments_lost_its_clauses(lake: Lake, spark:
     assert PAST < given.rows[0][0] < FUTURE
 
 
-def test_a_replacement_and_a_with_before_an_insert_lost_their_queries(lake: Lake, spark: SparkSession) -> None:
+def test_a_replacement_and_a_with_before_an_insert_were_refused(lake: Lake, spark: SparkSession) -> None:
     given = Given(lake, "replaced", {"at": "timestamptz", "b": "long"}, (PAST, 1), (FUTURE, 2))
     lake.sql(spark, "INSERT INTO s.replaced REPLACE WHERE at > now() SELECT TIMESTAMP '2001-01-01 00:00:00Z', 7")
     assert [b for _, b in given.rows] == [1, 7]

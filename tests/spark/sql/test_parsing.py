@@ -456,6 +456,11 @@ def test_explain_and_describe_are_queries() -> None:
             "column 49",
             "'s'",
         ),
+        (
+            "merge into a.b t using c s on t.x = (select max(y) from target where target.z = t.x) when matched then delete",
+            "column 81",
+            "'t'",
+        ),
         ("merge into a.b using c on b.x = c.x", "line 1, column 36", "the end"),
         ("merge into a.b using c on b.x = c.x when matched then insert *", "line 1, column 55", "'insert'"),
         ("merge into a.b using c on true when not matched then insert (x, y) values (1)", "line 1, column 75", "'('"),

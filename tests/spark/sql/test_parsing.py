@@ -457,7 +457,8 @@ def test_explain_and_describe_are_queries() -> None:
             "'s'",
         ),
         (
-            "merge into a.b t using c s on t.x = (select max(y) from target where target.z = t.x) when matched then delete",
+            "merge into a.b t using c s on t.x = (select max(y) from target where target.z = t.x) when matched "
+            "then delete",
             "column 81",
             "'t'",
         ),

@@ -106,9 +106,9 @@ def name_at(words: Words, start: int) -> Use | None:
 def _query(words: Words, text: str, moments: _Moments, tree: "Node") -> Query:
     uses = sorted(_uses(words, tree, moments), key=lambda use: use.name.start)
     aliases = _aliases(tree)
-    called = frozenset(aliases | {use.alias.casefold() for use in uses if use.alias is not None})
-    qualifiers = tuple(_qualifiers(words, uses, aliases, _names_by_alias(tree)))
-    return Query(words, text, tuple(uses), qualifiers, tuple(_suspects(words, uses, aliases)), called)
+    names = _names_by_alias(tree)
+    qualifiers = tuple(_qualifiers(words, uses, aliases, names))
+    return Query(words, text, tuple(uses), qualifiers, tuple(_suspects(words, uses, aliases)), frozenset(names))
 
 
 def _check_written_out(words: Words) -> None:

@@ -112,7 +112,7 @@ def test_a_column_beside_a_functions_argument_of_its_name_was_taken_for_it(
             "merge into a.t t using b.t s on t.id = s.id when not matched then insert (id, id) values (1, 2)",
             "set twice",
         ),
-        ("merge into a.t t using b.t s on t.id = s.id when matched then update set s.id = 2", "only whole columns"),
+        ("merge into a.t t using b.t s on t.id = s.id when matched then update set s.id = 2", "a column of the source"),
     ],
 )
 def test_a_column_set_twice_or_of_the_source_was_set_all_the_same(

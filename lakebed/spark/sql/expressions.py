@@ -64,6 +64,11 @@ class Cutter:
                 return parts[size:]
         return parts
 
+    def is_of_source(self, parts: tuple[str, ...]) -> bool:
+        """Whether a name begins with that of a merge's source."""
+        folded = tuple(part.casefold() for part in parts)
+        return any(self.tables.get(folded[:size]) == SOURCE for size in range(1, len(parts)))
+
     def _renamed_columns(self, words: Words, query: Query | None) -> Iterator[tuple[int, int, str]]:
         """The places where a table of the statement stands before a column, and what replaces it."""
         taken = set() if query is None else {use.name.start for use in query.uses}

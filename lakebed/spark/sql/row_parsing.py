@@ -123,6 +123,8 @@ def assignments(words: Words, cutter: Cutter) -> Assigned:
     for item in Cursor(words).items():
         word = item.word
         path = cutter.column(item.chain("a column"))
+        if cutter.is_of_source(path):
+            raise words.refused("a column of the source can't be set", word, expected="a column of the table")
         folded = tuple(part.casefold() for part in path)
         if any(folded[: len(other)] == other or other[: len(folded)] == folded for other in found):
             raise words.refused("a column is set twice", word, expected="each once")

@@ -12,7 +12,7 @@ from lakebed.arrow.fit import kept_rows, reader_of
 from lakebed.arrow.python_rows import PythonRows
 from lakebed.arrow.read.get import find_row
 from lakebed.arrow.read.rows import table_of_rows
-from lakebed.arrow.read.scan import Scan, pruned_plan
+from lakebed.arrow.read.scan import Replan, Scan, pruned_plan
 from lakebed.arrow.rows.assignments import assignments
 from lakebed.arrow.rows.delete import delete_rows, overwrite_rows
 from lakebed.arrow.rows.keys import check_keys, share_keys
@@ -93,9 +93,10 @@ class ArrowEngine:
         filter: Filter | None = None,
         columns: Iterable[str] | None = None,
         limit: int | None = None,
+        replan: Replan | None = None,
     ) -> Scan:
         """The rows of planned files that pass."""
-        return Scan(sources, schema, plan, filter, columns, limit)
+        return Scan(sources, schema, plan, filter, columns, limit, replan)
 
     def read_inline(
         self,

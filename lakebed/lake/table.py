@@ -38,6 +38,8 @@ from lakebed.table.partition.spec import PartitionField
 from lakebed.table.schema.schema import Schema
 
 if TYPE_CHECKING:
+    import duckdb
+    import polars
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.arrow.read.scan import Scan
@@ -86,7 +88,7 @@ class Table:
     def location(self) -> str:
         """The folder of its files, those of all branches and versions together.
 
-        Give another engine the paths of `scan().files()`, never the folder.
+        Give another engine `scan().to_dataset()` or the paths of `scan().files()`, never the folder.
         """
         return self._scope.context.files.location(self._state.location)
 
@@ -143,7 +145,7 @@ class Table:
     def scan(
         self, where: str | Condition | None = None, columns: Sequence[str] | None = None, limit: int | None = None
     ) -> "Scan":
-        """Rows by the local engine: `.to_arrow()`, `.to_batches()`, `.to_pandas()`, `.count()`, `.files()`.
+        """Rows by the local engine: `.to_arrow()`, `.to_batches()`, `.to_pandas()`, `.to_polars()`, `.to_dataset()`, ….
 
         `where` is an SQL condition, or one built with `lakebed.col`. The scan shows the table as it is at this call,
         whatever is committed before its rows are read.
@@ -160,6 +162,27 @@ class Table:
         """The row with a primary key, None if there is none: `orders.get(17)`."""
         work = self._scope.read()
         return arrow_engine().get(target_of(work, table_state(work, self.id)), key)
+
+    def to_polars(self) -> "polars.LazyFrame":
+        """Its rows, as they are now, as a lazy frame of polars; its columns and filters are pushed down."""
+        return self.scan().to_polars()
+
+    def to_duckdb(
+        self, connection: "duckdb.DuckDBPyConnection | None" = None, name: str | None = None
+    ) -> "duckdb.DuckDBPyRelation":
+        """Its rows, as they are now, as a relation of DuckDB; its columns and filters are pushed down.
+
+        Without a connection it is DuckDB's default one. With a name, SQL on the connection can use it.
+        """
+        return self.scan().to_duckdb(connection, name)
+
+    def __arrow_c_schema__(self) -> object:
+        """Its columns for all that read Arrow's C data."""
+        return self.scan(limit=0).__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Its rows for all that read Arrow's C stream: `pyarrow.table(orders)`, `polars.DataFrame(orders)`."""
+        return self.scan().__arrow_c_stream__(requested_schema)
 
     def export_iceberg(self, path: str | None = None) -> str:
         """Write the table's Iceberg metadata, as of this version, and answer where the metadata document is.

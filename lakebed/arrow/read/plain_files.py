@@ -45,8 +45,10 @@ def _reasons(sources: Sources, files: Sequence[DataFileRef], schema: Schema, are
             yield f"{field.name} has another name in the files: {field.physical_name}"
         elif any(part.name != part.physical_name for *_, part in walk((field,))):
             yield f"fields inside {field.name} have other names in the files"
-    yield from (f"{file.path} has deleted rows" for file in files if file.HasField("dv_path"))
-    yield from (f"{file.path} has inline rows, which are in no file" for file in files if is_inline(file))
+    deleted = sum(file.HasField("dv_path") for file in files)
+    yield from [f"deleted rows in {deleted} files"] if deleted else []
+    inline = sum(map(is_inline, files))
+    yield from [f"inline rows, which are in no file, in {inline} entries"] if inline else []
     stored = [file for file in files if not is_inline(file)]
     with ThreadPoolExecutor(FOOTER_THREADS) as pool:
         yield from chain.from_iterable(

@@ -1,13 +1,15 @@
 """A scan: rows of one snapshot, asked for by filter, columns and limit."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pyarrow
 
+from lakebed.arrow.read.dataset import ScanDataset
+from lakebed.arrow.read.frames import lazy_frame, relation
 from lakebed.arrow.read.plain_files import check_plain
 from lakebed.arrow.read.read import read, read_inline
 from lakebed.arrow.types import arrow_schema
@@ -15,7 +17,7 @@ from lakebed.catalog.data.deletion_vectors import live_rows
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Invalid
 from lakebed.html import ROWS, Text, table_html
-from lakebed.table.filter.filter import Filter, fields_of
+from lakebed.table.filter.filter import ALWAYS, Filter, all_of, fields_of
 from lakebed.table.manifest.inline import inline_id, is_inline
 from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_text
 from lakebed.table.plan.pruning import may_match, row_group_matches
@@ -24,7 +26,12 @@ from lakebed.table.schema.metadata_columns import METADATA_IDS, selected_columns
 from lakebed.table.schema.schema import Schema
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas
+    import polars
+
+Replan = Callable[[Filter], Plan]
+"""Plans the same snapshot by another filter."""
 
 WINDOW_FILES = 1000
 WINDOW_BYTES = 4 << 20  # of inline rows, fetched at once
@@ -35,7 +42,7 @@ class Scan:
 
     Rows are tested by a file's `residual`, or by the filter if it has none. `columns` may also name those of
     `schema.metadata_columns`. Anything that is not as it was written is `Corrupt`, with the file's path, before a wrong
-    row is returned. `pruned_plan` makes a plan for callers that have only files.
+    row is returned. `pruned_plan` makes a plan for callers that have only files; `replan` plans by narrower filters.
     """
 
     def __init__(
@@ -46,13 +53,15 @@ class Scan:
         filter: Filter | None = None,
         columns: Iterable[str] | None = None,
         limit: int | None = None,
+        replan: Replan | None = None,
     ) -> None:
         self.schema = schema if columns is None else selected_columns(schema, columns)
         self._are_all_columns = columns is None
         self._sources = sources
         self._filter = filter
-        self._limit = _checked_limit(limit)
+        self.limit = _checked_limit(limit)
         self._plan = plan
+        self._replan = replan
 
     def to_arrow(self) -> pyarrow.Table:
         """All rows in memory, with the schema's columns even if there are none."""
@@ -66,6 +75,26 @@ class Scan:
         """All rows as a pandas DataFrame; pandas has to be installed."""
         return self.to_arrow().to_pandas()
 
+    def to_dataset(self) -> ScanDataset:
+        """The rows as a `pyarrow.dataset.Dataset`; columns and filters of DuckDB, polars and others are pushed down.
+
+        Every read of it shows the same rows. `duckdb.sql("select … from dataset")` finds it by its variable's name.
+        """
+        return ScanDataset(self)
+
+    def to_polars(self) -> "polars.LazyFrame":
+        """The rows as a lazy frame of polars, which has to be installed; its columns and filters are pushed down."""
+        return lazy_frame(self)
+
+    def to_duckdb(
+        self, connection: "duckdb.DuckDBPyConnection | None" = None, name: str | None = None
+    ) -> "duckdb.DuckDBPyRelation":
+        """The rows as a relation of DuckDB, which has to be installed; its columns and filters are pushed down.
+
+        Without a connection it is DuckDB's default one. With a name, SQL on the connection can use it.
+        """
+        return relation(self, connection, name)
+
     def count(self) -> int:
         """How many rows there are; a file is opened only if its rows have to be tested.
 
@@ -73,7 +102,7 @@ class Scan:
         """
         count_all = self._plan.live_rows if self._filter is None else None
         rows = self._count_by_file() if count_all is None else count_all()
-        return rows if self._limit is None else min(rows, self._limit)
+        return rows if self.limit is None else min(rows, self.limit)
 
     def files(self) -> list[str]:
         """The locations of the files that a read opens, for other engines; with a filter and a limit, at most these.
@@ -92,14 +121,26 @@ class Scan:
         The same snapshot and filter always give the same splits. `Invalid` with a limit, which holds for all rows
         together.
         """
-        if self._limit is not None:
-            raise Invalid("a scan with a limit has no splits", found=f"limit {self._limit}")
+        if self.limit is not None:
+            raise Invalid("a scan with a limit has no splits", found=f"limit {self.limit}")
         return splits(self._plan.files, target_bytes)
 
     def of(self, split: Split) -> "Scan":
         """The rows of one of its splits. All splits, one after the other, give the scan's rows in its order."""
         plan = Plan(split.files, len(split.files), filter=self._filter)
-        return Scan(self._sources, self.schema, plan, self._filter, limit=self._limit)
+        return Scan(self._sources, self.schema, plan, self._filter, limit=self.limit)
+
+    def narrowed(self, filter: Filter = ALWAYS, columns: Iterable[str] | None = None) -> "Scan":
+        """The scan of some of its columns, and at least of the rows that pass: others are left out where it is cheap.
+
+        Rows beyond the limit stay out. With a limit no row is left out otherwise.
+        """
+        shown = self.schema if columns is None else self.schema.select(columns)
+        if filter == ALWAYS or self.limit is not None:
+            return Scan(self._sources, shown, self._plan, self._filter, limit=self.limit, replan=self._replan)
+        both = filter if self._filter is None else all_of([self._filter, filter])
+        plan = pruned_plan(self._plan.files, filter) if self._replan is None else self._replan(both)
+        return Scan(self._sources, shown, plan, both, replan=self._replan)
 
     def explain(self) -> str:
         """How the files were chosen: what each step cut, and why not more."""
@@ -115,17 +156,21 @@ class Scan:
 
     def _html(self, title: str) -> str:
         """The first rows, for a notebook."""
-        limit = ROWS if self._limit is None else min(self._limit, ROWS)
+        limit = ROWS if self.limit is None else min(self.limit, ROWS)
         rows = Scan(self._sources, self.schema, self._plan, self._filter, limit=limit).to_arrow()
         cells = zip(*([_cell(value) for value in column] for column in rows.columns), strict=True)
         return table_html(title, rows.schema.names, cells)
+
+    def __arrow_c_schema__(self) -> object:
+        """The columns for all that read Arrow's C data."""
+        return arrow_schema(self.schema).__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows for all that read Arrow's C stream: pyarrow, polars, DuckDB, `append` of another table."""
         return self.to_batches().__arrow_c_stream__(requested_schema)
 
     def _batches(self) -> Iterator[pyarrow.RecordBatch]:
-        left = self._limit
+        left = self.limit
         for batch in self._read(self._opened(), self.schema):
             if left is not None:
                 batch = batch.slice(0, left)
@@ -136,7 +181,7 @@ class Scan:
 
     def _opened(self) -> Iterator[PlannedFile]:
         """The files to open until the limit is certain to be reached."""
-        left = self._limit
+        left = self.limit
         if left == 0:
             return
         for planned in self._plan.files:
@@ -152,7 +197,7 @@ class Scan:
         rows = sum(count or 0 for _, count in known)
         tested = [planned for planned, count in known if count is None]
         for batch in self._read(tested, Schema([])):
-            if self._limit is not None and rows >= self._limit:
+            if self.limit is not None and rows >= self.limit:
                 break
             rows += batch.num_rows
         return rows

@@ -1,15 +1,16 @@
 """Reading a table: bind the condition, plan the files, and let an engine read them."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from lakebed.catalog.data.deletion_vectors import live_rows
 from lakebed.catalog.data.engine import Where
-from lakebed.catalog.data.planning import plan
+from lakebed.catalog.data.planning import plan, plan_unread
 from lakebed.catalog.data.row_sources import Sources, sources
 from lakebed.catalog.data.snapshots import find_snapshot
 from lakebed.catalog.objects.naming import about
@@ -47,12 +48,16 @@ class _Planned:
     state: TableState
     plan: Plan
     filter: Filter | None
+    replan: Callable[[Filter], Plan] | None
+    """Plans the same snapshot again; None in a transaction, where later changes would be seen."""
 
 
 def scan(scope: Scope, table: str, where: Where, columns: Sequence[str] | None, limit: int | None = None) -> "Scan":
     """Rows by the local engine."""
     found = _planned(scope, table, where)
-    return arrow_engine().scan(found.sources, found.state.schema, found.plan, found.filter, columns, limit)
+    return arrow_engine().scan(
+        found.sources, found.state.schema, found.plan, found.filter, columns, limit, found.replan
+    )
 
 
 def row_count(work: Work, table: str) -> int:
@@ -111,7 +116,8 @@ def _planned(scope: Scope, table: str, where: Where) -> _Planned:
     work = scope.read()
     state = table_state(work, table)
     filter = None if where is None else bind(where, state.schema)
-    planned = _Planned(sources(work, table), state, plan(work, state, filter), filter)
+    replan = None if scope.is_transaction else partial(plan_unread, work, state)
+    planned = _Planned(sources(work, table), state, plan(work, state, filter), filter, replan)
     if (seconds := monotonic() - began) > SLOW_SECONDS:
         _log.warning("slow: planning a read of table %s took %.1f s", table, seconds)
     return planned

@@ -265,9 +265,9 @@ def test_files_for_other_engines_are_refused_if_they_are_not_all_of_it(files: Lo
     sources, small = inlined(files, rows(2))
     assert is_inline(small)
     assert scan(sources, plain).files() == [files.location(plain.path)]
-    with pytest.raises(Invalid, match=r"inline rows.*2 such entries.*compact\(\)"):
+    with pytest.raises(Invalid, match=r"inline rows.*2 entries.*compact\(\)"):
         scan(sources, plain, small, small).files()
-    with pytest.raises(Invalid, match=r"deleted.*1 such entries.*compact\(\)"):
+    with pytest.raises(Invalid, match=r"deleted rows in 1 files.*compact\(\)"):
         scan(sources, plain, deleted(files, plain, [0])).files()
 
 

@@ -94,7 +94,7 @@ def test_row_ids_of_compacted_files_are_not_handed_out_as_columns(table):
 
 def test_deleted_and_inline_rows_are_not_handed_out(table):
     table.delete("id = 1")
-    refused(table, "has deleted rows", columns=["id"])
+    refused(table, "deleted rows in 1 files", columns=["id"])
     table.set_properties({"write.inline-bytes": "10000"})
     table.append(ROWS)
     refused(table, "inline rows, which are in no file", where="id = 1")

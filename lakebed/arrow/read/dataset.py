@@ -1,0 +1,156 @@
+"""A scan as a dataset of pyarrow: DuckDB, polars and others ask it for columns, and push filters into it.
+
+Each read plans anew, by what can be known of the pushed filter, so that files and row groups are skipped by Lakebed's
+statistics; the filter itself is then evaluated on the rows by Arrow. Deleted rows, inline rows, renamed columns and
+defaults are the scan's business.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol, Self
+
+import pyarrow
+import pyarrow.compute as compute
+from pyarrow.dataset import InMemoryDataset, Scanner
+
+from lakebed.arrow.expression.pushed import pushed_filter
+from lakebed.arrow.read.ahead import in_threads
+from lakebed.arrow.types import arrow_schema
+from lakebed.errors import Invalid
+from lakebed.table.filter.filter import ALWAYS, Filter
+from lakebed.table.plan.splits import Split
+from lakebed.table.schema.metadata_columns import METADATA_IDS
+from lakebed.table.schema.schema import Schema
+
+TASK_BYTES = 1
+"""Each row group is a task: decoding one takes longer than opening its file again."""
+
+
+class Narrowable(Protocol):
+    """A scan, as a dataset needs it."""
+
+    schema: Schema
+    limit: int | None
+
+    def narrowed(self, filter: Filter = ALWAYS, columns: Iterable[str] | None = None) -> Self:
+        """The scan of some columns, and at least of the rows that pass."""
+
+    def splits(self, target_bytes: int) -> list[Split]:
+        """The scan as tasks."""
+
+    def of(self, split: Split) -> Self:
+        """The rows of one task."""
+
+    def to_batches(self) -> pyarrow.RecordBatchReader:
+        """The rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is read of a scan: the columns, and a filter that is evaluated on the rows, unless it only prunes."""
+
+    columns: Sequence[str]
+    filter: compute.Expression | None = None
+    is_exact: bool = True
+
+    def reader(self, scan: Narrowable) -> pyarrow.RecordBatchReader:
+        """The rows, in their order."""
+        form = arrow_schema(scan.schema.select(self.columns))
+        return pyarrow.RecordBatchReader.from_batches(form, self._batches(scan))
+
+    def _batches(self, scan: Narrowable) -> Iterator[pyarrow.RecordBatch]:
+        narrowed = self._narrowed(scan)
+        tasks = narrowed.splits(TASK_BYTES) if narrowed.limit is None else []
+        if len(tasks) > 1:
+            yield from in_threads(self._of(narrowed), tasks)
+        else:
+            yield from map(self._finished, narrowed.to_batches())
+
+    def _narrowed(self, scan: Narrowable) -> Narrowable:
+        """The scan of the files that may have rows, with the columns that the filter needs after those asked for."""
+        if self.filter is None:
+            return scan.narrowed(columns=self.columns)
+        own = Schema([field for field in scan.schema.fields if field.id not in METADATA_IDS])
+        pushed = pushed_filter(self.filter, own)
+        if not self.is_exact:
+            return scan.narrowed(pushed.filter, self.columns)
+        needed = scan.schema.names if pushed.columns is None else pushed.columns
+        others = [name for name in scan.schema.names if name in needed and name not in self.columns]
+        return scan.narrowed(pushed.filter, [*self.columns, *others])
+
+    def _of(self, scan: Narrowable) -> Callable[[Split], list[pyarrow.RecordBatch]]:
+        return lambda split: [self._finished(batch) for batch in scan.of(split).to_batches()]
+
+    def _finished(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        if self.filter is not None and self.is_exact:
+            batch = batch.filter(self.filter)
+        return batch.select(range(len(self.columns)))
+
+
+class ScanDataset(InMemoryDataset):  # type: ignore[misc]  # pyarrow brings no types
+    """The rows of a scan as a `pyarrow.dataset.Dataset`, which reads them again each time.
+
+    Its base is a dataset without rows, which is what every engine accepts; all that reads goes to the scan.
+    """
+
+    def __init__(self, scan: Narrowable) -> None:
+        super().__init__(arrow_schema(scan.schema).empty_table())
+        self._scan = scan
+
+    def scanner(
+        self,
+        columns: Sequence[str] | Mapping[str, compute.Expression] | None = None,
+        filter: compute.Expression | None = None,
+        **options: Any,
+    ) -> Scanner:
+        """A scan of these columns, or of expressions over them, and of the rows that pass."""
+        names = self._scan.schema.names
+        known = set(names)
+        if columns is None or (not isinstance(columns, Mapping) and known.issuperset(columns)):
+            asked = names if columns is None else list(dict.fromkeys(columns))
+            return Scanner.from_batches(Reading(asked, filter).reader(self._scan), **_kept(options))
+        reader = Reading(names, filter).reader(self._scan)
+        return Scanner.from_batches(reader, columns=columns, **_kept(options))
+
+    def filter(self, expression: compute.Expression) -> NoReturn:
+        """Refused: a filter is given to the read itself."""
+        raise _unsupported("filter", "to_table(filter=…), or scan(where).to_dataset()")
+
+    def replace_schema(self, schema: pyarrow.Schema) -> NoReturn:
+        """Refused: the columns are the table's."""
+        raise _unsupported("replace_schema", "to_table(columns=…)")
+
+    def get_fragments(self, filter: compute.Expression | None = None) -> NoReturn:
+        """Refused: rows come from files, deletion vectors and the commits themselves."""
+        raise _unsupported("get_fragments", "scanner(…), or scan(…).files()")
+
+    def sort_by(self, sorting: Any, **options: Any) -> InMemoryDataset:
+        """All rows in memory, sorted."""
+        return InMemoryDataset(self.to_table().sort_by(sorting, **options))
+
+    def join(self, right_dataset: Any, *given: Any, **options: Any) -> InMemoryDataset:
+        """All rows in memory, joined with others."""
+        return InMemoryDataset(self.to_table()).join(_in_memory(right_dataset), *given, **options)
+
+    def join_asof(self, right_dataset: Any, *given: Any, **options: Any) -> InMemoryDataset:
+        """All rows in memory, joined with the nearest of others."""
+        return InMemoryDataset(self.to_table()).join_asof(_in_memory(right_dataset), *given, **options)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._scan.to_batches().__arrow_c_stream__(requested_schema)
+
+    def __reduce__(self) -> NoReturn:
+        raise _unsupported("pickle", "a handle of the table in the other process")
+
+
+def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a scanner that mean something for rows that are read already."""
+    return {name: options[name] for name in ("batch_size", "use_threads", "memory_pool") if name in options}
+
+
+def _in_memory(given: Any) -> Any:
+    return InMemoryDataset(given.to_table()) if isinstance(given, ScanDataset) else given
+
+
+def _unsupported(call: str, instead: str) -> Invalid:
+    return Invalid(f"the dataset of a scan has no {call}", advice=f"Use {instead}.")

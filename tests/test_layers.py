@@ -34,7 +34,7 @@ DRAWINGS = {
         lake
         attached
         catalog
-        transaction
+        query | transaction
         sql
         shares | tables
         table
@@ -51,7 +51,8 @@ DRAWINGS = {
         add_files | write
         fit
         casting | foreign_columns | given_files | python_rows | read
-        expression | shape | transforms
+        expression | shape
+        transforms
         types
     """,
     "lakebed.spark": """

@@ -25,6 +25,8 @@ from lakebed.lake.inspect import inspect
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.objects import Listing
+from lakebed.lake.query.rows import QueryRows
+from lakebed.lake.query.run import QueryArgs, run_query
 from lakebed.lake.shares import Shares
 from lakebed.lake.shown import counted, safely, safely_html
 from lakebed.lake.sql.answers import Answer
@@ -168,6 +170,14 @@ class Catalog(Line, Shares):
         Errors point at the word.
         """
         return run_statement(spark, text, args, lambda: self._places(spark), Attribution(message, author, event_id))
+
+    def query(self, text: str, *, args: QueryArgs | None = None) -> QueryRows:
+        """The rows of a query in DuckDB's SQL with this catalog's names, without Spark: `.to_arrow()`, `.show()`, ….
+
+        It only reads, and only the lake. Tables may have refs and moments, `sales.orders@dev VERSION AS OF 17`; all
+        others are read at one version. `args` has values for `$name`, `$1` or `?`. DuckDB has to be installed.
+        """
+        return run_query(self, self._line.context.metastore.newest(), text, args)
 
     def _places(self, spark: "SparkSession") -> Places:
         context = self._line.context

@@ -40,11 +40,16 @@ def spark_schema(given: "StructType") -> Schema:
 
 def export_iceberg(work: Work, state: TableState, folder: str | None) -> str:
     """Write a table's metadata as Iceberg's, and answer where the metadata document is."""
-    if find_spec("fastavro") is None:
-        raise Unavailable("fastavro is not installed", advice="Run `pip install 'lakebed[iceberg]'`.")
+    check_installed("fastavro", "iceberg")
     from lakebed.iceberg.export import export_table
 
     return export_table(work, state, folder)
+
+
+def check_installed(package: str, extra: str) -> None:
+    """`Unavailable` with what to run if a package that is optional is missing."""
+    if find_spec(package) is None:
+        raise Unavailable(f"{package} is not installed", advice=f"Run `pip install 'lakebed[{extra}]'`.")
 
 
 def engine_for(data: object = None, spark: "SparkSession | None" = None) -> Engine:

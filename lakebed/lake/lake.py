@@ -31,6 +31,8 @@ from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.engines import check_session
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.objects import Listing, created, dropped
+from lakebed.lake.query.rows import QueryRows
+from lakebed.lake.query.run import QueryArgs
 from lakebed.lake.shown import safely_html
 from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
@@ -222,6 +224,14 @@ class Lake:
         except NotFound as error:
             error.advice = f"The session uses {chosen}: pass ref=…, such as ref='main', with USE REFERENCE main."
             raise
+
+    def query(self, text: str, ref: str | None = None, *, args: QueryArgs | None = None) -> QueryRows:
+        """The rows of a query in DuckDB's SQL, without Spark: `lake.query("select * from sales.items@dev").show()`.
+
+        It only reads, and only the lake. Names without a ref are the default catalog's, or where `ref` says, as in
+        `sql`; `Catalog.query` says more.
+        """
+        return self.catalog(catalogs.DEFAULT if ref is None else _place(ref)).query(text, args=args)
 
     def catalogs(self) -> list[Catalog]:
         """The trunks of all catalogs of the project."""

@@ -16,7 +16,7 @@ from pyarrow.dataset import InMemoryDataset, Scanner
 from lakebed.arrow.expression.pushed import pushed_filter
 from lakebed.arrow.read.ahead import in_threads
 from lakebed.arrow.types import arrow_schema
-from lakebed.errors import Invalid
+from lakebed.errors import Invalid, LakebedError
 from lakebed.table.filter.filter import ALWAYS, Filter
 from lakebed.table.plan.splits import Split
 from lakebed.table.schema.metadata_columns import METADATA_IDS
@@ -96,6 +96,8 @@ class ScanDataset(InMemoryDataset):  # type: ignore[misc]  # pyarrow brings no t
     def __init__(self, scan: Narrowable) -> None:
         super().__init__(arrow_schema(scan.schema).empty_table())
         self._scan = scan
+        self.failure: LakebedError | None = None
+        """Why the last read failed: engines in C++ keep only the text of an error."""
 
     def scanner(
         self,
@@ -108,9 +110,20 @@ class ScanDataset(InMemoryDataset):  # type: ignore[misc]  # pyarrow brings no t
         known = set(names)
         if columns is None or (not isinstance(columns, Mapping) and known.issuperset(columns)):
             asked = names if columns is None else list(dict.fromkeys(columns))
-            return Scanner.from_batches(Reading(asked, filter).reader(self._scan), **_kept(options))
-        reader = Reading(names, filter).reader(self._scan)
-        return Scanner.from_batches(reader, columns=columns, **_kept(options))
+            return Scanner.from_batches(self._reader(asked, filter), **_kept(options))
+        return Scanner.from_batches(self._reader(names, filter), columns=columns, **_kept(options))
+
+    def _reader(self, columns: Sequence[str], filter: compute.Expression | None) -> pyarrow.RecordBatchReader:
+        rows = Reading(columns, filter).reader(self._scan)
+        return pyarrow.RecordBatchReader.from_batches(rows.schema, self._watched(rows))
+
+    def _watched(self, rows: pyarrow.RecordBatchReader) -> Iterator[pyarrow.RecordBatch]:
+        self.failure = None
+        try:
+            yield from rows
+        except LakebedError as error:
+            self.failure = error
+            raise
 
     def filter(self, expression: compute.Expression) -> NoReturn:
         """Refused: a filter is given to the read itself."""

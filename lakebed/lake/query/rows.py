@@ -1,0 +1,109 @@
+"""The rows that a query answers."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+
+from lakebed.errors import Invalid, LakebedError, NotFound
+
+_MISSING = re.compile('Table with name "?([^" ]+)"? does not exist')
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow
+
+
+class QueryRows:
+    """The rows of a query, which runs each time that they are asked for; all of its tables are read at one version."""
+
+    __slots__ = ("_connection", "_relation", "_sources")
+
+    def __init__(
+        self,
+        connection: "duckdb.DuckDBPyConnection",
+        relation: "duckdb.DuckDBPyRelation",
+        sources: "Sequence[Failing]",
+    ) -> None:
+        self._connection = connection  # the relation needs it
+        self._relation = relation
+        self._sources = sources
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._relation.columns)
+
+    @property
+    def relation(self) -> "duckdb.DuckDBPyRelation":
+        """DuckDB's own relation, to go on with: `.filter(…)`, `.aggregate(…)`, `.order(…)`."""
+        return self._relation
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """All rows in memory."""
+        with explained(self._sources):
+            return cast("pyarrow.Table", self._relation.to_arrow_table())
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """All rows as a pandas DataFrame; pandas has to be installed."""
+        with explained(self._sources):
+            return cast("pandas.DataFrame", self._relation.df())
+
+    def to_polars(self) -> "polars.DataFrame":
+        """All rows as a frame of polars, which has to be installed."""
+        with explained(self._sources):
+            return cast("polars.DataFrame", self._relation.pl())
+
+    def to_list(self) -> list[tuple[Any, ...]]:
+        """All rows as tuples of Python's values."""
+        with explained(self._sources):
+            return self._relation.fetchall()
+
+    def show(self, rows: int = 20) -> None:
+        """Print the first rows."""
+        with explained(self._sources):
+            self._relation.show(max_rows=rows)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows for all that read Arrow's C stream: pyarrow, polars, `append` of a table."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        with explained(self._sources):
+            return str(self._relation)
+
+
+@runtime_checkable
+class Failing(Protocol):
+    """What DuckDB reads rows from: it remembers why that failed, of which DuckDB keeps only the text."""
+
+    failure: LakebedError | None
+
+
+@contextmanager
+def explained(sources: "Sequence[Failing]" = ()) -> Iterator[None]:
+    """Raise what DuckDB refuses inside the `with` as `Invalid` or `NotFound`, and what its sources raised as it was."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        for source in sources:
+            if source.failure is not None:
+                raise source.failure from error
+        raise _translated(error) from error
+
+
+def _translated(error: "duckdb.Error") -> LakebedError:
+    kind, _, rest = str(error).partition(": ")
+    problem, *more = (rest or kind).splitlines()
+    missing = _MISSING.match(problem)
+    if missing is not None:
+        advice = "Catalog.tables(recursive=True) lists the tables."
+        return NotFound("there is no such table in the lake", subject=missing.group(1), advice=advice)
+    shown = problem.rstrip(" .!")
+    return Invalid(
+        f"DuckDB can't run the query: {shown}", found=" ".join(line.strip() for line in more if line.strip())
+    )

@@ -1,0 +1,204 @@
+"""SQL without Spark: DuckDB reads the lake's tables, at refs and moments, and nothing else."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars
+import pyarrow
+import pytest
+
+from lakebed import Catalog, Lake
+from lakebed.errors import Corrupt, Invalid, LakebedError, NotFound, Unavailable
+from tests.support.scans import opened_files
+
+
+@pytest.fixture
+def main(lake: Lake) -> Catalog:
+    main = lake.catalog()
+    for namespace in ("sales", "sales.eu", "sales.eu.north"):
+        main.create_namespace(namespace)
+    for name in ("sales.orders", "sales.eu.orders", "sales.eu.north.orders", "items"):
+        main.create_table(name, {"id": "long", "item": "string"}).append(
+            pyarrow.table({"id": [1, 2], "item": ["a", name]})
+        )
+    return main
+
+
+def ids(lake, text, **options):
+    return [row[0] for row in lake.query(text, **options).to_list()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select id from sales.orders order by id",
+        "from sales.orders select id",
+        "SELECT id FROM Sales.ORDERS;",
+        "with orders as (select * from sales.orders) select orders.id from orders",
+        "select o.id from sales.orders o join items i using (id) where o.id in (select id from sales.eu.orders)",
+        "select sales.eu.orders.id from sales.eu.orders",
+        "select orders.id from sales.eu.north.orders -- a comment@dev",
+        'select id from "sales.eu"."orders"',
+        "select id from sales.orders@main",
+        'select id from sales."orders@main"',
+        "select id from default@main.sales.orders",
+        "select id from sales.orders where item <> 'x@dev.y' and $$ a@b $$ <> ''",
+        "select o.id from sales.orders o, lateral (select o.id + 1)",
+        "select id from sales.orders union select id from items order by 1",
+    ],
+)
+def test_names_are_found_wherever_sql_has_them(lake, main, text):
+    assert ids(lake, text) == [1, 2]
+
+
+def test_rows_come_in_every_form(lake, main):
+    rows = lake.query("select id, item from sales.orders order by id")
+    assert rows.columns == ["id", "item"]
+    assert rows.to_list() == [(1, "a"), (2, "sales.orders")]
+    assert (
+        rows.to_arrow().to_pydict() == pyarrow.table(rows).to_pydict() == {"id": [1, 2], "item": ["a", "sales.orders"]}
+    )
+    assert rows.to_pandas()["id"].tolist() == rows.to_polars()["id"].to_list() == [1, 2]
+    assert polars.DataFrame(rows).height == 2
+    assert rows.relation.filter("id = 2").fetchall() == [(2, "sales.orders")]
+    assert "sales.orders" in repr(rows)
+
+
+def test_show_prints_the_rows(lake, main, capsys):
+    lake.query("from sales.orders").show()
+    assert "sales.orders" in capsys.readouterr().out
+
+
+def test_refs_and_moments_are_read_beside_each_other(lake, main):
+    before, dev = main.version, main.create_branch("dev")
+    main.create_tag("first tag")
+    dev.table("sales.orders").append(pyarrow.table({"id": [3]}))
+    main.table("sales.orders").delete("id = 1")
+    now = datetime.now(UTC)
+    time.sleep(0.01)
+    main.table("sales.orders").truncate()
+    assert ids(lake, "select id from sales.orders@dev order by id") == [1, 2, 3]
+    assert ids(lake, "select count(*) from sales.orders", ref="dev") == [3]
+    assert ids(dev, "select count(*) from sales.orders") == [3]
+    assert ids(dev, "select count(*) from sales.orders@main") == [0]
+    for moment in (
+        f"VERSION AS OF {before}",
+        f"for version as of {before}",
+        "version as of 'first tag'",
+        f"AT (VERSION => {before})",
+        '@"first tag"',
+    ):
+        assert ids(lake, f"select id from sales.orders{'' if moment[0] == '@' else ' '}{moment} o order by o.id") == [
+            1,
+            2,
+        ]
+    for moment in (
+        f"TIMESTAMP AS OF '{now.isoformat()}'",
+        f"for system_time as of timestamp '{now.isoformat()}'",
+        f"timestamp as of ('{now.isoformat()}'::timestamptz + interval 0 hour)",
+        f"AT (TIMESTAMP => '{now.isoformat()}')",
+    ):
+        assert ids(lake, f"select orders.id from sales.orders {moment}") == [2]
+    then = f"sales.orders version as of {before}"
+    both = f"select a.id, b.id from sales.orders@dev a left join {then} b using (id) order by 1"
+    assert lake.query(both).to_list() == [(1, 1), (2, 2), (3, None)]
+    with pytest.raises(NotFound):
+        lake.query("select * from sales.orders@nothing")
+
+
+def test_all_tables_are_read_at_one_version_whatever_comes_later(lake, main):
+    rows = lake.query("select (select count(*) from sales.orders), (select count(*) from items)")
+    main.table("sales.orders").truncate()
+    main.table("items").append(pyarrow.table({"id": [9]}))
+    assert rows.to_list() == [(2, 2)]
+
+
+def test_system_tables_and_parameters(lake, main):
+    assert ("items",) in lake.query("select table_name from __tables").to_list()
+    assert ids(lake, "select count(*) from __tables, __namespaces") == [12]
+    assert ids(lake, "select id from sales.orders where id = ?", args=[2]) == [2]
+    assert ids(lake, "select id from sales.orders where item = $item", args={"item": "a"}) == [1]
+
+
+def test_filters_and_columns_are_pushed_into_scans(lake, main):
+    table = main.create_table("big", {"id": "long", "item": "string"}, properties={"write.inline-bytes": "0"})
+    for start in (0, 10):
+        table.append(pyarrow.table({"id": range(start, start + 10)}))
+    Path(opened_files(table.scan("id >= 10"))[0]).write_bytes(b"damaged")
+    assert ids(lake, "select count(*) from big where id < 5") == [5]
+    with pytest.raises(Corrupt):
+        lake.query("from big").to_arrow()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "insert into sales.orders values (3, 'x')",
+        "delete from sales.orders",
+        "create table t as select 1",
+        "drop view sales.orders",
+        "copy sales.orders to 'out.parquet'",
+        "select 1; select 2",
+        "set threads = 1",
+        "attach 'x.db'",
+        "pragma version",
+        "",
+        "-- nothing",
+    ],
+)
+def test_anything_but_one_query_is_refused(lake, main, text, tmp_path):
+    with pytest.raises(Invalid):
+        lake.query(text).to_list()
+    assert main.table("sales.orders").scan().count() == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select * from read_csv('{file}')",
+        "select * from '{file}'",
+        "select * from read_text('{file}')",
+        "select * from glob('/*')",
+        "select * from read_parquet('http://127.0.0.1:1/x.parquet')",
+        "select * from secret",
+        "select * from sqlite_scan('{file}', 't')",
+    ],
+)
+def test_nothing_outside_the_lake_can_be_read(lake, main, text, tmp_path):
+    secret = pyarrow.table({"password": ["hidden"]})
+    (tmp_path / "secret.csv").write_text("password\nhidden\n")
+    with pytest.raises(LakebedError):
+        lake.query(text.format(file=tmp_path / "secret.csv")).to_list()
+    assert secret.num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "match"),
+    [
+        ("select * from sales.nothing", NotFound, "sales.nothing: there is no such table"),
+        ("select * from nothing", NotFound, "nothing: there is no such table"),
+        ("selec 1", Invalid, "syntax error"),
+        ("select nothing from sales.orders", Invalid, "nothing"),
+        ("select 'open", Invalid, "not SQL|unterminated"),
+        ("select * from sales.orders version as of x", Invalid, "line 1, column 42: this is not a moment"),
+        ("select * from sales.orders timestamp as of", Invalid, "a moment is missing"),
+        ("select * from other@main.sales.orders", NotFound, "other"),
+        (5, Invalid, "a query is text"),
+    ],
+)
+def test_mistakes_are_named(lake, main, text, error, match):
+    with pytest.raises(error, match=match):
+        lake.query(text)
+
+
+def test_views_are_left_to_spark(lake, main):
+    main.create_view("sales.v", "select * from sales.orders")
+    with pytest.raises(Invalid, match=r"lake\.sql"):
+        lake.query("from sales.v")
+
+
+def test_a_missing_duckdb_is_named_with_what_to_install(lake, monkeypatch):
+    monkeypatch.setattr("lakebed.lake.engines.find_spec", lambda name: None)
+    with pytest.raises(Unavailable, match=r"pip install 'lakebed\[duckdb\]'"):
+        lake.query("select 1")

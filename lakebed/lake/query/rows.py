@@ -91,8 +91,9 @@ def explained(sources: "Sequence[Failing]" = ()) -> Iterator[None]:
         yield
     except duckdb.Error as error:
         for source in sources:
-            if source.failure is not None:
-                raise source.failure from error
+            failure, source.failure = source.failure, None  # kept, it would hold the connection for ever
+            if failure is not None:
+                raise failure.with_traceback(None) from None
         raise _translated(error) from error
 
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lakebed import spark as spark
+    from lakebed.arrow.read.scan import Scan
+    from lakebed.catalog.inspect.dropped import DroppedObject
     from lakebed.catalog.merge.diff import Difference
     from lakebed.catalog.merge.merge import MergeResult
     from lakebed.catalog.transaction.commits import Commit, event_id
@@ -32,8 +34,11 @@ if TYPE_CHECKING:
         when_not_matched_by_source_update,
         when_not_matched_insert,
     )
+    from lakebed.lake.description import Description
+    from lakebed.lake.evolve import Evolve
     from lakebed.lake.lake import Lake, connect
     from lakebed.lake.namespace import Namespace
+    from lakebed.lake.objects import Listing
     from lakebed.lake.table import Table
     from lakebed.lake.transaction import Transaction
     from lakebed.lake.view import View
@@ -52,18 +57,23 @@ __all__ = [
     "Commit",
     "Conflict",
     "Corrupt",
+    "Description",
     "Difference",
+    "DroppedObject",
+    "Evolve",
     "Expired",
     "Field",
     "Forbidden",
     "Invalid",
     "Lake",
     "LakebedError",
+    "Listing",
     "MergeConflict",
     "MergeResult",
     "Namespace",
     "NotFound",
     "OutcomeUnknown",
+    "Scan",
     "Schema",
     "Table",
     "TimedOut",
@@ -87,12 +97,17 @@ __all__ = [
 _HOMES = {
     "Catalog": "lakebed.lake.catalog",
     "Commit": "lakebed.catalog.transaction.commits",
+    "Description": "lakebed.lake.description",
     "Difference": "lakebed.catalog.merge.diff",
+    "DroppedObject": "lakebed.catalog.inspect.dropped",
+    "Evolve": "lakebed.lake.evolve",
     "Field": "lakebed.table.types.types",
     "Lake": "lakebed.lake.lake",
+    "Listing": "lakebed.lake.objects",
     "MergeConflict": "lakebed.catalog.transaction.conflicts",
     "MergeResult": "lakebed.catalog.merge.merge",
     "Namespace": "lakebed.lake.namespace",
+    "Scan": "lakebed.arrow.read.scan",
     "Schema": "lakebed.table.schema.schema",
     "Table": "lakebed.lake.table",
     "Transaction": "lakebed.lake.transaction",

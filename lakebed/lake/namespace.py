@@ -1,11 +1,12 @@
 """The handle of a namespace."""
 
 from dataclasses import dataclass, field
+from typing import cast
 from uuid import UUID
 
 from lakebed.catalog.inspect.describe import namespace_text
 from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
-from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, shown_name
 from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
@@ -16,7 +17,7 @@ from lakebed.store import Version
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Namespace(Propertied):
+class Namespace(Propertied[Answer]):
     """A namespace by its id: the handle stays good when it is renamed. Every call is one transaction."""
 
     id: str
@@ -47,10 +48,10 @@ class Namespace(Propertied):
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Give it another name, in another namespace too; all that is in it goes with it."""
         request = Request("rename_namespace", (self.id, parse_name(new_name)), message, author, event_id)
-        return self._scope.change(lambda work: rename(work, self.id, new_name), request)
+        return cast("Answer", self._scope.change(lambda work: rename(work, self.id, new_name), request))
 
     def describe(self) -> str:
         """What it is, for people to read."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Generic, cast
 from uuid import UUID
 
 from lakebed.catalog.objects import namespaces
 from lakebed.catalog.objects.properties import check_properties
 from lakebed.catalog.transaction import objects
-from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.arguments import check_flag
@@ -16,7 +17,7 @@ from lakebed.lake.objects import Listing, create, created, dropped, listed, purg
 from lakebed.metastore.kinds import NAMESPACE
 
 
-class Namespaces:
+class Namespaces(Generic[Answer]):
     """Namespaces by name: dotted text, or tuples of parts when a part has a dot."""
 
     __slots__ = ()
@@ -33,7 +34,7 @@ class Namespaces:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Namespace:
+    ) -> Namespace[Answer]:
         """Create a namespace, or with `if_not_exists` answer the one of this name. Its parent has to exist."""
         given = check_properties(properties or {})
         arguments = (parse_name(name), given) if comment is None else (parse_name(name), given, comment)
@@ -45,7 +46,7 @@ class Namespaces:
             if_not_exists,
         )
 
-    def namespace(self, name: Name) -> Namespace:
+    def namespace(self, name: Name) -> Namespace[Answer]:
         """The namespace with this name, or `NotFound`."""
         return Namespace(namespaces.find_namespace(self._scope.read(), name), self._scope)
 
@@ -57,7 +58,7 @@ class Namespaces:
         recursive: bool = False,
         limit: int | None = None,
         token: str | None = None,
-    ) -> Listing[Namespace]:
+    ) -> Listing[Namespace[Answer]]:
         """The namespaces in a namespace, or at the top; with `recursive` those below them too.
 
         With `limit` it is one page, and its `token` asks for the next: each item comes once, as of the first page,
@@ -78,11 +79,14 @@ class Namespaces:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Give a namespace another name; all that is in it goes with it."""
         request = Request("rename_namespace", (parse_name(name), parse_name(new_name)), message, author, event_id)
-        return self._scope.change(
-            lambda work: objects.rename(work, namespaces.find_namespace(work, name), new_name), request
+        return cast(
+            "Answer",
+            self._scope.change(
+                lambda work: objects.rename(work, namespaces.find_namespace(work, name), new_name), request
+            ),
         )
 
     def drop_namespace(
@@ -117,13 +121,13 @@ class Namespaces:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Bring back a dropped namespace, with everything that was dropped with it.
 
         If several of this name were dropped, `id` selects one: `Ambiguous` lists them. `as_name` gives it another name,
         if its own is taken or its namespace was dropped.
         """
-        return undrop_object(self._scope, NAMESPACE, name, id, as_name, message, author, event_id)
+        return cast("Answer", undrop_object(self._scope, NAMESPACE, name, id, as_name, message, author, event_id))
 
     def purge_namespace(
         self,

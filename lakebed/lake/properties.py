@@ -1,12 +1,12 @@
 """Properties of catalogs, namespaces, tables and views."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, cast
 from uuid import UUID
 
 from lakebed.catalog.objects import properties
 from lakebed.catalog.tables import known_properties
-from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
 
@@ -73,7 +73,7 @@ def unset_properties(
     return scope.change(lambda work: properties.unset_properties(work, owner, gone), request)
 
 
-class Propertied:
+class Propertied(Generic[Answer]):
     """The calls on the properties of one object."""
 
     __slots__ = ()
@@ -102,9 +102,9 @@ class Propertied:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Set some properties; the others stay."""
-        return set_properties(self._scope, self._owner, values, message, author, event_id)
+        return cast("Answer", set_properties(self._scope, self._owner, values, message, author, event_id))
 
     def unset_properties(
         self,
@@ -113,6 +113,6 @@ class Propertied:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Remove some properties; those that are not there are fine."""
-        return unset_properties(self._scope, self._owner, keys, message, author, event_id)
+        return cast("Answer", unset_properties(self._scope, self._owner, keys, message, author, event_id))

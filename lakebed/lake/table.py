@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import cast as typed
 from uuid import UUID
 
 from lakebed.catalog.data import checkpoint_schedule
@@ -13,7 +14,7 @@ from lakebed.catalog.data.target import target_of
 from lakebed.catalog.inspect.history import table_past
 from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
 from lakebed.catalog.tables.tables import TableState, table_state
-from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, shown_name
 from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Table:
+class Table(Generic[Answer]):
     """A table by its id: the handle stays good when it is renamed. Every call is one transaction.
 
     A handle of a transaction works inside it; a handle of a catalog at a version shows the table as it was then.
@@ -121,7 +122,7 @@ class Table:
         time: date | str | None = None,
         snapshot: int | None = None,
         tag: str | None = None,
-    ) -> "Table":
+    ) -> "Table[Answer]":
         """The table as it was at a version, a time, one of its snapshots or a tag; `NotFound` if it was not there.
 
         `at(-1)` is the table before the last commit that changed it; `at("1 hour ago")`, `at("2026-11-01")` are times.
@@ -203,7 +204,7 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Add rows: a Spark DataFrame, an Arrow table, reader or dataset, a frame of pandas or polars, a list of dicts,
         a dict of lists, or anything with Arrow's C stream.
 
@@ -219,8 +220,8 @@ class Table:
         request = Request("append", (self.id, *asked, *later), message, author, event_id)
         append = casting(appends.append) if cast else appends.append
         if asked:
-            return grow(self._scope, self.id, data, request, append)
-        return append(self._scope, self.id, data, request)
+            return typed("Answer", grow(self._scope, self.id, data, request, append))
+        return typed("Answer", append(self._scope, self.id, data, request))
 
     def add_files(
         self,
@@ -229,7 +230,7 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Add Parquet files where they are: none is copied or changed, and Lakebed never deletes them.
 
         A path is a file, a folder with all files below it, or a pattern such as `data/**/*.parquet`: absolute, relative
@@ -240,7 +241,7 @@ class Table:
         """
         given = given_addresses(paths)
         request = Request("add_files", (self.id, *given), message, author, event_id)
-        return appends.add_files(self._scope, self.id, given, request)
+        return typed("Answer", appends.add_files(self._scope, self.id, given, request))
 
     # Changing rows. The local engine does it in this process, or Spark if it is given a session or a DataFrame.
 
@@ -252,19 +253,21 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Delete the rows that pass. Files are removed unread if all their rows go; others get deletion vectors.
 
         With a session Spark looks for the rows, and `where` may be any condition of its SQL.
         """
         request = Request("delete", (self.id, str(where)), message, author, event_id)
-        return writes.delete(self._scope, self.id, where, engine_for(spark=spark), request)
+        return typed("Answer", writes.delete(self._scope, self.id, where, engine_for(spark=spark), request))
 
     def truncate(
         self, *, message: str | None = None, author: str | None = None, event_id: str | UUID | None = None
-    ) -> Commit | None:
+    ) -> Answer:
         """Delete all rows. No file is read."""
-        return writes.truncate(self._scope, self.id, Request("truncate", (self.id,), message, author, event_id))
+        return typed(
+            "Answer", writes.truncate(self._scope, self.id, Request("truncate", (self.id,), message, author, event_id))
+        )
 
     def update(
         self,
@@ -275,7 +278,7 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Set columns of the rows that pass, of all without `where`. The rows keep their ids.
 
         `values` are SQL expressions over the table's columns, as text, or values as `lakebed.lit(…)`: each sees the row
@@ -283,7 +286,7 @@ class Table:
         """
         given = writes.given_values(values)
         request = Request("update", writes.update_arguments(self.id, given, where), message, author, event_id)
-        return writes.update(self._scope, self.id, given, where, engine_for(spark=spark), request)
+        return typed("Answer", writes.update(self._scope, self.id, given, where, engine_for(spark=spark), request))
 
     def upsert(
         self,
@@ -295,7 +298,7 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Replace the rows with the same key (the primary key, or the columns `on`), and insert the rest.
 
         Columns that the data does not have keep their values in rows that exist, and get their default in new ones;
@@ -306,7 +309,7 @@ class Table:
         later = writes.later_words(fill="default" if filled is Fill.DEFAULT else None, cast=check_flag("cast", cast))
         request = Request("upsert", (self.id, *names, *later), message, author, event_id)
         upsert = writes.upserting(names, filled)
-        return (casting(upsert) if cast else upsert)(self._scope, self.id, data, request)
+        return typed("Answer", (casting(upsert) if cast else upsert)(self._scope, self.id, data, request))
 
     def merge(
         self,
@@ -316,7 +319,7 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """SQL's MERGE: `orders.merge(changes, "order_id", when_matched_update(), when_not_matched_insert())`.
 
         `on` is a column, several, or `target.a = source.b AND …`. Of the clauses for a row, the first whose condition
@@ -326,7 +329,7 @@ class Table:
         """
         asked = writes.given_names(on), tuple(writes.clause_text(clause) for clause in clauses)
         request = Request("merge", (self.id, *asked), message, author, event_id)
-        return writes.merge(self._scope, self.id, source, on, clauses, request)
+        return typed("Answer", writes.merge(self._scope, self.id, source, on, clauses, request))
 
     def overwrite(
         self,
@@ -338,7 +341,7 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Replace the rows that pass, or all, in one commit.
 
         Readers see the old rows or the new ones. The new rows need not pass `where`. `evolve` and `cast` are those of
@@ -349,8 +352,8 @@ class Table:
         request = Request("overwrite", (self.id, condition, *asked, *later), message, author, event_id)
         overwrite = casting(writes.overwriting(where)) if cast else writes.overwriting(where)
         if asked:
-            return grow(self._scope, self.id, data, request, overwrite)
-        return overwrite(self._scope, self.id, data, request)
+            return typed("Answer", grow(self._scope, self.id, data, request, overwrite))
+        return typed("Answer", overwrite(self._scope, self.id, data, request))
 
     def overwrite_partitions(
         self,
@@ -360,7 +363,7 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Replace all rows of the partitions that the new rows are in; other partitions stay.
 
         `Invalid` for a table without partitions, and while it has files of an older spec. `cast` is that of `append`.
@@ -368,7 +371,7 @@ class Table:
         later = writes.later_words(cast=check_flag("cast", cast))
         request = Request("overwrite_partitions", (self.id, *later), message, author, event_id)
         overwrite = casting(writes.overwrite_partitions) if cast else writes.overwrite_partitions
-        return overwrite(self._scope, self.id, data, request)
+        return typed("Answer", overwrite(self._scope, self.id, data, request))
 
     # Changing the table.
 
@@ -379,10 +382,10 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Give the table another name, in another namespace too. Its id, history and files stay."""
         request = Request("rename_table", (self.id, parse_name(new_name)), message, author, event_id)
-        return self._scope.change(lambda work: rename(work, self.id, new_name), request)
+        return typed("Answer", self._scope.change(lambda work: rename(work, self.id, new_name), request))
 
     def restore(
         self,
@@ -391,12 +394,12 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Make the table what it was at a version or time, its name included, by a new commit; later history stays.
 
         Moments are those of `at`: `orders.restore(-1)` undoes the last commit that changed the table, to this table.
         """
-        return restore_table(self._scope, self.id, version, message, author, event_id)
+        return typed("Answer", restore_table(self._scope, self.id, version, message, author, event_id))
 
     def evolve(
         self, *, message: str | None = None, author: str | None = None, event_id: str | UUID | None = None
@@ -414,13 +417,13 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Set some properties; the others stay.
 
         Those that begin with `write.`, `check.` and `checkpoint.` are Lakebed's: an unknown name, a value that can't
         be used and a check that can't be evaluated are `Invalid`. Sizes may be written `128MB`.
         """
-        return properties.set_table_properties(self._scope, self.id, values, message, author, event_id)
+        return typed("Answer", properties.set_table_properties(self._scope, self.id, values, message, author, event_id))
 
     def unset_properties(
         self,
@@ -429,9 +432,9 @@ class Table:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Remove some properties; those that are not there are fine."""
-        return properties.unset_properties(self._scope, self.id, keys, message, author, event_id)
+        return typed("Answer", properties.unset_properties(self._scope, self.id, keys, message, author, event_id))
 
     # Maintenance. It changes no read.
 

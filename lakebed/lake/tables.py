@@ -1,6 +1,7 @@
 """The calls on a catalog's tables."""
 
 from collections.abc import Iterable, Mapping
+from typing import Generic, cast
 from uuid import UUID
 
 from lakebed.catalog.objects.properties import check_properties
@@ -8,7 +9,7 @@ from lakebed.catalog.tables import tables
 from lakebed.catalog.tables.checks import length_checks
 from lakebed.catalog.tables.tables import Layout
 from lakebed.catalog.transaction import objects
-from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.arguments import SchemaLike, as_paths, as_texts
@@ -20,7 +21,7 @@ from lakebed.metastore.kinds import TABLE
 from lakebed.table.schema.schema import Path
 
 
-class Tables:
+class Tables(Generic[Answer]):
     """Tables by name: dotted text, or tuples of parts when a part has a dot."""
 
     __slots__ = ()
@@ -42,7 +43,7 @@ class Tables:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Table:
+    ) -> Table[Answer]:
         """Create an empty table of a schema; or give rows instead of it: they are in the table with the same commit.
 
         Its namespace has to exist. Rows are all that `append` takes. The table's files have rows of one partition each
@@ -73,7 +74,7 @@ class Tables:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Table:
+    ) -> Table[Answer]:
         """Create a table, and in the same commit drop the table that has the name, if there is one.
 
         It is a new table with an id of its own: handles of the old one don't show it, and `undrop_table` brings the
@@ -84,7 +85,7 @@ class Tables:
         request = Request("create_or_replace_table", new.arguments, message, author, event_id)
         return Table(creation.create_table(self._scope, new, new.replace, request), self._scope)
 
-    def table(self, name: Name) -> Table:
+    def table(self, name: Name) -> Table[Answer]:
         """The table with this name, or `NotFound`."""
         return Table(tables.find_table(self._scope.read(), name), self._scope)
 
@@ -96,7 +97,7 @@ class Tables:
         recursive: bool = False,
         limit: int | None = None,
         token: str | None = None,
-    ) -> Listing[Table]:
+    ) -> Listing[Table[Answer]]:
         """The tables in a namespace, or at the top; with `recursive` those in the namespaces below it too.
 
         With `limit` it is one page, and its `token` asks for the next: each item comes once, as of the first page,
@@ -117,10 +118,13 @@ class Tables:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Give a table another name, in another namespace too. Its id, history and files stay."""
         request = Request("rename_table", (parse_name(name), parse_name(new_name)), message, author, event_id)
-        return self._scope.change(lambda work: objects.rename(work, tables.find_table(work, name), new_name), request)
+        return cast(
+            "Answer",
+            self._scope.change(lambda work: objects.rename(work, tables.find_table(work, name), new_name), request),
+        )
 
     def drop_table(
         self,
@@ -148,13 +152,13 @@ class Tables:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Bring back a dropped table; its id, its past and its files are what they were.
 
         If several of this name were dropped, `id` selects one: `Ambiguous` lists them. `as_name` gives it another name,
         if its own is taken or its namespace was dropped.
         """
-        return undrop_object(self._scope, TABLE, name, id, as_name, message, author, event_id)
+        return cast("Answer", undrop_object(self._scope, TABLE, name, id, as_name, message, author, event_id))
 
     def purge_table(
         self,

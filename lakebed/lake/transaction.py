@@ -24,7 +24,7 @@ ATTEMPTS = 10
 """How often `Lake.run` runs a function before other commits are too many."""
 
 
-class Transaction(Objects):
+class Transaction(Objects[None]):
     """Changes to any number of tables that commit together at the end of the `with`, or not at all.
 
     Reads see what the transaction did. An exception ends it without a trace. A `Conflict` at its end names what it had

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, field
 from datetime import date
+from typing import cast
 from uuid import UUID
 
 from lakebed.catalog.inspect.describe import view_text
 from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
 from lakebed.catalog.tables import views
 from lakebed.catalog.tables.views import Sql, ViewState
-from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, shown_name
 from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
@@ -25,7 +26,7 @@ from lakebed.table.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class View(Propertied):
+class View(Propertied[Answer]):
     """A view by its id: the handle stays good when it is renamed. Every call is one transaction."""
 
     id: str
@@ -83,11 +84,11 @@ class View(Propertied):
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Give the view another query. Texts and columns that are not given are gone: they were the old one's."""
         texts, columns = views.check_sql(sql), given_schema(schema)
         request = Request("set_sql", (self.id, texts, schema_text(columns)), message, author, event_id)
-        return self._scope.change(lambda work: views.set_sql(work, self.id, texts, columns), request)
+        return cast("Answer", self._scope.change(lambda work: views.set_sql(work, self.id, texts, columns), request))
 
     def at(
         self,
@@ -96,17 +97,16 @@ class View(Propertied):
         version: Version | int | str | None = None,
         time: date | str | None = None,
         tag: str | None = None,
-    ) -> "View":
+    ) -> "View[Answer]":
         """The view as it was at a version, a time or a tag; `NotFound` if it was not there then."""
         if sum(one is not None for one in (moment, version, time, tag)) != 1:
             raise Invalid("name one moment", expected="a version, a time or a tag")
         if tag is not None:
-            past = View(self.id, at_tag(self._scope, tag))
+            past = at_tag(self._scope, tag)
         else:
-            found = version_of(self._scope, moment, version=version, time=time, table=self.id)
-            past = View(self.id, self._scope.at(found))
-        name_of(past._scope.read(), self.id)
-        return past
+            past = self._scope.at(version_of(self._scope, moment, version=version, time=time, table=self.id))
+        name_of(past.read(), self.id)
+        return View(self.id, past)
 
     def history(self) -> list[Commit]:
         """The commits that changed the view, newest first."""
@@ -119,10 +119,10 @@ class View(Propertied):
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Give the view another name, in another namespace too. Its id and history stay."""
         request = Request("rename_view", (self.id, parse_name(new_name)), message, author, event_id)
-        return self._scope.change(lambda work: rename(work, self.id, new_name), request)
+        return cast("Answer", self._scope.change(lambda work: rename(work, self.id, new_name), request))
 
     def describe(self) -> str:
         """What it is, for people to read."""

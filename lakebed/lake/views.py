@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Generic, cast
 from uuid import UUID
 
 from lakebed.catalog.objects.properties import check_properties
 from lakebed.catalog.tables import views
 from lakebed.catalog.tables.views import Sql
 from lakebed.catalog.transaction import objects
-from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.arguments import SchemaLike
@@ -17,7 +18,7 @@ from lakebed.lake.view import View, given_schema, schema_text
 from lakebed.metastore.kinds import VIEW
 
 
-class Views:
+class Views(Generic[Answer]):
     """Views by name: dotted text, or tuples of parts when a part has a dot."""
 
     __slots__ = ()
@@ -36,7 +37,7 @@ class Views:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> View:
+    ) -> View[Answer]:
         """Make a view of a query: its text in Spark's dialect, or texts by dialect, kept as given.
 
         Its namespace has to exist; the tables that the query names need not. `schema` declares its columns. With
@@ -61,7 +62,7 @@ class Views:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> View:
+    ) -> View[Answer]:
         """Create a view, or give the one of this name another query, other properties and columns, in one commit.
 
         A view that is replaced keeps its id and its history. Arguments are those of `create_view`.
@@ -72,7 +73,7 @@ class Views:
         make = partial(views.put_view, name=name, sql=texts, properties=given, comment=comment, schema=columns)
         return View(create(self._scope, make, request), self._scope)
 
-    def view(self, name: Name) -> View:
+    def view(self, name: Name) -> View[Answer]:
         """The view with this name, or `NotFound`."""
         return View(views.find_view(self._scope.read(), name), self._scope)
 
@@ -84,7 +85,7 @@ class Views:
         recursive: bool = False,
         limit: int | None = None,
         token: str | None = None,
-    ) -> Listing[View]:
+    ) -> Listing[View[Answer]]:
         """The views in a namespace, or at the top; with `recursive` those in the namespaces below it too.
 
         With `limit` it is one page, whose `token` asks for the next.
@@ -104,10 +105,13 @@ class Views:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Give a view another name, in another namespace too. Its id and history stay."""
         request = Request("rename_view", (parse_name(name), parse_name(new_name)), message, author, event_id)
-        return self._scope.change(lambda work: objects.rename(work, views.find_view(work, name), new_name), request)
+        return cast(
+            "Answer",
+            self._scope.change(lambda work: objects.rename(work, views.find_view(work, name), new_name), request),
+        )
 
     def drop_view(
         self,
@@ -135,9 +139,9 @@ class Views:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Commit | None:
+    ) -> Answer:
         """Bring a dropped view back, under its name or another; `Ambiguous` lists those of one name by their ids."""
-        return undrop_object(self._scope, VIEW, name, id, as_name, message, author, event_id)
+        return cast("Answer", undrop_object(self._scope, VIEW, name, id, as_name, message, author, event_id))
 
     def purge_view(
         self,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from lakebed import metastore
@@ -40,6 +41,21 @@ class Commit:
             f"{operation.type.replace('_', ' ')} {operation.name}".rstrip() for operation in self.operations
         )
         return f"{self.version}  {self.time:%Y-%m-%d %H:%M:%S}  {self.author}  {self.message or done}"
+
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Answer = TypeVar("Answer", default=Commit | None, covariant=True)
+    """What a change answers: its `Commit`, or None in a transaction, whose commit it will be.
+
+    Handles are generic in it, so that type checkers know: those of a catalog are `Table[Commit]`, those of a
+    transaction `Table[None]`. A plain `Table` may be either.
+    """
+else:
+    from typing import TypeVar  # the standard library's has no default before Python 3.13
+
+    Answer = TypeVar("Answer", covariant=True)
 
 
 def commit_of(stored: metastore.Commit) -> Commit:

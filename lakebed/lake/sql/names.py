@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from lakebed.catalog.refs.catalogs import find_catalog
-from lakebed.catalog.transaction.commits import Commit
+from lakebed.catalog.transaction.commits import Answer, Commit
 from lakebed.errors import Invalid, LakebedError, NotFound
 from lakebed.lake.branches import Branches
 from lakebed.lake.merges import Merges
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from lakebed.spark.sql.names import LakeName
 
 
-class Objects(Namespaces, Tables, Views, Propertied):
+class Objects(Namespaces[Answer], Tables[Answer], Views[Answer], Propertied[Answer]):
     """The objects of a catalog or of a transaction, as statements need them."""
 
     __slots__ = ()
 
 
-class Line(Objects, Branches, Tags, Merges, ABC):
+class Line(Objects[Commit], Branches, Tags, Merges, ABC):
     """A catalog, on one of its lines."""
 
     __slots__ = ()

@@ -1,6 +1,5 @@
 """What can't be done is refused with its reason, and nothing has changed; law 10."""
 
-
 import pyarrow
 import pytest
 

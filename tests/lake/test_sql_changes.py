@@ -180,6 +180,7 @@ def test_fields_of_structs_are_set(lake: Lake, spark: SparkSession) -> None:
         ("UPDATE s.nested SET st.nope = 1", "st.nope: there is no such field (expected one of a, b)"),
         ("UPDATE s.nested SET id.a = 1", "id: only fields of structs can be set"),
         ("UPDATE s.nested SET st.a = DEFAULT", "st.a: a field of a struct has no default"),
+        ("UPDATE s.nested SET st[0] = 1", "line 1, column 23: only columns and fields of structs can be set"),
     ):
         with pytest.raises(Invalid) as refused:
             lake.sql(spark, text)
@@ -204,6 +205,8 @@ def test_rows_are_deleted_and_updated_by_another_table(lake: Lake, spark: SparkS
     assert given.rows == [(2, 20), (3, 30)]
     lake.sql(spark, "UPDATE s.kept SET v = g.n FROM (SELECT 3 AS id, 4 AS n) g WHERE kept.id = g.id")
     assert given.rows == [(2, 20), (3, 4)]
+    lake.sql(spark, "DELETE FROM s.kept k USING (VALUES (2), (9)) AS v (key) WHERE k.id = v.key")
+    assert given.rows == [(3, 4)]
 
 
 def test_a_merge_brings_columns(lake: Lake, spark: SparkSession) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, PySparkException
 
+from lakebed.spark.expressions import quietly
 from lakebed.spark.sql.queries import Query, Use, name_at
 from lakebed.spark.sql.tokens import place, quoted
 
@@ -47,7 +48,8 @@ def run(spark: "SparkSession", query: Query, frames: Mapping[int, "DataFrame"]) 
     edits = _edits(query)
     given: dict[str, Any] = {f"t{use.name.start}": frames[use.name.start] for use in query.uses}
     try:
-        return spark.sql(_edited(query.text, edits), **given)
+        with quietly():
+            return spark.sql(_edited(query.text, edits), **given)
     except PySparkException as error:
         _point(error, query, edits, _view_length(spark))
         raise

@@ -8,6 +8,7 @@ A session of Spark Connect has no JVM, and a statement of ours is not Spark's: t
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from lakebed.spark.session import is_remote
@@ -59,14 +60,31 @@ def _masked_word(text: str, word: Word) -> str:
 def spark_tree(spark: "SparkSession", text: str) -> str | None:
     """Spark's tree of a statement as text, `(rule child (rule child))`; None if Spark can't read it."""
     session: Any = spark
-    java: Any = session._jvm
-    antlr, parsing = java.org.antlr.v4.runtime, java.org.apache.spark.sql.catalyst.parser
-    lexer = parsing.SqlBaseLexer(parsing.UpperCaseCharStream(antlr.CharStreams.fromString(text)))
+    java = _java(session._jvm)
+    lexer = java.lexer(java.text(java.texts.fromString(text)))
     lexer.removeErrorListeners()
-    parser = parsing.SqlBaseParser(antlr.CommonTokenStream(lexer))
+    parser = java.parser(java.tokens(lexer))
     parser.removeErrorListeners()
     tree = parser.singleStatement()
     return None if parser.getNumberOfSyntaxErrors() else str(tree.toStringTree(parser))
+
+
+@dataclass(frozen=True, slots=True)
+class _Java:
+    """The classes of Spark's parser; Py4J takes a call for each part of their names."""
+
+    texts: Any
+    text: Any
+    tokens: Any
+    lexer: Any
+    parser: Any
+
+
+@lru_cache(maxsize=1)
+def _java(java: Any) -> _Java:
+    antlr, spark = java.org.antlr.v4.runtime, java.org.apache.spark.sql.catalyst.parser
+    text, tokens = spark.UpperCaseCharStream, antlr.CommonTokenStream
+    return _Java(antlr.CharStreams, text, tokens, spark.SqlBaseLexer, spark.SqlBaseParser)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def _query(words: Words, text: str, moments: _Moments, tree: "Node") -> Query:
     aliases = _aliases(tree)
     names = _names_by_alias(tree)
     qualifiers = tuple(_qualifiers(words, uses, aliases, names))
-    return Query(words, text, tuple(uses), qualifiers, tuple(_suspects(words, uses, aliases)), frozenset(names))
+    return Query(words, text, tuple(uses), qualifiers, tuple(_suspects(words, uses, aliases)), frozenset(names) - {""})
 
 
 def _check_written_out(words: Words) -> None:

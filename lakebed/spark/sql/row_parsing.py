@@ -128,6 +128,8 @@ def assignments(words: Words, cutter: Cutter) -> Assigned:
         folded = tuple(part.casefold() for part in path)
         if any(folded[: len(other)] == other or other[: len(folded)] == folded for other in found):
             raise words.refused("a column is set twice", word, expected="each once")
+        if item.sees("["):
+            raise item.refused("only columns and fields of structs can be set", expected="=")
         item.expect("=")
         found[folded] = path, value(item, cutter)
     return tuple(found.values())

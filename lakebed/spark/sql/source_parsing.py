@@ -27,8 +27,9 @@ def source(cursor: Cursor, behind: str) -> tuple[Query, dict[tuple[str, ...], st
         cursor.position = end_of_moment
     end = cursor.position
     alias = cursor.alias()
-    if cursor.sees("("):
-        raise cursor.refused("the columns of a source can't be renamed here", expected=behind)
+    if alias is not None and cursor.sees("("):  # other names for its columns
+        cursor.inside()
+        end = cursor.position
     if cursor.sees(","):
         raise cursor.refused("a change has one source", expected=behind, advice="Join the tables in (SELECT …).")
     query = _select_all(cursor.words.part(start, end))

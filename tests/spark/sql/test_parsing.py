@@ -320,6 +320,9 @@ def test_queries_inside_may_name_the_table_that_is_changed() -> None:
     statement = parse_statement("delete from a.b t where exists (select 1 from q where q.x = t.x and y = t.y.z)")
     assert isinstance(statement, Delete)
     assert statement.where == "exists (select 1 from q where q.x = lakebed_target.x and y = lakebed_target.y.z)"
+    scalar = parse_statement("update a.b t set n = (select max(y) from q where q.x = t.x)")
+    assert isinstance(scalar, Update)
+    assert scalar.values == ((("n",), "(select max(y) from q where q.x = lakebed_target.x)"),)
     own = parse_statement("delete from a.b where x in (select b.x from q as b) and b.y = 1")
     assert isinstance(own, Delete) and own.where == "x in (select b.x from q as b) and y = 1"
 

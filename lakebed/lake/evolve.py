@@ -115,9 +115,25 @@ class Evolve:
         """Make these required columns the key that identifies rows; an empty list removes the key."""
         self._add(evolution.primary_key(as_paths(names, "a primary key")))
 
+    def drop_key_columns(self, names: Iterable[Path]) -> None:
+        """Remove columns from the primary key; the others stay in it."""
+        self._add(evolution.drop_key_columns(as_paths(names, "a primary key")))
+
     def partition_by(self, terms: Iterable[str]) -> None:
         """Partition new files by these terms (`day(ordered_at)`, `bucket(16, id)`); existing files stay as they are."""
         self._add(evolution.partition_by(as_texts(terms, "a partition spec")))
+
+    def add_partition_field(self, term: str) -> None:
+        """Partition new files by one more term, whatever they are partitioned by."""
+        self._add(evolution.change_partitions(None, _term(term)))
+
+    def drop_partition_field(self, term: str) -> None:
+        """Partition new files without a term, which is given as it is written or by its field's name."""
+        self._add(evolution.change_partitions(_term(term), None))
+
+    def replace_partition_field(self, term: str, new_term: str) -> None:
+        """Partition new files by another term in place of one, such as a coarser unit of time."""
+        self._add(evolution.change_partitions(_term(term), _term(new_term)))
 
     def sort_by(self, terms: Iterable[str]) -> None:
         """Sort the rows of new files (`day(ordered_at)`, `price desc nulls last`)."""
@@ -164,6 +180,11 @@ def _comment(given: Any) -> str:
     if not is_text(given):
         raise Invalid("a comment is text", expected="str", found=repr(given))
     return given
+
+
+def _term(given: Any) -> str:
+    [term] = as_texts([given], "a partition spec")
+    return term
 
 
 def _own_name(path: Path, new_name: str) -> str:

@@ -24,7 +24,14 @@ from lakebed.metastore import Clash, Commit, Operation
 from lakebed.store import Version
 from lakebed.table.partition.json import order_from_json, spec_from_json
 from lakebed.table.partition.sort_order import UNSORTED, SortOrder, make_sort_order
-from lakebed.table.partition.spec import FIRST_FIELD_ID, UNPARTITIONED, PartitionSpec, check_field_names, make_spec
+from lakebed.table.partition.spec import (
+    FIRST_FIELD_ID,
+    UNPARTITIONED,
+    PartitionSpec,
+    changed_terms,
+    check_field_names,
+    make_spec,
+)
 from lakebed.table.schema import evolution
 from lakebed.table.schema.evolution import Position
 from lakebed.table.schema.schema import Path, Schema
@@ -225,6 +232,13 @@ def primary_key(names: Sequence[Path]) -> Step:
     return Step("change_key", detail, tuple(names), take, _always(lambda state: state.schema.identifier_ids))
 
 
+def drop_key_columns(names: Sequence[Path]) -> Step:
+    """Remove columns from the table's primary key."""
+    detail = ", ".join(map(_path_text, names))
+    take = _on_schema(evolution.drop_key_columns, names)
+    return Step("change_key", detail, ("drop", *names), take, _always(lambda state: state.schema.identifier_ids))
+
+
 def partition_by(texts: Sequence[str]) -> Step:
     """Change how new files are partitioned."""
 
@@ -232,6 +246,17 @@ def partition_by(texts: Sequence[str]) -> Step:
         return replace(state, spec=_spec_by(state.schema, texts, ids))
 
     return Step("change_spec", ", ".join(texts), tuple(texts), take, _always(lambda state: state.spec))
+
+
+def change_partitions(dropped: str | None, added: str | None) -> Step:
+    """Drop a partition field, add one, or replace one by another; other fields may have changed."""
+
+    def take(state: TableState, ids: TableIds) -> TableState:
+        terms = changed_terms(state.spec, state.schema, dropped, added)
+        return replace(state, spec=_spec_by(state.schema, terms, ids))
+
+    detail = " to ".join(term for term in (dropped, added) if term is not None)
+    return Step("change_spec", detail, ("fields", dropped, added), take, _nothing)
 
 
 def sort_by(texts: Sequence[str]) -> Step:

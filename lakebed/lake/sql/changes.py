@@ -127,10 +127,12 @@ def _change_in_one_commit(
     _check_repeatable(execution, views)
     request = Request("sql", (table.id, execution.text), by.message, by.author, by.event_id)
     known = table._scope.replayed(request)
-    return _change_at_one_version(execution, table, change, request) if known is None else known
+    return change_at_one_version(execution, table, change, request) if known is None else known
 
 
-def _change_at_one_version(execution: Execution, table: Table, change: Change, request: Request) -> Commit:
+def change_at_one_version(execution: Execution, table: Table, change: Change, request: Request) -> Commit:
+    """Make a change of a table in a transaction of its own, and again if others make it out of date."""
+
     def attempt() -> Commit:
         scope = Open(table._scope.context, table._scope.ref, request)
         scope.begin()

@@ -20,7 +20,7 @@ from lakebed.lake.sql.objects.returns import restore, undrop
 from lakebed.spark.sql.names import first_parts
 from lakebed.spark.sql.objects.alter import AlterTable
 from lakebed.spark.sql.objects.comments import CommentOn
-from lakebed.spark.sql.objects.describe import DescribeHistory, DescribeNamespace, DescribeTable
+from lakebed.spark.sql.objects.describe import DescribeDetail, DescribeHistory, DescribeNamespace, DescribeTable
 from lakebed.spark.sql.objects.like import CreateTableLike
 from lakebed.spark.sql.objects.maintenance import Nothing, Optimize
 from lakebed.spark.sql.objects.namespaces import AlterNamespace, CreateNamespace, DropNamespace
@@ -149,6 +149,8 @@ def _run(execution: Execution, words: Words) -> Answer:
             return describe.describe_table(execution, described)
         case DescribeHistory() as described:
             return describe.describe_history(execution, described)
+        case DescribeDetail() as described:
+            return describe.describe_detail(execution, described)
         case DescribeNamespace() as described:
             return describe.describe_namespace(execution, described)
 

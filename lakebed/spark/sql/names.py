@@ -96,7 +96,7 @@ def chains(words: Words) -> list[tuple[int, int]]:
 def lake_name(words: Words, begin: int, end: int, moment: Moment | None = None) -> LakeName | None:
     """A dotted name as a name of the lake; None for one of Spark's, with a single part and without a ref.
 
-    With a namespace of the session, a single part is a name in that.
+    With a namespace of the session, a single part is a name in that, also if it has a ref.
     """
     first, parts = words.words[begin], tuple(word.text for word in words.words[begin:end:2])
     place: str | None = None
@@ -122,6 +122,8 @@ def lake_name(words: Words, begin: int, end: int, moment: Moment | None = None) 
         if words.namespace is None:
             return None
         return LakeName((*words.namespace, *parts), None, first, words.words[end - 1].end, moment, is_relative=True)
+    if len(parts) == 1 and place is not None and place.startswith("@"):
+        parts = (*(words.namespace or ()), *parts)
     return LakeName(parts, place, first, words.words[end - 1].end, moment)
 
 

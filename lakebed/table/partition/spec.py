@@ -143,6 +143,29 @@ def spec_texts(spec: PartitionSpec, schema: Schema) -> list[str]:
     return [transform_text(bound.field.transform, tuple(part.name for part in bound.path)) for bound in fields]
 
 
+def changed_terms(spec: PartitionSpec, schema: Schema, dropped: str | None, added: str | None) -> list[str]:
+    """The spec as people write it, without one field or with another; one that is dropped and added is replaced.
+
+    The dropped field is given as it is written, `day(ordered_at)`, or by its own name, `ordered_at_day`.
+    """
+    terms = spec_texts(spec, schema)
+    place = len(terms) if dropped is None else _place_of(spec, schema, dropped)
+    return [*terms[:place], *([] if added is None else [added]), *terms[place + 1 :]]
+
+
+def _place_of(spec: PartitionSpec, schema: Schema, term: str) -> int:
+    names = [folded_column(field.name) for field in spec.fields]
+    if folded_column(term) in names:
+        return names.index(folded_column(term))
+    column = parse_partition_field(term)
+    wanted = (find_source(schema, column)[-1].id, column.transform)
+    fields = [(field.source_id, field.transform) for field in spec.fields]
+    if wanted not in fields:
+        expected = f"one of {', '.join(spec_texts(spec, schema))}" if fields else "a partitioned table"
+        raise Invalid("the table is not partitioned by this", subject=term, expected=expected)
+    return fields.index(wanted)
+
+
 def _checked_list(texts: Iterable[str]) -> Iterable[str]:
     if isinstance(texts, str):
         raise Invalid("partition fields have to be given as a list", subject=repr(texts), expected=f"[{texts!r}]")

@@ -197,6 +197,17 @@ def set_key(schema: Schema, names: Iterable[Path]) -> Schema:
     return Schema(schema.fields, schema.id, [way[-1].id for way in ways])
 
 
+def drop_key_columns(schema: Schema, names: Iterable[Path]) -> Schema:
+    """Remove columns from the primary key; `Invalid` for a column that is not in it."""
+    left = list(schema.identifier_ids)
+    for name in names:
+        way = schema.way(name)
+        if way[-1].id not in left:
+            raise _refused(way, "the column is not in the primary key", expected=f"one of {', '.join(schema.key)}")
+        left.remove(way[-1].id)
+    return Schema(schema.fields, schema.id, left)
+
+
 def new_columns(table: Schema, given: Schema) -> list[tuple[tuple[str, ...], Type]]:
     """The paths and types of the given columns that the table does not have, compared by name without case, in order.
 

@@ -84,7 +84,8 @@ class Schema:
         if len(found) > 1:
             raise Invalid("two fields have this path", subject=repr(path), advice="Pass it as a tuple of names.")
         if not found:
-            raise Invalid("there is no such column", subject=repr(path), expected=f"one of {', '.join(self.names)}")
+            shown = path if isinstance(path, str) else ".".join(map(str, path))
+            raise Invalid("there is no such column", subject=repr(shown), expected=f"one of {', '.join(self.names)}")
         return found[0]
 
     def field_by_id(self, id: int) -> Field:

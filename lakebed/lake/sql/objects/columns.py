@@ -15,7 +15,7 @@ from lakebed.spark.sql.statements import Column
 from lakebed.spark.sql.tokens import Word, Words
 from lakebed.spark.types import spark_schema
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import Field
+from lakebed.table.types.types import Field, Type
 
 Names = tuple[str, ...]
 
@@ -58,7 +58,7 @@ def _add(execution: Execution, table: Table, columns: Sequence[tuple[NewColumn, 
         for column, field in columns:
             evolve.add_column(
                 column.path,
-                field.type,
+                _type(field),
                 default=field.write_default,
                 required=column.required,
                 comment=column.comment,
@@ -71,7 +71,7 @@ def _add(execution: Execution, table: Table, columns: Sequence[tuple[NewColumn, 
 def _change(execution: Execution, evolve: Evolve, schema: Schema, column: ColumnChange, words: Words) -> None:
     path, type = column.path, column.type
     if type is not None:
-        evolve.widen_column(path, _declared(execution.spark, path, type, None, column.word, words).type)
+        evolve.widen_column(path, _type(_declared(execution.spark, path, type, None, column.word, words)))
     if column.comment is not None:
         evolve.set_comment(path, column.comment)
     if column.default is not None:
@@ -99,6 +99,11 @@ def _field(spark: SparkSession, column: NewColumn, words: Words) -> Field:
 def _declared(spark: SparkSession, path: Names, type: str, default: str | None, word: Word, words: Words) -> Field:
     column = Column(path[-1], type, word, default)
     return declared_schema(spark, [column], words).fields[0]
+
+
+def _type(field: Field) -> Type | str:
+    """A field's type, with the length that it was declared with."""
+    return field.type if field.max_length is None else f"varchar({field.max_length})"
 
 
 def _beside(path: Names, place: Place | None) -> Names | None:

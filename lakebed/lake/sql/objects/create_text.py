@@ -8,11 +8,30 @@ from lakebed.lake.view import View
 from lakebed.spark.literals import literal_sql
 from lakebed.spark.sql.tokens import quoted
 from lakebed.spark.types import spark_schema
+from lakebed.table.schema.defaults import default_to_json
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import BOOLEAN, DOUBLE, INT, LONG, STRING, Decimal, Field, List, Map, Struct, Type
+from lakebed.table.types.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Decimal,
+    Field,
+    List,
+    Map,
+    Struct,
+    Type,
+)
 
 CHECK = "check."
 COMMENT = "comment"
+_TYPED: dict[Type, str] = {DATE: "DATE", TIMESTAMP: "TIMESTAMP_NTZ", TIMESTAMPTZ: "TIMESTAMP"}
+"""The types whose literals are a word and a text."""
+
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEYWORDS = {"primary", "constraint", "check", "default", "comment", "not", "null", "first", "after", "generated"}
 """Plain words that would not be read as a column's name, or behind one."""
@@ -84,8 +103,9 @@ def _part(field: Field) -> str:
 def _default(type: Type, value: object) -> str:
     if type in (BOOLEAN, INT, LONG, DOUBLE) or isinstance(type, Decimal):
         return str(value)
-    is_plain = type == STRING and not re.search(r"['\\\n]", str(value))
-    return f"'{value}'" if is_plain else literal_sql(type, value)
+    if type in _TYPED:
+        return f"{_TYPED[type]} '{default_to_json(type, value)}'"
+    return _text(str(value)) if type == STRING else literal_sql(type, value)
 
 
 def _is_check(key: str) -> bool:

@@ -5,13 +5,13 @@ from pyspark.sql.types import StructType
 
 from lakebed.errors import Invalid
 from lakebed.lake.sql.execution import Execution
-from lakebed.lake.sql.objects.frames import TEXT, TEXTS, TIME, WHOLE, frame
+from lakebed.lake.sql.objects.frames import LIST, TEXT, TEXTS, TIME, WHOLE, frame
 from lakebed.lake.sql.objects.places import namespace_place, pointing, shown_object
 from lakebed.lake.table import Table
 from lakebed.lake.view import View
 from lakebed.metastore import Operation
 from lakebed.spark.sql.names import LakeName
-from lakebed.spark.sql.objects.describe import DescribeHistory, DescribeNamespace, DescribeTable
+from lakebed.spark.sql.objects.describe import DescribeDetail, DescribeHistory, DescribeNamespace, DescribeTable
 from lakebed.spark.sql.queries import Use
 from lakebed.spark.sql.tokens import Words
 from lakebed.spark.types import spark_schema
@@ -31,6 +31,19 @@ _HISTORY = {
     "operationParameters": TEXTS,
     "operationMetrics": TEXTS,
     "userMetadata": TEXT,
+}
+_DETAIL = {
+    "format": TEXT,
+    "id": TEXT,
+    "name": TEXT,
+    "description": TEXT,
+    "location": TEXT,
+    "createdAt": TIME,
+    "lastModified": TIME,
+    "partitionColumns": LIST,
+    "numFiles": WHOLE,
+    "sizeInBytes": WHOLE,
+    "properties": TEXTS,
 }
 _EMPTY: Row = ("", "", "")
 
@@ -60,6 +73,20 @@ def describe_history(execution: Execution, statement: DescribeHistory) -> DataFr
         moment = (int(commit.version), commit.time, commit.author, types)
         rows.append((*moment, _parameters(done), _metrics(done), commit.message or None))
     return frame(execution.spark, _HISTORY, rows)
+
+
+def describe_detail(execution: Execution, statement: DescribeDetail) -> DataFrame:
+    """A table in one row, under Delta's names: where it is, when it was created and changed, its files and bytes."""
+    execution.check_unattributed()
+    name = statement.table
+    with pointing(execution, name.word):
+        table = execution.places.read(name, None).table(name.parts)
+    past, snapshots = table.history(), table.snapshots()
+    totals = snapshots[0].totals if snapshots else {}
+    times = (past[-1].time, past[0].time) if past else (None, None)
+    place = ("lakebed", table.id, str(table.name), table.comment, table.location)
+    size = (list(table.spec), totals.get("files", 0), totals.get("bytes", 0))
+    return frame(execution.spark, _DETAIL, [(*place, *times, *size, list(table.properties.items()))])
 
 
 def describe_namespace(execution: Execution, statement: DescribeNamespace) -> DataFrame:

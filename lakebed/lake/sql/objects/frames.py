@@ -10,6 +10,7 @@ TEXT = pa.string()
 FLAG = pa.bool_()
 WHOLE = pa.int64()
 TIME = pa.timestamp("us", "UTC")
+LIST = pa.list_(pa.string())
 TEXTS = pa.map_(pa.string(), pa.string())
 
 

@@ -48,11 +48,12 @@ def alter_namespace(execution: Execution, statement: AlterNamespace) -> Commit |
     """Change a namespace's properties or its name."""
     name, by = statement.namespace, execution.by.keywords
     with pointing(execution, name.word):
-        namespace = execution.places.write(name).namespace(name.parts)
+        container = execution.places.write(name)
+        if isinstance(statement.change, RenameTo):
+            return container.rename_namespace(name.parts, statement.change.name.parts, **by)
+        namespace = container.namespace(name.parts)
         match statement.change:
             case SetProperties(properties):
                 return namespace.set_properties(dict(properties), **by)
             case UnsetProperties(names):
                 return namespace.unset_properties(names, **by)
-            case RenameTo(new_name):
-                return namespace.rename(new_name.parts, **by)

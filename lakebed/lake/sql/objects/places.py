@@ -18,11 +18,12 @@ from lakebed.spark.sql.tokens import Word, place
 
 @contextmanager
 def pointing(execution: Execution, word: Word) -> Iterator[None]:
-    """Errors inside get the place of a word in the statement."""
+    """Errors inside get the place of a word in the statement, unless they have one."""
     try:
         yield
     except LakebedError as error:
-        pointed(error, place(execution.text, word.start))
+        if not error.subject.startswith("line "):
+            pointed(error, place(execution.text, word.start))
         raise
 
 
@@ -93,7 +94,7 @@ def namespace_place(execution: Execution, name: LakeName) -> tuple[Objects, tupl
 
 def shown_object(execution: Execution, name: LakeName) -> Table | View | None:
     """The table or view with a name, to be looked at; None for one of the session's, of a single part."""
-    if name.place is None and len(name.parts) == 1:
+    if name.place is None and len(name.parts) == 1 and not name.is_relative:
         return None
     if name.is_relative and is_temporary(execution.spark, name.parts[-1]):
         return None

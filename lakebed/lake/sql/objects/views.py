@@ -50,11 +50,12 @@ def drop_view(execution: Execution, statement: DropView) -> Commit | None:
 def alter_view(execution: Execution, statement: AlterView) -> Commit | None:
     """Change a view's query, name or properties."""
     name, by = statement.view, execution.by.keywords
+    container = execution.places.write(name)
     with pointing(execution, name.word):
-        view = execution.places.write(name).view(name.parts)
+        if isinstance(statement.change, RenameTo):
+            return container.rename_view(name.parts, renamed(name, statement.change.name), **by)
+        view = container.view(name.parts)
         match statement.change:
-            case RenameTo(new_name):
-                return view.rename(renamed(name, new_name), **by)
             case SetProperties(properties):
                 return view.set_properties(dict(properties), **by)
             case UnsetProperties(names):
@@ -68,7 +69,7 @@ def _stored_text(execution: Execution, query: Query) -> str:
     words = query.words
     pieces, position = [], words.start
     for use in _single_names(query):
-        if shown_object(execution, use.name) is None:
+        if words.namespace is None or shown_object(execution, use.name) is None:
             raise words.refused(
                 "a view of the lake can't read a table of the session",
                 use.name.word,
@@ -83,8 +84,8 @@ def _stored_text(execution: Execution, query: Query) -> str:
 
 def _single_names(query: Query) -> list[Use]:
     """The tables that a query names by one part, in the order of the text."""
-    namespace = query.words.namespace or _NO_NAMESPACE
-    uses = find_uses(replace(query.words, namespace=namespace)).uses
+    words = query.words if query.words.namespace is not None else replace(query.words, namespace=_NO_NAMESPACE)
+    uses = find_uses(words).uses
     return sorted((use for use in uses if use.name.is_relative), key=lambda use: use.name.start)
 
 

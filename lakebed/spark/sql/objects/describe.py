@@ -26,6 +26,13 @@ class DescribeHistory:
 
 
 @dataclass(frozen=True, slots=True)
+class DescribeDetail:
+    """A table in one row."""
+
+    table: LakeName
+
+
+@dataclass(frozen=True, slots=True)
 class DescribeNamespace:
     """A namespace; `extended`, with its properties."""
 
@@ -33,20 +40,26 @@ class DescribeNamespace:
     extended: bool
 
 
-def describe(cursor: Cursor) -> DescribeTable | DescribeHistory | DescribeNamespace:
+def describe(cursor: Cursor) -> DescribeTable | DescribeHistory | DescribeDetail | DescribeNamespace:
     """DESCRIBE of what is not a query; the cursor stands behind the first word."""
     if _takes_kind(cursor, "HISTORY"):
         table = cursor.name()
         limit = whole_number(cursor) if cursor.take("LIMIT") else None
         cursor.end("LIMIT or the end")
         return DescribeHistory(table, limit)
+    if _takes_kind(cursor, "DETAIL"):
+        table = cursor.name()
+        cursor.end()
+        return DescribeDetail(table)
     if _takes_kind(cursor, *NAMESPACE):
         extended = cursor.take("EXTENDED")
         namespace = namespace_name(cursor)
         cursor.end()
         return DescribeNamespace(namespace, extended)
-    if cursor.sees("FUNCTION"):
+    if _takes_kind(cursor, "FUNCTION"):
         raise cursor.refused("functions are the session's", advice="Pass it to spark.sql(…).")
+    if _takes_kind(cursor, "CATALOG", "BRANCH", "TAG"):
+        raise cursor.refused("sql can't describe this", advice="Use catalog.describe() in Python, or SHOW REFERENCES.")
     return _describe_table(cursor)
 
 

@@ -6,7 +6,7 @@ from lakebed.spark.sql import create_parsing
 from lakebed.spark.sql.cursor import Cursor
 from lakebed.spark.sql.objects.alter import AlterTable, alter_table
 from lakebed.spark.sql.objects.comments import CommentOn
-from lakebed.spark.sql.objects.describe import DescribeHistory, DescribeNamespace, DescribeTable
+from lakebed.spark.sql.objects.describe import DescribeDetail, DescribeHistory, DescribeNamespace, DescribeTable
 from lakebed.spark.sql.objects.like import CreateTableLike, create_table_like
 from lakebed.spark.sql.objects.maintenance import Nothing, Optimize
 from lakebed.spark.sql.objects.names import NAMESPACE
@@ -65,6 +65,7 @@ ObjectStatement = (
     | Show
     | DescribeTable
     | DescribeHistory
+    | DescribeDetail
     | DescribeNamespace
 )
 

@@ -41,7 +41,7 @@ class Transaction(Objects[None]):
 
     @property
     def committed(self) -> Commit | None:
-        """The commit, once there is one."""
+        """The commit, once there is one; None if the transaction changed nothing."""
         return self._committed
 
     def sql(self, spark: "SparkSession", text: str, *, args: Args | None = None) -> Answer:

@@ -46,6 +46,12 @@ def type_name(kind: int) -> str:
     return pb.ObjectType.Name(kind).lower() if kind in pb.ObjectType.values() else f"type {kind}"
 
 
+def operation_name(number: int) -> str:
+    """What the log calls a type of operation; one of a later version of Lakebed has only its number."""
+    known = number in pb.OperationType.values()
+    return pb.OperationType.Name(number).lower() if known else f"operation_{number}"
+
+
 def life(kind: int, container: str, name: str) -> LifeRecord:
     """The life of a new object."""
     record = LIFE_RECORDS[kind](container_id=container, name=name)

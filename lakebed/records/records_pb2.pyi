@@ -70,6 +70,8 @@ class OperationType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     GRANT: _ClassVar[OperationType]
     REVOKE: _ClassVar[OperationType]
     CHANGE_KEY: _ClassVar[OperationType]
+    UPSERT: _ClassVar[OperationType]
+    TRUNCATE: _ClassVar[OperationType]
 OBJECT_TYPE_UNSPECIFIED: ObjectType
 PROJECT: ObjectType
 CATALOG: ObjectType
@@ -122,6 +124,8 @@ ALTER_VIEW: OperationType
 GRANT: OperationType
 REVOKE: OperationType
 CHANGE_KEY: OperationType
+UPSERT: OperationType
+TRUNCATE: OperationType
 
 class Operation(_message.Message):
     __slots__ = ("type", "object_id", "name", "counts", "detail")

@@ -20,7 +20,6 @@ DEEDS = {
     ),
     "append nothing": (lambda main: main.table("n.t").append(numbers()), [("insert", {})]),
     "set": (lambda main: main.table("n.t").set_properties({"a": "b"}), [("set_properties", {})]),
-    "set nothing": (lambda main: main.table("n.t").set_properties({}), [("set_properties", {})]),
     "unset": (lambda main: main.table("n.t").unset_properties(["a"]), [("unset_properties", {})]),
     "evolve": (
         lambda main: evolve(main),

@@ -110,7 +110,7 @@ def test_changes_of_one_transaction_have_no_words_of_their_own(main, table):
         ):
             with pytest.raises(Invalid, match="inside a transaction"):
                 call()
-    assert tx.committed.operations == ()
+    assert tx.committed is None
     assert rows(table) == shown(START)
 
 

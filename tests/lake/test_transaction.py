@@ -145,12 +145,59 @@ def test_what_was_created_and_dropped_in_one_transaction_is_nothing(main, orders
     assert files() == before
 
 
-def test_a_transaction_of_nothing_is_a_commit(main):
-    """P8."""
-    before = len(main.log())
-    with main.transaction("nothing") as tx:
-        pass
-    assert (len(main.log()), main.log()[0]) == (before + 1, tx.committed)
+@pytest.mark.parametrize("event", [None, "e" * 32], ids=["", "with an event id"])
+def test_a_transaction_that_only_reads_commits_nothing(main, orders, event):
+    """It used to make an empty commit. Repeated with its event id, it reads again: it had no effect that could double."""
+    before = main.log()
+    for _ in range(2):
+        with main.transaction("nothing", event_id=event) as tx:
+            assert ids(tx.table("sales.orders")) == [1]
+        assert (tx.committed, main.log()) == (None, before)
+
+
+@pytest.mark.parametrize("isolation", ["serializable", "snapshot"])
+def test_a_transaction_that_only_reads_never_conflicts_on_a_busy_lake(main, orders, isolation):
+    """It used to end in `Conflict` if anything that it had read was changed before its end."""
+    with main.transaction("report", isolation=isolation) as tx:
+        assert ids(tx.table("sales.orders")) == [1]
+        assert [one.name for one in tx.tables("sales")] == ["sales.orders"]
+        orders.append(numbers(2))
+        orders.set_properties({"a": "b"})
+        main.create_table("sales.items", {"id": "long"})
+        assert ids(tx.table("sales.orders")) == [1], "at its snapshot"
+        main.drop_namespace("sales", cascade=True)
+        assert [one.name for one in tx.tables("sales")] == ["sales.orders"]
+    assert tx.committed is None
+
+
+def test_a_transaction_that_only_reads_ends_well_on_a_branch_that_was_dropped(main, orders):
+    dev = main.create_branch("dev")
+    with dev.transaction("report") as tx:
+        main.drop_branch("dev")
+        assert ids(tx.table("sales.orders")) == [1]
+    assert tx.committed is None
+
+
+def test_a_transaction_whose_changes_find_nothing_commits_only_with_an_event_id(main, orders):
+    def clean(event=None):
+        with main.transaction("clean", event_id=event) as tx:
+            tx.table("sales.orders").delete("id = 99")
+            tx.table("sales.orders").set_properties({})
+        return tx.committed
+
+    before = main.log()
+    assert (clean(), main.log()) == (None, before)
+    commit = clean("e" * 32)
+    orders.append(numbers(99))
+    assert (clean("e" * 32), ids(orders)) == (commit, [1, 99]), "a repetition deletes no row that came later"
+
+
+def test_a_transaction_that_changes_something_still_conflicts(main, orders):
+    other = main.create_table("sales.other", {"id": "long"})
+    with pytest.raises(Conflict), main.transaction("copy") as tx:
+        tx.table("sales.other").append(tx.table("sales.orders").scan().to_arrow())
+        orders.append(numbers(2))
+    assert ids(other) == []
 
 
 def test_a_name_that_a_transaction_frees_can_be_used_in_it(main, orders):
@@ -301,7 +348,7 @@ def test_a_change_inside_a_transaction_has_no_message_of_its_own(main, orders, u
         for call in calls:
             with pytest.raises(Invalid, match="of its own"):
                 call()
-    assert tx.committed.operations == ()
+    assert tx.committed is None
 
 
 def test_changes_inside_a_transaction_answer_nothing(main, orders):

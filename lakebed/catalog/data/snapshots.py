@@ -9,6 +9,7 @@ from lakebed.catalog.transaction.commits import datetime_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import NotFound
 from lakebed.metastore import DataRead, State
+from lakebed.metastore.kinds import operation_name
 from lakebed.records import records_pb2 as pb
 from lakebed.store import Version
 from lakebed.table.manifest.manifest_pb2 import Manifest
@@ -61,7 +62,7 @@ def _info(state: State, time: int) -> SnapshotInfo:
         sequence_number=record.sequence_number,
         version=state.version,
         time=datetime_of(time),
-        operation=pb.OperationType.Name(record.operation).lower(),
+        operation=operation_name(record.operation),
         schema_id=record.schema_id,
         spec_id=record.spec_id,
         counts=dict(record.counts),

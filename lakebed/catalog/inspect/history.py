@@ -13,6 +13,7 @@ from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import State
+from lakebed.metastore.kinds import operation_name
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
@@ -49,18 +50,22 @@ class Step:
     @property
     def operation(self) -> str:
         """What the commit did, as the log names it."""
-        return pb.OperationType.Name(self.record.operation).lower()
+        return operation_name(self.record.operation)
 
     @property
     def iceberg_operation(self) -> str:
-        """The same as one of Iceberg's four operations, or `create`."""
+        """The same as one of Iceberg's four operations, or `create`.
+
+        As Iceberg's RowDelta has it: a delete adds no data file. Vectors that give rows back are an overwrite.
+        """
         if self.operation in ("create", "compact"):
             return {"create": "create", "compact": "replace"}[self.operation]
-        added, removed = (bool(self.record.counts.get(what, 0)) for what in ("added_files", "removed_files"))
-        changed = bool(self.record.counts.get("changed_files", 0))
-        if changed or (added and removed):
-            return "overwrite"
-        return "delete" if removed else "append"
+        counts = self.record.counts
+        added, removed = (bool(counts.get(f"{what}_files", 0)) for what in ("added", "removed"))
+        deleted = removed or bool(counts.get("changed_files", 0))
+        if deleted:
+            return "overwrite" if added or counts.get("added_rows", 0) else "delete"
+        return "delete" if not added and self.operation in ("delete", "truncate") else "append"
 
     def manifest(self, context: Context) -> Manifest:
         """The whole manifest of the delta."""

@@ -10,6 +10,7 @@ from lakebed.catalog.merge.states import ObjectState, read_states
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import Commit
+from lakebed.metastore.kinds import operation_name
 from lakebed.records import records_pb2 as pb
 from lakebed.table.merge.files import Side, SideDelta
 from lakebed.table.merge.sides import COMPACT, Files, state
@@ -96,4 +97,4 @@ def _columns(table: TableState) -> tuple[object, ...]:
 
 
 def _operation(record: object) -> str:
-    return pb.OperationType.Name(cast(pb.TableHistory, record).operation).lower()
+    return operation_name(cast(pb.TableHistory, record).operation)

@@ -36,11 +36,30 @@ class Commit:
     line: str
 
     def __str__(self) -> str:
-        """One line of a log: version, time, author, and the message, or the operations if there is none."""
-        done = "; ".join(
-            f"{operation.type.replace('_', ' ')} {operation.name}".rstrip() for operation in self.operations
-        )
-        return f"{self.version}  {self.time:%Y-%m-%d %H:%M:%S}  {self.author}  {self.message or done}"
+        """One line of a log: version, time, author, and the message, or the operations if there is none.
+
+        Of a message of several lines it has the first, and an ellipsis.
+        """
+        done = "; ".join(map(_deed, self.operations))
+        said = _first_line(self.message) or done
+        return f"{self.version}  {self.time:%Y-%m-%d %H:%M:%S}  {_first_line(self.author)}  {said}"
+
+
+def _deed(operation: Operation) -> str:
+    """What an operation did to which object."""
+    return f"{_verb(operation).replace('_', ' ')} {operation.name}".rstrip()
+
+
+def _verb(operation: Operation) -> str:
+    """The word for an operation. In older commits only the details say what was an upsert or a truncation."""
+    if operation.type == "merge_rows" and operation.detail.startswith("upsert by "):
+        return "upsert"
+    return "truncate" if (operation.type, operation.detail) == ("delete", "all rows") else operation.type
+
+
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return "" if not lines else f"{lines[0].rstrip()} …" if len(lines) > 1 else lines[0]
 
 
 if TYPE_CHECKING:

@@ -133,12 +133,20 @@ class Live:
                 check_alive(self.context, self.ref, work.base)
                 raise
             try:
-                return commit_of(_committed(work, request, event))
+                return self._unchanged(work, request) or commit_of(_committed(work, request, event))
             except Conflict as error:
                 lost = error
                 raise
 
         return retried(ATTEMPTS, attempt, lambda error: error is lost, longest_pause=LONGEST_PAUSE)
+
+    def _unchanged(self, work: Work, request: Request) -> Commit | None:
+        """The line's newest commit, if a call without an event id finds nothing to change; None if it is to commit."""
+        if request.event_id is not None or not work.changes_nothing():
+            return None
+        check_alive(self.context, self.ref, work.base)
+        newest = work.reader.log(limit=1).items
+        return commit_of(newest[0]) if newest else None
 
     def replayed(self, request: Request) -> Commit | None:
         self.context.check_writable(request.operation)
@@ -247,14 +255,20 @@ class Open:
     def at(self, version: Version) -> Pinned:
         return Pinned(self.context, self.ref, version)
 
-    def commit(self) -> Commit:
-        """End the transaction and make its changes, all at once."""
+    def commit(self) -> Commit | None:
+        """End the transaction and make its changes, all at once; None if there are none, and then nothing can conflict.
+
+        With an event id it commits what it was asked for, even if that changes nothing: a repetition has to find it.
+        """
         with self._lock:
             work = self.read()
             self._work = None
         if self._known is not None:
             work.discard()
             return commit_of(self._known)
+        if work.only_reads() or (self._request.event_id is None and work.changes_nothing()):
+            work.discard()
+            return None
         if self._isolation is Isolation.SNAPSHOT:
             work.forget_rows()
         try:
@@ -269,6 +283,11 @@ class Open:
 
     def __reduce__(self) -> NoReturn:
         raise unpicklable("a transaction, or a handle of one,")
+
+    def commit_or_newest(self) -> Commit:
+        """The same for what is one call to its caller: if nothing was changed, the answer is the newest commit."""
+        seen = self.read().reader
+        return self.commit() or commit_of(seen.log(limit=1).items[0])
 
     def close(self) -> None:
         """End the transaction and forget its changes."""

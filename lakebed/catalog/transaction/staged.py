@@ -1,6 +1,6 @@
 """The changes that a work has made and not committed yet, as one value."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from google.protobuf.message import Message
@@ -47,6 +47,16 @@ class Staged:
             self.inserts.copy(),
             self.brought.copy(),
         )
+
+    def is_empty(self) -> bool:
+        """Whether there is no change, and no operation."""
+        return not (self.lives or self.attributes or self.bodies or self.deltas or self.operations)
+
+    def equals(self, stored: Mapping[tuple[str, Attribute], Message | None]) -> bool:
+        """Whether the changes leave everything as it is stored: the same lives and attributes, no body and no file."""
+        records = {**self.attributes, **{(one, Attribute.LIFE): life for one, life in self.lives.items()}}
+        same = all(record == (stored.get(key) or type(record)()) for key, record in records.items())
+        return same and not self.bodies and not any(delta.entries() for delta in self.deltas.values())
 
     def put_life(self, object_id: str, life: LifeRecord, before: LifeRecord | None, stored: LifeRecord | None) -> None:
         """Stage an object's new life, with the names that it frees and takes.

@@ -99,6 +99,17 @@ class Work(LineView):
         """Whether nothing was noted so far."""
         return not self._staged.operations
 
+    def only_reads(self) -> bool:
+        """Whether nothing was changed so far, and nothing noted."""
+        return self._staged.is_empty() and not self.parents
+
+    def changes_nothing(self) -> bool:
+        """Whether its commit would leave the line as it is. An append is a change, even one without rows."""
+        if self.parents or any(operation.type == "insert" for operation in self._staged.operations):
+            return False
+        self._staged.forget_unused_rows()
+        return self._staged.without(self._gone()).equals(self._loaded)
+
     def change(self, request: Request, event_id: str) -> Change:
         """All of it as one change, without objects that were created and dropped again."""
         gone = self._gone()

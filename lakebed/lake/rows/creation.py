@@ -98,7 +98,7 @@ def _commit(own: Open, new: NewTable, make: Callable[[Work], str]) -> Commit:
     own.begin()
     try:
         _make(own, new, make)
-        return own.commit()
+        return own.commit_or_newest()
     finally:
         own.close()
 

@@ -54,7 +54,7 @@ def _grow(scope: Scope, table: str, data: object, request: Request, write: Write
         try:
             _add_columns(own, table, given)
             write(own, table, rows, Request(request.operation, request.arguments))
-            return own.commit()
+            return own.commit_or_newest()
         finally:
             own.close()
 

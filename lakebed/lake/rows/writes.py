@@ -49,7 +49,7 @@ def truncate(scope: Scope, table: str, request: Request) -> Commit | None:
     def every_file(work: Work, state: TableState) -> RowChange:
         return RowChange([planned.file for planned in plan(work, state).files])
 
-    return change_rows(scope, table, "delete", every_file, request, "all rows")
+    return change_rows(scope, table, "truncate", every_file, request, "all rows")
 
 
 def update(scope: Scope, table: str, values: Values, where: Where, engine: Engine, request: Request) -> Commit | None:
@@ -75,7 +75,7 @@ def upserting(on: Sequence[str], fill: Fill) -> Callable[[Scope, str, object, Re
             change = kept.upsert(target_of(work, state), names, fill)
             return change if is_part_of_key(state.schema, names) else _with_single_keys(engine, work, state, change)
 
-        return _with_source(scope, table, data, engine, make, request, f"upsert by {', '.join(names)}")
+        return _with_source(scope, table, data, engine, make, request, "upsert", f"by {', '.join(names)}")
 
     return lambda scope, table, data, request: once(scope, request, lambda: upsert(scope, table, data, request))
 
@@ -95,7 +95,7 @@ def merge(
             keeps = not state.schema.key or merge_keeps_keys(on, clauses, state.schema, kept.schema(state.schema))
             return change if keeps else _with_single_keys(engine, work, state, change)
 
-        return _with_source(scope, table, source, engine, make, request, "; ".join(map(str, clauses)))
+        return _with_source(scope, table, source, engine, make, request, "merge_rows", "; ".join(map(str, clauses)))
 
     return once(scope, request, make_it)
 
@@ -241,12 +241,13 @@ def _with_source(
     engine: Engine,
     make: Callable[[KeptRows, Work, TableState], RowChange],
     request: Request,
+    operation: str,
     detail: str,
 ) -> Commit | None:
     with about(scope.read(), table):
         kept = engine.keep(data)
     change = _by(engine, lambda work, state: make(kept, work, state))
-    return change_rows(scope, table, "merge_rows", change, request, detail, attempts=engine.attempts)
+    return change_rows(scope, table, operation, change, request, detail, attempts=engine.attempts)
 
 
 def _with_single_keys(

@@ -139,7 +139,7 @@ def change_at_one_version(execution: Execution, table: Table, change: Change, re
         try:
             own = Table(table.id, scope)
             change(execution.inside(own), own)
-            return scope.commit()
+            return scope.commit_or_newest()
         finally:
             scope.close()
 

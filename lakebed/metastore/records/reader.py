@@ -5,6 +5,7 @@ from typing import TypeVar, cast
 
 from lakebed.errors import Corrupt, Invalid
 from lakebed.metastore.change import Commit, LifeRecord, Operation, State
+from lakebed.metastore.kinds import operation_name
 from lakebed.metastore.line import Line
 from lakebed.metastore.metastore import Child, Dropped, Reader
 from lakebed.metastore.pages import Page, Question, check_limit
@@ -57,8 +58,7 @@ def commit_of(event: str, stored: Stored, time: int) -> Commit:
 
 
 def _operation(record: pb.Operation) -> Operation:
-    name = pb.OperationType.Name(record.type).lower()
-    return Operation(name, record.object_id, record.name, dict(record.counts), record.detail)
+    return Operation(operation_name(record.type), record.object_id, record.name, dict(record.counts), record.detail)
 
 
 def commits(transaction: Transaction, events: Sequence[str]) -> list[Commit | None]:

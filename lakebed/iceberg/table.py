@@ -99,7 +99,7 @@ def _check_readable(file: DataFileRef, schema: Schema) -> None:
 
 def _schemas(work: Work, state: TableState, newest: Step) -> tuple[Schema, ...]:
     """The newest snapshot's schema, then all that the line has had, oldest first; the table's own is the last."""
-    past = [cast(pb.TableSchema, old.record).schema_id for old in states(work, state.id, Attribute.SCHEMA)]
+    past = [cast(pb.TableSchema, old.record).schema_id for old in states(work, [state.id], Attribute.SCHEMA)[0]]
     ids = dict.fromkeys([newest.record.schema_id, *past])
     return (*(schema_of(work, state.id, id) for id in ids if id != state.schema.id), state.schema)
 
@@ -111,6 +111,6 @@ def _specs(work: Work, past: TablePast, files: tuple[LiveFile, ...]) -> tuple[Pa
 
 
 def _orders(work: Work, state: TableState) -> tuple[SortOrder, ...]:
-    past = [cast(pb.TableSortOrder, old.record).sort_order_id for old in states(work, state.id, Attribute.SORT)]
+    past = [cast(pb.TableSortOrder, old.record).sort_order_id for old in states(work, [state.id], Attribute.SORT)[0]]
     ids = (id for id in dict.fromkeys([0, *past]) if id != state.sort_order.id)
     return (*(work.context.bodies.sort_order(state.id, id) for id in ids), state.sort_order)

@@ -37,6 +37,9 @@ CONTAINERS: dict[int, tuple[int | None, ...]] = {
 }
 
 
+_OPERATIONS = {number: name.lower() for name, number in pb.OperationType.items()}
+
+
 def new_id() -> str:
     """A new random id (a version 4 UUID)."""
     return str(UUID(bytes=os.urandom(16), version=4))
@@ -48,8 +51,7 @@ def type_name(kind: int) -> str:
 
 def operation_name(number: int) -> str:
     """What the log calls a type of operation; one of a later version of Lakebed has only its number."""
-    known = number in pb.OperationType.values()
-    return pb.OperationType.Name(number).lower() if known else f"operation_{number}"
+    return _OPERATIONS.get(number) or f"operation_{number}"
 
 
 def life(kind: int, container: str, name: str) -> LifeRecord:

@@ -95,12 +95,22 @@ class Reader(ABC):
         """An attribute's states, newest first; only those after `since`."""
 
     @abstractmethod
+    def histories(
+        self, wanted: Sequence[tuple[str, Attribute, Version | None]], *, limit: int = 100
+    ) -> list[Page[State]]:
+        """The first page of `history` of each object, attribute and `since`: one round trip for all."""
+
     def checkpoint(self, partition: str) -> State | None:
         """The newest checkpoint (`TableCheckpoint`) of a partition's data: the line's own, else the nearest ancestor's.
 
         Its version is that of the delta that it represents, never later than this reader's. A checkpoint that is
         written later may be returned later: it represents the same data.
         """
+        return self.checkpoints([partition])[0]
+
+    @abstractmethod
+    def checkpoints(self, partitions: Sequence[str]) -> list[State | None]:
+        """The `checkpoint` of each partition, None where it has none: one round trip for all."""
 
     @abstractmethod
     def log(
@@ -137,6 +147,13 @@ class Metastore(ABC):
     @abstractmethod
     def reader(self, line: Line, version: Version | None = None) -> Reader:
         """The line at a version, by default the newest; a version later than the newest is `Invalid`."""
+
+    @abstractmethod
+    def heads(self, lines: Sequence[Line], version: Version) -> list[Version | None]:
+        """The newest commit that each line shows at a version, its own or an ancestor's; None before the first.
+
+        One round trip for any number of lines.
+        """
 
     @abstractmethod
     def commit(self, change: Change) -> Commit:

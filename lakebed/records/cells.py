@@ -14,6 +14,7 @@ from lakebed.records import codec, layout
 from lakebed.records.layout import Cell, Space
 from lakebed.store import KeyRange, RangeRead, Reads, Transaction, Version
 from lakebed.store.subspace import after
+from lakebed.store.transaction import Entry
 
 STEP_ROWS = 1000
 
@@ -58,14 +59,18 @@ def as_of(reads: Reads, sight: Sight, cells: Sequence[Cell]) -> list[Row | None]
     return [_first_row([(at, next(pages).entries) for at in sight]) for _ in cells]
 
 
-def nearest(reads: Reads, sight: Sight, prefix: Callable[[str], bytes]) -> Row | None:
-    """The newest versioned row under a line's prefix, in the nearest line that has one: one round trip."""
-    asked = [RangeRead(layout.versions_up_to(prefix(at.line), at.version), 1, True) for at in sight]
-    pages = reads.get_ranges(asked)
-    return _first_row([(at, page.entries) for at, page in zip(sight, pages, strict=True)])
+def nearest(reads: Reads, wanted: Sequence[tuple[Sight, Callable[[str], bytes]]]) -> list[Row | None]:
+    """For each sight the newest row under a line's prefix, in the nearest line that has one: one round trip for all."""
+    asked = [
+        RangeRead(layout.versions_up_to(prefix(at.line), at.version), 1, True)
+        for sight, prefix in wanted
+        for at in sight
+    ]
+    pages = iter(reads.get_ranges(asked))
+    return [_first_row([(at, next(pages).entries) for at in sight]) for sight, _ in wanted]
 
 
-def _first_row(found: list[tuple[LineAt, list[tuple[bytes, bytes]]]]) -> Row | None:
+def _first_row(found: list[tuple[LineAt, list[Entry]]]) -> Row | None:
     for at, entries in found:
         for key, value in entries:
             return Row(at.line, layout.key_version(key), value)
@@ -93,13 +98,39 @@ def walk(
         last = start.version.previous() if start is not None and number == start.number else at.version
         if last <= floor:
             continue  # avoids an inverted range, which FoundationDB refuses
-        key = prefix(at.line)
-        range = KeyRange(layout.versions_after(key, floor).begin, layout.versions_up_to(key, last).end)
-        page = reads.get_range(range, limit=limit - len(rows), reverse=True)
+        page = reads.get_range(_versions(prefix(at.line), floor, last), limit=limit - len(rows), reverse=True)
         rows += [Row(at.line, layout.key_version(key), value) for key, value in page.entries]
         if len(rows) == limit:
             return rows, Place(number, rows[-1].version)
     return rows, None
+
+
+def walks(
+    reads: Reads, sight: Sight, wanted: Sequence[tuple[Cell, Version]], limit: int
+) -> list[tuple[list[Row], Place | None]]:
+    """The first `limit` rows of the history of each cell after a floor, as `walk` has them: one round trip for all."""
+    visible = [[(number, at) for number, at in enumerate(sight) if at.version > floor] for _, floor in wanted]
+    asked = [
+        RangeRead(_versions(cell.history_prefix(at.line), floor, at.version), limit, True)
+        for (cell, floor), lines in zip(wanted, visible, strict=True)
+        for _, at in lines
+    ]
+    pages = iter(reads.get_ranges(asked)) if asked else iter(())
+    return [_first_rows([(number, at, next(pages).entries) for number, at in lines], limit) for lines in visible]
+
+
+def _first_rows(found: list[tuple[int, LineAt, list[Entry]]], limit: int) -> tuple[list[Row], Place | None]:
+    rows: list[Row] = []
+    for number, at, entries in found:
+        rows += [Row(at.line, layout.key_version(key), value) for key, value in entries[: limit - len(rows)]]
+        if len(rows) == limit:
+            return rows, Place(number, rows[-1].version)
+    return rows, None
+
+
+def _versions(prefix: bytes, floor: Version, last: Version) -> KeyRange:
+    """The keys after one version, up to another."""
+    return KeyRange(layout.versions_after(prefix, floor).begin, layout.versions_up_to(prefix, last).end)
 
 
 def since(reads: Reads, line: str, cell: Cell, version: Version) -> list[Row]:

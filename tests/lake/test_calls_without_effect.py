@@ -1,4 +1,4 @@
-"""Calls that find nothing to change: they commit nothing, and answer the newest commit; with an event id they commit."""
+"""Calls that find nothing to change: they answer the newest commit, and commit only with an event id."""
 
 from dataclasses import dataclass
 from uuid import uuid4

@@ -61,18 +61,23 @@ def operations(line):
     return [[(one.type, one.name) for one in commit.operations] for commit in line.log()]
 
 
+FINDS_NOTHING = ("restore_table", "unset_properties", "namespace.unset_properties", "table.delete nothing")
+"""Calls that change nothing here: they commit only with an event id."""
+
+
 @pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS.keys())
 @pytest.mark.parametrize("call", CALLS)
 def test_a_lost_answer_makes_one_commit_and_one_effect(faulty, open_lake, call, faults):
     held = grown(open_lake(faulty))
     before = commit_count(faulty)
     faulty.arm(*faults)
-    CALLS[call](held)
+    told = {"event_id": event_id(call)} if call in FINDS_NOTHING else {}
+    CALLS[call](held, **told)
     assert faulty.armed == ()
     assert commit_count(faulty) == before + 1
     if call not in PICTURES:
         sure = grown(open_lake(MemoryStore()))
-        CALLS[call](sure)
+        CALLS[call](sure, **told)
         PICTURES[call] = picture(sure.lake)
     assert picture(held.lake) == PICTURES[call]
 

@@ -225,6 +225,7 @@ def test_a_transaction_sees_no_name_that_was_given_after_it_began(grown):
         grown.rename_namespace("a", "x")
         assert (table.name, tx.table_exists("a.b.t"), tx.table_exists("x.b.t")) == ("a.b.t", True, False)
         assert [one.name for one in tx.tables(recursive=True)] == ["a.b.t"]
+        tx.create_namespace("seen")
     assert grown.table("x.b.t").id == table.id
 
 

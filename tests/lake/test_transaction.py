@@ -147,7 +147,7 @@ def test_what_was_created_and_dropped_in_one_transaction_is_nothing(main, orders
 
 @pytest.mark.parametrize("event", [None, "e" * 32], ids=["", "with an event id"])
 def test_a_transaction_that_only_reads_commits_nothing(main, orders, event):
-    """It used to make an empty commit. Repeated with its event id, it reads again: it had no effect that could double."""
+    """It used to make an empty commit. Repeated with its event id, it reads again: it had no effect to double."""
     before = main.log()
     for _ in range(2):
         with main.transaction("nothing", event_id=event) as tx:

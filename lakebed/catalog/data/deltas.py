@@ -1,5 +1,6 @@
 """The deltas of a table's history, as the metastore keeps them."""
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import cast
 
@@ -8,7 +9,7 @@ from lakebed.catalog.transaction.pending_delta import new_rows
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Corrupt, NotFound
 from lakebed.metastore import State
-from lakebed.metastore.pages import every
+from lakebed.metastore.pages import Page, every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
@@ -23,6 +24,24 @@ def history(
 ) -> list[State]:
     """The deltas of a partition, or the past of another attribute, newest first: all, or those after a version."""
     return list(every(partial(work.reader.history, object_id, attribute, since=since)))
+
+
+def histories(
+    work: Work, wanted: Sequence[tuple[str, Version | None]], attribute: Attribute = Attribute.DATA
+) -> list[list[State]]:
+    """The `history` of many objects, each since a version: one round trip, and more only for those that are long."""
+    pages = work.reader.histories([(object_id, attribute, since) for object_id, since in wanted])
+    return [
+        [*page.items, *_rest(partial(work.reader.history, object_id, attribute, since=since), page.token)]
+        for (object_id, since), page in zip(wanted, pages, strict=True)
+    ]
+
+
+def _rest(ask: Callable[..., Page[State]], token: str | None) -> Iterator[State]:
+    while token is not None:
+        page = ask(token=token)
+        yield from page.items
+        token = page.token
 
 
 def whole_manifest(context: Context, state: State, time_ms: int = 0) -> Manifest:

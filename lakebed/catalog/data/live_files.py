@@ -15,9 +15,9 @@ import pyarrow
 import pyarrow.compute
 from numpy.typing import NDArray
 
-from lakebed.catalog.data.checkpoints import Checkpoint, find_checkpoint, load_part
+from lakebed.catalog.data.checkpoints import Checkpoint, find_checkpoint, find_checkpoints, load_part
 from lakebed.catalog.data.deletion_vectors import live_rows, read_vector
-from lakebed.catalog.data.deltas import history, record_of, whole_manifest
+from lakebed.catalog.data.deltas import histories, history, record_of, whole_manifest
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.pending_delta import Delta
@@ -245,13 +245,29 @@ def table_files(work: Work, state: TableState) -> TableFiles:
     return files
 
 
+def files_of_tables(work: Work, states: Sequence[TableState]) -> list[TableFiles]:
+    """The committed files of many tables: two round trips for all. What is remembered is used, but not replaced."""
+    known = [cast("TableFiles | None", work.context.memory.get((work.ref.line.id, one.partition))) for one in states]
+    starts = [files if _is_past(work, files) else None for files in known]
+    unknown = [state.partition for state, start in zip(states, starts, strict=True) if start is None]
+    newest = iter(find_checkpoints(work, unknown))
+    begun = [_start(next(newest)) if start is None else start for start in starts]
+    deltas = histories(work, [(state.partition, start.version) for state, start in zip(states, begun, strict=True)])
+    return [_with_deltas(work.context, start, own) for start, own in zip(begun, deltas, strict=True)]
+
+
+def _is_past(work: Work, files: TableFiles | None) -> bool:
+    return files is not None and files.version is not None and files.version <= work.base
+
+
+def _start(checkpoint: Checkpoint | None) -> TableFiles:
+    return TableFiles(None, EMPTY) if checkpoint is None else TableFiles(checkpoint, checkpoint.overlay())
+
+
 def files_since_checkpoint(work: Work, state: TableState) -> TableFiles:
     """The table's committed files, folded from the nearest checkpoint on; nothing remembered is used."""
-    checkpoint = find_checkpoint(work, state.partition)
-    if checkpoint is None:
-        return files_from_deltas(work, state)
-    start = TableFiles(checkpoint, checkpoint.overlay())
-    return _with_deltas(work.context, start, history(work, state.partition, checkpoint.version))
+    start = _start(find_checkpoint(work, state.partition))
+    return _with_deltas(work.context, start, history(work, state.partition, start.version))
 
 
 def files_from_deltas(work: Work, state: TableState) -> TableFiles:

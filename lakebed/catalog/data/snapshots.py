@@ -10,7 +10,6 @@ from lakebed.catalog.transaction.work import Work
 from lakebed.errors import NotFound
 from lakebed.metastore import DataRead, State
 from lakebed.metastore.kinds import operation_name
-from lakebed.records import records_pb2 as pb
 from lakebed.store import Version
 from lakebed.table.manifest.manifest_pb2 import Manifest
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from lakebed.catalog.inspect.refs import refs_of
 from lakebed.catalog.inspect.system_table import Keep, Row, SystemTable, columns
 from lakebed.catalog.merge.merge import dry_run
-from lakebed.catalog.merge.merge_base import Head
+from lakebed.catalog.merge.merge_base import Head, Logs, Reached
 from lakebed.catalog.merge.objects import share_keys_by_bounds
-from lakebed.catalog.transaction.context import TRUNK
+from lakebed.catalog.transaction.context import TRUNK, Ref
 from lakebed.catalog.transaction.lines import open_lines
 from lakebed.catalog.transaction.work import Work
 from lakebed.records import records_pb2 as pb
@@ -15,12 +15,9 @@ from lakebed.table.merge.strategy import Settle
 
 
 def _conflict_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    refs, catalog = refs_of(work), work.ref.catalog
-    branches = [(TRUNK, catalog), *((child.name, child.id) for child, _ in refs.of_kind(pb.BRANCH))]
-    wanted = [(name, line) for name, line in branches if line != work.ref.line.id and keep({"source": name})]
-    for (name, _), source in zip(wanted, open_lines(work.context, catalog, [line for _, line in wanted]), strict=True):
-        ours = Work(work.context, work.ref, work.base)
-        for conflict in dry_run(ours, Head(source, work.base), Settle.FAIL, share_keys_by_bounds).conflicts:
+    ours, logs = Work(work.context, work.ref, work.base), Logs(work.context, work.ref.catalog)
+    for name, source in _sources(work, keep, Reached(logs, Head(work.ref, work.base))):
+        for conflict in dry_run(ours, Head(source, work.base), Settle.FAIL, share_keys_by_bounds, logs).conflicts:
             yield (
                 name,
                 conflict.object_id,
@@ -31,6 +28,18 @@ def _conflict_rows(work: Work, keep: Keep) -> Iterator[Row]:
                 conflict.ours,
                 conflict.theirs,
             )
+
+
+def _sources(work: Work, keep: Keep, ours: Reached) -> Iterator[tuple[str, Ref]]:
+    """The other branches that have anything to merge. All heads are read at once, and ours is walked back once."""
+    catalog = work.ref.catalog
+    branches = [(TRUNK, catalog), *((child.name, child.id) for child, _ in refs_of(work).of_kind(pb.BRANCH))]
+    wanted = [(name, line) for name, line in branches if line != work.ref.line.id and keep({"source": name})]
+    lines = open_lines(work.context, catalog, [line for _, line in wanted])
+    heads = work.context.metastore.heads([ref.line for ref in lines], work.base)
+    for (name, _), ref, head in zip(wanted, lines, heads, strict=True):
+        if head is not None and not ours.has(head):
+            yield name, ref
 
 
 CONFLICTS = SystemTable(

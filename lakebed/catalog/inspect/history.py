@@ -1,13 +1,15 @@
 """A table with its history in one value, from which documents and system tables are made."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import cast
 
-from lakebed.catalog.data.deltas import entries_file, history, whole_manifest
+from lakebed.catalog.data.deltas import entries_file, histories, history, record_of, whole_manifest
 from lakebed.catalog.objects.properties import properties_of
 from lakebed.catalog.objects.walk import created_version, last_changes
-from lakebed.catalog.tables.tables import TableState, spec_of, table_state
+from lakebed.catalog.tables.tables import TableState, spec_of, table_state, table_states
+from lakebed.catalog.transaction.bodies import SCHEMA, SPEC
 from lakebed.catalog.transaction.commits import datetime_of
 from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.objects import name_of
@@ -115,9 +117,23 @@ def table_past(work: Work, table: str) -> TablePast:
     return past
 
 
+def pasts_of(work: Work, tables: Sequence[str]) -> Iterator[TablePast]:
+    """The same for many tables: a few round trips for all whose histories are short, some for each of the others."""
+    states = table_states(work, tables)
+    pages = work.reader.histories([(state.partition, Attribute.DATA, None) for state in states])
+    deltas = [page.items[::-1] for page in pages if page.token is None]
+    steps = iter(_steps(work, [delta for own in deltas for delta in own]))
+    records = [record_of(delta) for own in deltas for delta in own]
+    work.context.bodies.load((record.table_id, SCHEMA, record.schema_id) for record in records)
+    short = [state for state, page in zip(states, pages, strict=True) if page.token is None]
+    pasts = iter(_pasts(work, short, [tuple(islice(steps, len(own))) for own in deltas]))
+    for state, page in zip(states, pages, strict=True):
+        yield next(pasts) if page.token is None else table_past(work, state.id)
+
+
 def newest_of(work: Work, tables: Sequence[str]) -> list[TablePast]:
-    """The same for many tables, each with its newest snapshot only: a few round trips, however long the histories."""
-    states = [table_state(work, table) for table in tables]
+    """Many tables, each with its newest snapshot only: a few round trips for all, however long the histories."""
+    states = table_states(work, tables)
     newest = work.reader.attributes([(state.partition, Attribute.DATA) for state in states])
     steps = iter(_steps(work, [delta for delta in newest if delta is not None]))
     return _pasts(work, states, [() if delta is None else (next(steps),) for delta in newest])
@@ -128,13 +144,14 @@ def live_files(context: Context, steps: tuple[Step, ...]) -> list[LiveFile]:
     return list(over(EMPTY, (step.manifest(context) for step in steps)).on(()).values())
 
 
-def states(work: Work, object_id: str, attribute: Attribute) -> list[State]:
-    """All that an attribute of an object ever was on the line, oldest first."""
-    return history(work, object_id, attribute=attribute)[::-1]
+def states(work: Work, ids: Sequence[str], attribute: Attribute) -> list[list[State]]:
+    """All that an attribute of each object ever was on the line, oldest first."""
+    return [own[::-1] for own in histories(work, [(object_id, None) for object_id in ids], attribute)]
 
 
 def _pasts(work: Work, states: Sequence[TableState], steps: Sequence[tuple[Step, ...]]) -> list[TablePast]:
     changes = last_changes(work, [state.id for state in states])
+    specs = _specs(work, states)
     newest = [_later(change, own) for change, own in zip(changes, steps, strict=True)]
     times = iter(work.context.metastore.times([version for version in newest if version is not None]))
     return [
@@ -144,7 +161,7 @@ def _pasts(work: Work, states: Sequence[TableState], steps: Sequence[tuple[Step,
             properties_of(work, state.id),
             created_version(work, state.id),
             None if changed is None else LastChange(changed, next(times)),
-            _specs(work, state),
+            specs[state.id],
             own,
             work.context,
         )
@@ -162,12 +179,17 @@ def _steps(work: Work, deltas: Sequence[State]) -> tuple[Step, ...]:
     return tuple(Step(delta, time) for delta, time in zip(deltas, times, strict=True))
 
 
-def _specs(work: Work, state: TableState) -> tuple[PartitionSpec, ...]:
-    """The specs that the table has had on this line, with the empty one if it was created without partitions."""
-    if work.attribute(state.id, Attribute.SPEC) is None:
-        return (state.spec,)
-    past = states(work, state.id, Attribute.SPEC)
+def _specs(work: Work, tables: Sequence[TableState]) -> dict[str, tuple[PartitionSpec, ...]]:
+    """By table, the specs that it has had on this line, with the empty one if it was created without partitions."""
+    changed = [table for table in tables if work.attribute(table.id, Attribute.SPEC) is not None]
+    pasts = states(work, [table.id for table in changed], Attribute.SPEC) if changed else []
+    ids = {table.id: _spec_ids(work, table, past) for table, past in zip(changed, pasts, strict=True)}
+    work.context.bodies.load((table, SPEC, spec_id) for table, own in ids.items() for spec_id in own)
+    had = {table: tuple(spec_of(work, table, spec_id) for spec_id in own) for table, own in ids.items()}
+    return {table.id: had.get(table.id, (table.spec,)) for table in tables}
+
+
+def _spec_ids(work: Work, table: TableState, past: Sequence[State]) -> list[int]:
     ids = [cast(pb.TableSpec, state.record).spec_id for state in past]
-    born_without = bool(past) and past[0].version != created_version(work, state.id)
-    distinct = dict.fromkeys([*([0] if born_without else []), *ids, state.spec.id])
-    return tuple(spec_of(work, state.id, spec_id) for spec_id in distinct)
+    born_without = bool(past) and past[0].version != created_version(work, table.id)
+    return list(dict.fromkeys([*([0] if born_without else []), *ids, table.spec.id]))

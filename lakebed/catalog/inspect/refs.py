@@ -61,7 +61,7 @@ def _branch_rows(work: Work, keep: Keep) -> Iterator[Row]:
     catalog = work.ref.catalog
     first = first_version(context, catalog)
     lines = open_lines(context, catalog, [catalog, *(ref.id for ref, _ in found)])
-    heads = [_head(work, line) for line in lines]
+    heads = [number(version) for version in context.metastore.heads([ref.line for ref in lines], work.base)]
     yield (TRUNK, catalog, None, None, None, 0, int(first), context.metastore.times([first])[0], heads[0])
     created = all_refs.created([ref.id for ref, _ in found])
     for (child, record), line, made, head in zip(found, lines[1:], created, heads[1:], strict=True):
@@ -75,11 +75,6 @@ def _branch_rows(work: Work, keep: Keep) -> Iterator[Row]:
             *made,
             head,
         )
-
-
-def _head(work: Work, line: Ref) -> int | None:
-    commits = work.context.metastore.reader(line.line, work.base).log(limit=1).items
-    return number(commits[0].version if commits else None)
 
 
 BRANCHES = SystemTable(

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from lakebed.catalog.data.checkpoints import load_part
-from lakebed.catalog.data.live_files import table_files
+from lakebed.catalog.data.live_files import TableFiles, files_of_tables
 from lakebed.catalog.data.row_sources import location_of
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns
-from lakebed.catalog.inspect.tables import NAMESPACE, TABLE, UUID, tables_kept
+from lakebed.catalog.inspect.tables import NAMESPACE, TABLE, UUID, batches_kept
 from lakebed.catalog.objects.walk import Named
-from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.tables.tables import table_states
 from lakebed.catalog.transaction.work import Work
 from lakebed.table.entries.segments import block_metas, meta_info
 from lakebed.table.manifest.locations import Location, location_from_proto
@@ -19,8 +19,7 @@ _STORE = Location("store", 0, 0, 0)
 
 
 def _checkpoint_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for table in tables_kept(work, keep):
-        found = table_files(work, table_state(work, table.id))
+    for table, found in _with_files(work, keep):
         if found.checkpoint is not None:
             record = found.checkpoint.record
             yield (
@@ -58,9 +57,14 @@ CHECKPOINTS = SystemTable(
 )
 
 
-def _live_files(work: Work, table: Named) -> Iterator[tuple[LiveFile, Location]]:
+def _with_files(work: Work, keep: Keep) -> Iterator[tuple[Named, TableFiles]]:
+    """The tables that may be wanted, each with its files."""
+    for batch in batches_kept(work, keep):
+        yield from zip(batch, files_of_tables(work, table_states(work, [one.id for one in batch])), strict=True)
+
+
+def _live_files(work: Work, found: TableFiles) -> Iterator[tuple[LiveFile, Location]]:
     """The live files, each with the location of its metadata."""
-    found = table_files(work, table_state(work, table.id))
     live = found.all(work.context)
     for part in () if found.checkpoint is None else found.checkpoint.parts:
         base = location_from_proto(part.entries)
@@ -72,8 +76,8 @@ def _live_files(work: Work, table: Named) -> Iterator[tuple[LiveFile, Location]]
 
 
 def _segment_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for table in tables_kept(work, keep):
-        for live, base in _live_files(work, table):
+    for table, found in _with_files(work, keep):
+        for live, base in _live_files(work, found):
             info = meta_info(live.file, base)
             yield (
                 table.name,
@@ -111,8 +115,8 @@ SEGMENTS = SystemTable(
 
 
 def _block_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for table in tables_kept(work, keep):
-        for live, _ in _live_files(work, table):
+    for table, found in _with_files(work, keep):
+        for live, _ in _live_files(work, found):
             for block in block_metas(live.file, table.id):
                 for column in block.columns:
                     yield (

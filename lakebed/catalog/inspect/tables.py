@@ -1,13 +1,12 @@
 """System tables of tables, and of their snapshots, files, changes and schemas."""
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from lakebed.catalog.data.live_files import table_files
+from lakebed.catalog.data.live_files import files_of_tables
 from lakebed.catalog.data.row_sources import format_of, location_of
 from lakebed.catalog.inspect import documents
-from lakebed.catalog.inspect.history import Step, TablePast, newest_of, states, table_past
+from lakebed.catalog.inspect.history import Step, TablePast, newest_of, pasts_of, states
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns, number
 from lakebed.catalog.inspect.table_documents import (
     FORMAT_VERSION,
@@ -18,13 +17,16 @@ from lakebed.catalog.inspect.table_documents import (
 )
 from lakebed.catalog.objects.properties import COMMENT
 from lakebed.catalog.objects.walk import Named, loaded, objects_of_kind
-from lakebed.catalog.tables.tables import schema_of, table_state
+from lakebed.catalog.tables.tables import schema_of, table_states
+from lakebed.catalog.transaction.bodies import SCHEMA, SPEC, BodyKey
 from lakebed.catalog.transaction.work import Work
+from lakebed.metastore import State
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.manifest.snapshot import LiveFile
 from lakebed.table.schema.json import schema_to_json
 
 TABLE = ("table_name", "string", "the full name, with dots")
@@ -32,7 +34,8 @@ UUID = ("table_uuid", "string", "the table's id, which never changes")
 NAMESPACE = ("namespace", "string", "the namespace of the table; empty at the top")
 
 
-def _batches(work: Work, keep: Keep) -> Iterator[list[Named]]:
+def batches_kept(work: Work, keep: Keep) -> Iterator[list[Named]]:
+    """The tables that may be wanted, in batches that are read together."""
     wanted = (
         table
         for table in objects_of_kind(work, pb.TABLE)
@@ -41,13 +44,14 @@ def _batches(work: Work, keep: Keep) -> Iterator[list[Named]]:
     return loaded(work, wanted)
 
 
-def tables_kept(work: Work, keep: Keep) -> Iterator[Named]:
-    """The tables that may be wanted."""
-    return chain.from_iterable(_batches(work, keep))
+def _with_pasts(work: Work, keep: Keep) -> Iterator[tuple[Named, TablePast]]:
+    """The tables that may be wanted, each with all its snapshots."""
+    for batch in batches_kept(work, keep):
+        yield from zip(batch, pasts_of(work, [table.id for table in batch]), strict=True)
 
 
 def _table_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for batch in _batches(work, keep):
+    for batch in batches_kept(work, keep):
         for table, past in zip(batch, newest_of(work, [named.id for named in batch]), strict=True):
             yield (*_seed_columns(table, past), *_own_columns(table, past))
 
@@ -114,8 +118,7 @@ TABLES = SystemTable(
 
 
 def _snapshot_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for table in tables_kept(work, keep):
-        past = table_past(work, table.id)
+    for table, past in _with_pasts(work, keep):
         for step in sorted(past.steps, key=lambda step: step.id):
             yield _snapshot_row(table, past, step)
 
@@ -195,25 +198,40 @@ _FILE = (
 
 
 def _file_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for table in tables_kept(work, keep):
-        [past] = newest_of(work, [table.id])
-        files = table_files(work, past.state).all(work.context).values()
-        for live in sorted(files, key=lambda live: (live.snapshot_id, live.file.path)):
-            file = live.file
-            yield (
-                table.name,
-                live.snapshot_id,
-                *_file_columns(past, file, live.schema_id),
-                table.id,
-                table.namespace,
-                file.spec_id,
-                live.schema_id,
-                file.seq_min,
-                file.first_row_id if file.HasField("first_row_id") else None,
-                file.level,
-                work.context.files.location(file.dv_path) if file.HasField("dv_path") else None,
-                file.deleted_rows,
-            )
+    for batch in batches_kept(work, keep):
+        pasts = newest_of(work, [table.id for table in batch])
+        files = files_of_tables(work, [past.state for past in pasts])
+        live = [found.all(work.context).values() for found in files]
+        for_partitions = (
+            key for table, own in zip(batch, live, strict=True) for one in own for key in _body_keys(table, one)
+        )
+        work.context.bodies.load(for_partitions)
+        for table, past, own in zip(batch, pasts, live, strict=True):
+            ordered = sorted(own, key=lambda one: (one.snapshot_id, one.file.path))
+            yield from (_file_row(table, past, one) for one in ordered)
+
+
+def _body_keys(table: Named, live: LiveFile) -> tuple[BodyKey, ...]:
+    """What the partition of a file is shown by."""
+    return (table.id, SCHEMA, live.schema_id), (table.id, SPEC, live.file.spec_id)
+
+
+def _file_row(table: Named, past: TablePast, live: LiveFile) -> Row:
+    file = live.file
+    return (
+        table.name,
+        live.snapshot_id,
+        *_file_columns(past, file, live.schema_id),
+        table.id,
+        table.namespace,
+        file.spec_id,
+        live.schema_id,
+        file.seq_min,
+        file.first_row_id if file.HasField("first_row_id") else None,
+        file.level,
+        past.context.files.location(file.dv_path) if file.HasField("dv_path") else None,
+        file.deleted_rows,
+    )
 
 
 FILES = SystemTable(
@@ -240,8 +258,7 @@ _CHANGES = {ADDED: "added", DELETED: "removed", EXISTING: "changed"}
 
 
 def _change_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for table in tables_kept(work, keep):
-        past = table_past(work, table.id)
+    for table, past in _with_pasts(work, keep):
         for step in past.steps:
             manifest = step.manifest(work.context)
             for file in manifest.data_files:
@@ -277,26 +294,36 @@ CHANGES = SystemTable(
 
 
 def _schema_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for table in tables_kept(work, keep):
-        state = table_state(work, table.id)
-        seen: dict[int, Version] = {}
-        for past in states(work, table.id, Attribute.SCHEMA):
-            seen.setdefault(cast(pb.TableSchema, past.record).schema_id, past.version)
-        times = work.context.metastore.times(list(seen.values()))
-        for (schema_id, version), time in zip(seen.items(), times, strict=True):
-            schema = schema_of(work, table.id, schema_id)
-            yield (
-                table.name,
-                table.id,
-                table.namespace,
-                schema_id,
-                schema_id == state.schema.id,
-                int(version),
-                time,
-                list(schema.names),
-                list(schema.key),
-                schema_to_json(schema),
-            )
+    for batch in batches_kept(work, keep):
+        current = table_states(work, [table.id for table in batch])
+        first_uses = [_first_uses(past) for past in states(work, [table.id for table in batch], Attribute.SCHEMA)]
+        work.context.bodies.load(
+            (table.id, SCHEMA, schema_id) for table, uses in zip(batch, first_uses, strict=True) for schema_id in uses
+        )
+        times = iter(work.context.metastore.times([version for uses in first_uses for version in uses.values()]))
+        for table, state, uses in zip(batch, current, first_uses, strict=True):
+            for schema_id, version in uses.items():
+                schema = schema_of(work, table.id, schema_id)
+                yield (
+                    table.name,
+                    table.id,
+                    table.namespace,
+                    schema_id,
+                    schema_id == state.schema.id,
+                    int(version),
+                    next(times),
+                    list(schema.names),
+                    list(schema.key),
+                    schema_to_json(schema),
+                )
+
+
+def _first_uses(past: Sequence[State]) -> dict[int, Version]:
+    """By the ids of a table's schemas, the versions that first used them; `past` is oldest first."""
+    uses: dict[int, Version] = {}
+    for state in past:
+        uses.setdefault(cast(pb.TableSchema, state.record).schema_id, state.version)
+    return uses
 
 
 SCHEMAS = SystemTable(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from lakebed.catalog.merge.merge_base import Divergence, Head, divergence, touched
+from lakebed.catalog.merge.merge_base import Divergence, Head, Logs, divergence, touched
 from lakebed.catalog.merge.objects import SharedKeys
 from lakebed.catalog.merge.plan import Plan, Triple, apply, plan
 from lakebed.catalog.merge.states import read_states
@@ -79,11 +79,11 @@ def merge(
     return MergeResult(commit, plans[-1].conflicts, plans[-1].reported) if plans else MergeResult(commit)
 
 
-def dry_run(work: Work, source: Head, settle: Settle, share_keys: SharedKeys) -> MergeResult:
-    """What merging `source` would find; nothing is changed."""
+def dry_run(work: Work, source: Head, settle: Settle, share_keys: SharedKeys, logs: Logs | None = None) -> MergeResult:
+    """What merging `source` would find; nothing is changed. Whoever asks for many sources gives the same `logs`."""
     _check_related(work.ref, source.ref)
     try:
-        merge_plan = _plan_merge(work, source, settle, share_keys)
+        merge_plan = _plan_merge(work, source, settle, share_keys, logs)
     except _NothingToDo:
         return MergeResult(None)
     return MergeResult(None, merge_plan.conflicts, merge_plan.reported)
@@ -133,8 +133,8 @@ def find_commit(context: Context, given: object) -> StoredCommit:
     return found
 
 
-def _plan_merge(work: Work, source: Head, settle: Settle, share_keys: SharedKeys) -> Plan:
-    apart = divergence(work.context, Head(work.ref, work.base), source)
+def _plan_merge(work: Work, source: Head, settle: Settle, share_keys: SharedKeys, logs: Logs | None = None) -> Plan:
+    apart = divergence(work.context, Head(work.ref, work.base), source, logs)
     if not apart.theirs:
         raise _NothingToDo
     _rely_on_kept(work, source.ref)

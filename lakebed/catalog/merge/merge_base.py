@@ -42,9 +42,63 @@ class Divergence:
     theirs: tuple[Commit, ...]
 
 
-def divergence(context: Context, ours: Head, theirs: Head) -> Divergence:
-    """How two states of one catalog diverged. The cost grows with the commits since then."""
-    walk = _Walk(context, ours.ref.catalog)
+class Logs:
+    """The commits of a catalog's lines, newest first, each read once however many walks go through them."""
+
+    def __init__(self, context: Context, catalog: str) -> None:
+        self._context = context
+        self._catalog = catalog
+        self._logs: dict[LineAt, _Replayed] = {}
+
+    def from_place(self, place: LineAt) -> Iterator[Commit]:
+        """The commits that a line shows at a version."""
+        known = self._logs.get(place)
+        if known is None:
+            ref = open_line(self._context, self._catalog, place.line)
+            known = self._logs[place] = _Replayed(_log(self._context, ref, place.version))
+        return iter(known)
+
+
+class _Replayed:
+    """An iterator that can be gone through again; what it gave is kept."""
+
+    def __init__(self, source: Iterator[Commit]) -> None:
+        self._source = source
+        self._given: list[Commit] = []
+
+    def __iter__(self) -> Iterator[Commit]:
+        for place in count():
+            if place == len(self._given):
+                commit = next(self._source, None)
+                if commit is None:
+                    return
+                self._given.append(commit)
+            yield self._given[place]
+
+
+class Reached:
+    """The commits that a head leads to, walked back as far as anybody asks, and once for all who ask."""
+
+    def __init__(self, logs: Logs, head: Head) -> None:
+        self._walk = _Walk(logs)
+        self._walk.begin(LineAt(head.ref.line.id, head.version), _OURS)
+        self._versions: set[Version] = set()
+
+    def has(self, version: Version) -> bool:
+        """Whether the commit of this version is one of them."""
+        while (newest := self._walk.next_version()) is not None and newest >= version:
+            commit, colours, cursor = self._walk.newest()
+            self._versions.add(commit.version)
+            self._walk.follow(commit, colours, cursor)
+        return version in self._versions
+
+
+def divergence(context: Context, ours: Head, theirs: Head, logs: Logs | None = None) -> Divergence:
+    """How two states of one catalog diverged. The cost grows with the commits since then.
+
+    Whoever compares many heads gives the same `logs` each time.
+    """
+    walk = _Walk(logs or Logs(context, ours.ref.catalog))
     walk.begin(LineAt(ours.ref.line.id, ours.version), _OURS)
     walk.begin(LineAt(theirs.ref.line.id, theirs.version), _THEIRS)
     base: Commit | None = None
@@ -76,16 +130,18 @@ def _head(context: Context, catalog: str, commit: Commit | None) -> Head:
 class _Walk:
     """Visits commits from the newest back, each once, with the colours of the heads that it leads to."""
 
-    def __init__(self, context: Context, catalog: str) -> None:
-        self._context = context
-        self._catalog = catalog
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
         self._waiting: list[_Waiting] = []
         self._begun = count()
 
     def begin(self, place: LineAt, colours: int) -> None:
         """Start from the newest commit that a line shows at a version."""
-        ref = open_line(self._context, self._catalog, place.line)
-        self._wait(_log(self._context, ref, place.version), colours)
+        self._wait(self._logs.from_place(place), colours)
+
+    def next_version(self) -> Version | None:
+        """The version of the newest waiting commit; None if none is waiting."""
+        return self._waiting[0][2].version if self._waiting else None
 
     def is_over(self) -> bool:
         """Whether every waiting commit leads to the base, or none is waiting."""

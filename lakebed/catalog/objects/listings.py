@@ -72,6 +72,8 @@ def _page(work: Work, wanted: Wanted, place: _Place, question: Question) -> Page
     found: list[Child] = []
     while True:
         rows = work.reader.children(place.parent, prefix=wanted.prefix, limit=place.rows, token=place.token)
+        for child in rows.items:
+            work.learn_place(child.id, place.parent, child.name)
         fitting = [child for child in rows.items if child.type == wanted.kind][place.skipped :]
         taken = fitting[: wanted.limit - len(found)]
         found += taken

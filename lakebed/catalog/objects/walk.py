@@ -52,14 +52,15 @@ def created_version(work: Work, object_id: str) -> Version | None:
 def last_changes(work: Work, ids: Sequence[str]) -> list[Version | None]:
     """The versions that last changed these objects, except for their data; None for a new object.
 
-    They come from the attributes, in one round trip. The log would list thousands of objects for some commits.
+    They come from the attributes, in at most one round trip. The log would list thousands of objects for some commits.
     """
-    wanted = [(object_id, attribute) for object_id in ids for attribute in ATTRIBUTES]
-    newest: dict[str, Version] = {}
-    for (object_id, _), state in zip(wanted, work.reader.attributes(wanted), strict=True):
-        if state is not None:
-            newest[object_id] = max(state.version, newest.get(object_id, state.version))
-    return [newest.get(object_id) for object_id in ids]
+    work.load((object_id, attribute) for object_id in ids for attribute in ATTRIBUTES)
+    return [_last_change(work, object_id) for object_id in ids]
+
+
+def _last_change(work: Work, object_id: str) -> Version | None:
+    versions = (work.stored_version(object_id, attribute) for attribute in ATTRIBUTES)
+    return max((version for version in versions if version is not None), default=None)
 
 
 def _below(work: Work, kind: int, parent: str, parts: tuple[str, ...]) -> Iterator[Named]:

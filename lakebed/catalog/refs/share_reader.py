@@ -82,8 +82,16 @@ class GrantedReader(Reader):
             return Page([], None)
         return self._reader.history(object_id, attribute, since=since, limit=limit, token=token)
 
-    def checkpoint(self, partition: str) -> State | None:
-        return self._reader.checkpoint(partition)
+    def histories(
+        self, wanted: Sequence[tuple[str, Attribute, Version | None]], *, limit: int = 100
+    ) -> list[Page[State]]:
+        self._look_at([object_id for object_id, attribute, _ in wanted if attribute is not Attribute.DATA])
+        shown = [one for one in wanted if one[1] is Attribute.DATA or self._is_covered(one[0])]
+        found = dict(zip(shown, self._reader.histories(shown, limit=limit), strict=True)) if shown else {}
+        return [found.get(one, Page([], None)) for one in wanted]
+
+    def checkpoints(self, partitions: Sequence[str]) -> list[State | None]:
+        return self._reader.checkpoints(partitions)
 
     def log(
         self,

@@ -58,6 +58,8 @@ class Shared:
 
 
 class _SharedWork(Work):
+    is_whole: ClassVar[bool] = False
+
     def __init__(self, scope: Shared) -> None:
         granted = _granted_ids(scope)
         super().__init__(scope.context, scope.ref, scope.version)

@@ -1,11 +1,11 @@
 """Tables: what a table is at a version, how it is created, and how its schema, spec and sort order are written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from lakebed.catalog.objects.properties import with_comment
-from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC
+from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC, BodyKey
 from lakebed.catalog.transaction.commits import Argument
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
 from lakebed.catalog.transaction.objects import find, free_place
@@ -65,6 +65,26 @@ class Layout:
 def find_table(work: Work, name: Name) -> str:
     """The id of the table with this name, or `NotFound`."""
     return find(work, parse_name(name), pb.TABLE)
+
+
+def table_states(work: Work, tables: Sequence[str]) -> list[TableState]:
+    """The same as `table_state` for many tables, in a few round trips for all."""
+    work.load((table, attribute) for table in tables for attribute in (Attribute.LIFE, *_STATE))
+    work.context.bodies.load(key for table in tables for key in _body_keys(work, table))
+    return [table_state(work, table) for table in tables]
+
+
+def _body_keys(work: Work, table: str) -> Iterator[BodyKey]:
+    """The bodies that a table's state needs."""
+    current = cast("pb.TableSchema | None", work.unread_attribute(table, Attribute.SCHEMA))
+    spec = cast("pb.TableSpec | None", work.unread_attribute(table, Attribute.SPEC))
+    order = cast("pb.TableSortOrder | None", work.unread_attribute(table, Attribute.SORT))
+    if current is not None:
+        yield table, SCHEMA, current.schema_id
+    if spec is not None:
+        yield table, SPEC, spec.spec_id
+    if order is not None:
+        yield table, SORT_ORDER, order.sort_order_id
 
 
 def table_state(work: Work, table: str) -> TableState:

@@ -53,6 +53,33 @@ class ParentCache:
             object_id = container
 
 
+class NameCache:
+    """Where objects were, and what they were called, on a line at the version at which they were last read.
+
+    Handles of a listing show their names without a look-up each, as long as nothing was committed since.
+    """
+
+    def __init__(self) -> None:
+        self._places: Recent[tuple[str, str], tuple[Version, str, str]] = Recent(NAMES)
+
+    def learn(self, line: str, version: Version, object_id: str, container: str, name: str) -> None:
+        self._places.put((line, object_id), (version, container, name))
+
+    def parts(self, line: str, version: Version, object_id: str, top: str) -> tuple[str, ...] | None:
+        """The parts of an object's name, outermost first; None unless all are known as of this version."""
+        parts: list[str] = []
+        while object_id != top:
+            known = self._places.get((line, object_id))
+            if known is None or known[0] != version:
+                return None
+            _, object_id, name = known
+            parts.append(name)
+        return tuple(reversed(parts))
+
+
+NAMES = 20_000
+"""How many objects are cached with their names."""
+
 TABLES = 256
 """How many tables are cached as last read: line and partition -> `TableFiles`."""
 
@@ -84,6 +111,7 @@ class Context:
     author: str = ""
     read_only: bool = False
     parents: ParentCache = field(default_factory=ParentCache)
+    names: NameCache = field(default_factory=NameCache, compare=False)
     memory: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(TABLES), compare=False)
     columns: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(COLUMNS), compare=False)
     blooms: SingleFlight[bytes] = field(default_factory=lambda: SingleFlight(BLOOM_BYTES, len), compare=False)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import cast
+from typing import ClassVar, cast
 
 from google.protobuf.message import Message
 
@@ -27,6 +27,9 @@ class LineView:
     One thread at a time. `known_ids` are the ids that objects got, by name, when the same work was done before.
     """
 
+    is_whole: ClassVar[bool] = True
+    """Whether it shows all objects of the line: a share does not."""
+
     def __init__(
         self, context: Context, ref: Ref, version: Version | None = None, known_ids: Mapping[str, str] | None = None
     ) -> None:
@@ -35,6 +38,7 @@ class LineView:
         self._reader = context.metastore.reader(ref.line, version)
         self.base = self._reader.version
         self._loaded: dict[tuple[str, Attribute], Message | None] = {}
+        self._versions: dict[tuple[str, Attribute], Version] = {}  # of what was loaded
         self._reads = ReadSet()
         self._staged = Staged(ref.line.casing, dict(known_ids or {}))
 
@@ -59,6 +63,12 @@ class LineView:
         if new:
             for key, state in zip(new, self._reader.attributes(new), strict=True):
                 self._loaded[key] = None if state is None else state.record
+                if state is not None:
+                    self._versions[key] = state.version
+
+    def stored_version(self, object_id: str, attribute: Attribute) -> Version | None:
+        """The version that wrote an attribute which was loaded; None if it was never written."""
+        return self._versions.get((object_id, attribute))
 
     def load_with_path(self, object_id: str, *attributes: Attribute) -> None:
         """Read an object's attributes and the lives of its probable containers, in one round trip."""
@@ -80,8 +90,25 @@ class LineView:
             if life is None or life.dropped:
                 raise self._dead(object_id, life)
             lives.append(life)
-            self.context.parents.learn(inner, life.container_id)
+            self.learn_place(inner, life.container_id, life.name)
         return tuple(reversed(lives))
+
+    def name_parts(self, object_id: str) -> tuple[str, ...]:
+        """The parts of an object's name, outermost first; `NotFound` unless it is alive, with all that it is in."""
+        known = (
+            self.context.names.parts(self.ref.line.id, self.base, object_id, self.top) if self._shows_line() else None
+        )
+        return tuple(life.name for life in self.path(object_id)) if known is None else known
+
+    def learn_place(self, object_id: str, container: str, name: str) -> None:
+        """Remember where an object is at the base, so that its name need not be read again."""
+        self.context.parents.learn(object_id, container)
+        if self._shows_line():
+            self.context.names.learn(self.ref.line.id, self.base, object_id, container, name)
+
+    def _shows_line(self) -> bool:
+        """Whether all objects are seen where the line has them at the base."""
+        return self.is_whole and not self._staged.lives
 
     def is_alive(self, object_id: str) -> bool:
         """Whether the line has the object, and neither it nor anything that it is in was dropped."""
@@ -155,7 +182,9 @@ class LineView:
         """What is in a parent, in folded order; the listing becomes part of what this work has read."""
         self.read(ListingRead(parent))
         stored = every(partial(self._reader.children, parent, prefix=prefix))
-        yield from self._staged.children(parent, prefix, stored)
+        for child in self._staged.children(parent, prefix, stored):
+            self.learn_place(child.id, parent, child.name)
+            yield child
 
     def dropped(self, parent: str, name: str | None = None) -> Iterator[Dropped]:
         """What was dropped from a parent, all or under one name. What this work dropped has its base as its version.

@@ -42,7 +42,7 @@ def slot_of(work: Work, parts: tuple[str, ...]) -> Slot:
 
 def name_of(work: Work, object_id: str) -> tuple[str, ...]:
     """The parts of an object's name, outermost first; `NotFound` if it is not alive."""
-    return tuple(life.name for life in work.path(object_id))
+    return work.name_parts(object_id)
 
 
 def last_name(work: Work, object_id: str) -> str:

@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Sequence
+from functools import partial
 from time import time_ns
 from typing import TypeVar
 
@@ -26,10 +27,17 @@ M = TypeVar("M", bound=Message)
 _HANDLE = "a line, a partition and an id, as begin_checkpoint returned it"
 
 
-def nearest(reads: Reads, sight: Sight, partition: str) -> State | None:
-    """The newest visible checkpoint. It is not cached like other rows of ancestors: one may be added at any time."""
-    row = cells.nearest(reads, sight, lambda line: layout.checkpoint_prefix(line, partition))
-    return None if row is None else _state(row)
+def nearest(reads: Reads, sight: Sight, partitions: Sequence[str]) -> list[State | None]:
+    """The newest visible checkpoint of each partition.
+
+    They are not cached like other rows of ancestors: one may be added at any time.
+    """
+    rows = cells.nearest(reads, [(sight, partial(_prefix, partition)) for partition in partitions])
+    return [None if row is None else _state(row) for row in rows]
+
+
+def _prefix(partition: str, line: str) -> bytes:
+    return layout.checkpoint_prefix(line, partition)
 
 
 def listed(reads: Reads, line: str, partition: str) -> list[State]:

@@ -14,7 +14,7 @@ from lakebed.metastore.records.ancestors import Ancestors
 from lakebed.metastore.records.commit import attempt, check_change
 from lakebed.metastore.records.erasure import erase_bodies, erase_line, erase_objects
 from lakebed.metastore.records.reader import RecordsReader, commits
-from lakebed.records import bodies, codec, layout
+from lakebed.records import bodies, cells, codec, layout
 from lakebed.records import records_pb2 as pb
 from lakebed.records.check.check import check
 from lakebed.store import Store, Transaction, Version
@@ -69,6 +69,11 @@ class RecordsMetastore(Metastore):
         elif version > self._seen and version > (newest := self.newest()):  # a version that was seen stays valid
             raise Invalid("that version does not exist yet", expected=f"at most {newest}", found=version)
         return RecordsReader(self._store, self.lake_id, self._ancestors, line, version)
+
+    def heads(self, lines: Sequence[Line], version: Version) -> list[Version | None]:
+        wanted = [(line.sight(version), layout.log_prefix) for line in lines]
+        rows = self._store.read(lambda transaction: cells.nearest(transaction.snapshot, wanted))
+        return [None if row is None else row.version for row in rows]
 
     def commit(self, change: Change) -> Commit:
         check_change(change)

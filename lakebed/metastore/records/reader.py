@@ -17,6 +17,7 @@ from lakebed.records.cells import LineAt, Place, Row, Sight
 from lakebed.records.commits import Stored, load_commits
 from lakebed.records.layout import Attribute, Space
 from lakebed.store import Reads, Store, Transaction, Version
+from lakebed.store.version import ZERO
 
 T = TypeVar("T")
 
@@ -171,7 +172,7 @@ class RecordsReader(Reader):
         cell = layout.attribute_cell(object_id, attribute)
         question = self._question("history", object_id, attribute, since)
         version, start = self._start(question, token)
-        floor = since or Version(bytes(12))
+        floor = since or ZERO
         rows, rest = self._read(
             lambda reads: cells.walk(
                 reads, self.line.sight(version), cell.history_prefix, floor=floor, start=start, limit=limit
@@ -179,8 +180,22 @@ class RecordsReader(Reader):
         )
         return Page([state(row, object_id, attribute) for row in rows], _place_token(question, version, rest))
 
-    def checkpoint(self, partition: str) -> State | None:
-        return self._read(lambda reads: checkpoints.nearest(reads, self._sight, partition))
+    def histories(
+        self, wanted: Sequence[tuple[str, Attribute, Version | None]], *, limit: int = 100
+    ) -> list[Page[State]]:
+        check_limit(limit)
+        asked = [(layout.attribute_cell(object_id, attribute), since or ZERO) for object_id, attribute, since in wanted]
+        found = self._read(lambda reads: cells.walks(reads, self._sight, asked, limit))
+        return [
+            Page(
+                [state(row, object_id, attribute) for row in rows],
+                _place_token(self._question("history", object_id, attribute, since), self.version, rest),
+            )
+            for (object_id, attribute, since), (rows, rest) in zip(wanted, found, strict=True)
+        ]
+
+    def checkpoints(self, partitions: Sequence[str]) -> list[State | None]:
+        return self._read(lambda reads: checkpoints.nearest(reads, self._sight, partitions))
 
     def log(
         self,

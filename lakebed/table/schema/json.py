@@ -5,6 +5,7 @@ It is canonical (sorted keys, no spaces, unescaped UTF-8): equal schemas have eq
 
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from lakebed.errors import Corrupt, Invalid
@@ -150,7 +151,9 @@ def _type(value: object) -> Type:
     raise _corrupt("a type", "a name, struct, list or map", repr(value))
 
 
+@lru_cache(maxsize=1024)
 def _simple(name: str) -> Type:
+    """Cached, because a lake's columns have few types: else decoding a schema takes half as long again."""
     type = _call(parse_type, name)
     if not isinstance(type, Simple):
         raise _corrupt("a type", "an object for a nested type", repr(name))

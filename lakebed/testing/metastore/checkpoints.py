@@ -119,6 +119,20 @@ class CheckpointsSuite:
         assert [state.line for state in own(writer, table)] == [writer.line.id] * 3
         assert own(branch, table) == []
 
+    def test_the_checkpoints_of_many_partitions_are_read_in_one_call(self, metastore: Metastore) -> None:
+        writer, table, versions = grown(metastore)
+        other, bare = writer.table("other"), writer.table("bare")
+        version = writer.append(other, 1).version
+        writer.checkpoint(table, versions[1])
+        branch = writer.fork()
+        writer.checkpoint(other, version)
+        branch.checkpoint(table, branch.append(table, 1).version)
+        partitions = [root_partition(one) for one in (other, bare, table, other)]
+        for reader in (writer.reader(), branch.reader(), writer.reader(versions[1]), writer.reader(versions[0])):
+            assert reader.checkpoints(partitions) == [reader.checkpoint(one) for one in partitions]
+        assert [found is None for found in branch.reader().checkpoints(partitions)] == [False, True, False, False]
+        assert writer.reader().checkpoints([]) == []
+
     def test_a_checkpoint_and_the_deltas_after_it_are_the_whole_history(self, metastore: Metastore) -> None:
         """MO-17 at this level: what a reader adds to its checkpoint is just what the checkpoint does not stand for."""
         writer, table, versions = grown(metastore, 4)

@@ -169,6 +169,10 @@ class ModelMetastore(CheckpointModel):
         check_ids(table for table, _, _ in wanted)
         return [self._bodies.get(one) for one in wanted]
 
+    def heads(self, lines: Sequence[Line], version: Version) -> list[Version | None]:
+        newest = (self.reader(line, version).log(limit=1).items for line in lines)
+        return [commits[0].version if commits else None for commits in newest]
+
     def forks(self, parent: str, *, project: str = "") -> list[str]:
         check_ids([parent])
         newest = {
@@ -405,8 +409,14 @@ class ModelReader(Reader):
 
         return self._page(("history", object_id, attribute, since), limit, token, states)
 
-    def checkpoint(self, partition: str) -> State | None:
-        return self._model.nearest_checkpoint(self.line.sight(self.version), partition)
+    def histories(
+        self, wanted: Sequence[tuple[str, Attribute, Version | None]], *, limit: int = 100
+    ) -> list[Page[State]]:
+        return [self.history(object_id, attribute, since=since, limit=limit) for object_id, attribute, since in wanted]
+
+    def checkpoints(self, partitions: Sequence[str]) -> list[State | None]:
+        sight = self.line.sight(self.version)
+        return [self._model.nearest_checkpoint(sight, partition) for partition in partitions]
 
     def log(
         self,

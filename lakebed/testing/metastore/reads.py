@@ -82,6 +82,8 @@ class ReadsSuite:
             lambda: reader.children(bad),
             lambda: reader.dropped(bad),
             lambda: reader.history(bad, Attribute.LIFE),
+            lambda: reader.histories([(new_id(), Attribute.LIFE, None), (bad, Attribute.LIFE, None)]),
+            lambda: reader.checkpoints([new_id(), bad]),
             lambda: reader.log(object_id=bad),
             lambda: metastore.find(bad),
             lambda: metastore.bodies([(bad, "schema", 1)]),
@@ -126,6 +128,44 @@ class ReadsSuite:
         assert [state.version for state in since] == [versions[4], versions[3]]
         assert writer.reader().history(*unit, since=versions[4]).items == []
         assert [state.version for state in writer.reader(versions[1]).history(*unit).items] == versions[1::-1]
+
+    @pytest.mark.parametrize("limit", [1, 2, 3, 100])
+    def test_many_histories_are_read_in_one_call_as_each_by_itself(self, metastore: Metastore, limit: int) -> None:
+        """On branches too, whose histories go on in their ancestors; the rest of a page comes with its token."""
+        writer = Writer(metastore, trunk())
+        tables = [writer.table(f"t{number}") for number in range(3)]
+        versions = [writer.set(table, number).version for number in range(3) for table in tables[: number + 1]]
+        branch = writer.fork().fork()
+        versions += [branch.set(table, 9).version for table in tables[1:]]
+        for since in (None, ZERO, versions[1], versions[-1]):
+            for reader in (writer.reader(), branch.reader(), branch.reader(versions[-2]), writer.reader(versions[0])):
+                wanted = [(table, Attribute.PROPERTIES, since) for table in (*tables, tables[0], new_id())]
+                found = reader.histories(wanted, limit=limit)
+                assert found == [reader.history(*one[:2], since=one[2], limit=limit) for one in wanted]
+        [page] = writer.reader().histories([(tables[0], Attribute.PROPERTIES, None)], limit=2)
+        rest = writer.reader().history(tables[0], Attribute.PROPERTIES, token=page.token).items
+        assert [*page.items, *rest] == all_pages(writer.reader().history, tables[0], Attribute.PROPERTIES)
+        assert writer.reader().histories([]) == []
+
+    @pytest.mark.parametrize("limit", [0, -1, 10_001])
+    def test_histories_of_no_sensible_length_are_invalid(self, metastore: Metastore, limit: int) -> None:
+        with pytest.raises(Invalid, match="limit"):
+            metastore.reader(trunk()).histories([(new_id(), Attribute.LIFE, None)], limit=limit)
+
+    def test_the_newest_commits_of_many_lines_are_read_in_one_call(self, metastore: Metastore) -> None:
+        writer = Writer(metastore, trunk())
+        assert metastore.heads([writer.line], metastore.newest()) == [None]
+        assert metastore.heads([], metastore.newest()) == []
+        table = writer.table("t")
+        first = writer.set(table, 1).version
+        unchanged, changed = writer.fork(), writer.fork()
+        grandchild = changed.fork()
+        own = changed.set(table, 2).version
+        last = writer.set(table, 3).version
+        lines = [one.line for one in (writer, unchanged, changed, grandchild)]
+        assert metastore.heads(lines, metastore.newest()) == [last, first, own, first]
+        assert metastore.heads(lines, own) == [first, first, own, first]
+        assert metastore.heads(lines, first) == [first] * 4
 
     def test_every_earlier_state_stays_the_same_for_ever(self, metastore: Metastore) -> None:
         """Law 5: what could be seen after each commit is seen again at the end."""

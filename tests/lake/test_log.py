@@ -1,10 +1,14 @@
 """What the log tells of a table: every operation once, with its type and its counts; P8."""
 
+from dataclasses import replace
+
 import pyarrow
 import pytest
 
 import lakebed
 from lakebed import Invalid
+from lakebed.metastore.kinds import operation_name
+from lakebed.records import records_pb2 as pb
 
 
 def numbers(*ids):
@@ -146,3 +150,47 @@ def test_the_log_of_a_lake_shows_no_other_project(tmp_path):
         other.catalog().create_namespace("n", message="theirs")
         assert "theirs" not in [commit.message for commit in lake.log()]
         assert other.log(1)[0].message == "theirs"
+
+
+def test_a_commit_prints_as_one_line_whatever_was_said(main):
+    """A message with a line break used to break the log."""
+    table = main.create_table("t", {"id": "long"}, primary_key=["id"])
+    said = ["load november\n\nwith the rows\nof three shops", "\n  padded\r\n", "one\u2028two", "plain", "  "]
+    lines = [str(table.append(numbers(1), message=message, author="ann\nand bob")) for message in said]
+    assert all(len(line.splitlines()) == 1 for line in lines)
+    assert [line.partition("ann …  ")[2] for line in lines] == [
+        "load november …",
+        "padded",
+        "one …",
+        "plain",
+        "insert t",
+    ]
+
+
+def test_the_log_calls_upserts_and_truncations_so(main):
+    """They used to be called "merge rows" and "delete"."""
+    table = main.create_table("t", {"id": "long"}, primary_key=["id"])
+    commits = [table.upsert(numbers(1, 2)), table.delete("id = 1"), table.truncate()]
+    assert [commit.operations[0].type for commit in commits] == ["upsert", "delete", "truncate"]
+    assert [str(commit).rpartition("  ")[2] for commit in commits] == ["upsert t", "delete t", "truncate t"]
+    assert [one.operation for one in table.snapshots()] == ["truncate", "delete", "upsert", "create"]
+    assert main.inspect("__commits")["operations"].to_pylist()[:2] == [["truncate"], ["delete"]]
+
+
+def test_commits_from_before_print_as_new_ones_do(main):
+    """Older lakes know upserts and truncations only by the details of their operations."""
+    commit = main.create_table("t", {"id": "long"}).append(numbers(1))
+    old = {
+        ("merge_rows", "upsert by id"): "upsert t",
+        ("merge_rows", "when matched update"): "merge rows t",
+        ("delete", "all rows"): "truncate t",
+        ("delete", "id = 1"): "delete t",
+        ("operation_99", ""): "operation 99 t",
+    }
+    for (kind, detail), line in old.items():
+        operation = replace(commit.operations[0], type=kind, detail=detail)
+        assert str(replace(commit, operations=(operation,))).endswith(f"  {line}")
+
+
+def test_an_operation_of_a_later_lakebed_is_shown_by_its_number():
+    assert (operation_name(pb.UPSERT), operation_name(99)) == ("upsert", "operation_99")

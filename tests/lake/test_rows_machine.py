@@ -164,11 +164,17 @@ class RowsMachine(RuleBasedStateMachine):
         return [{**row, **self.columns} for row in rows]
 
     def did(self, commit, before):
-        self.undoable = None if commit is None else (commit, before)
+        """A call that changed nothing answers the newest commit, which is not its own to undo."""
+        is_own = commit is not None and commit.version > self.newest
+        self.undoable = (commit, before) if is_own else None
         if commit is not None:
             self.past[commit.version] = shown(self.rows.values())
             for version in list(self.past)[:-REMEMBERED]:
                 del self.past[version]
+
+    def counts(self, commit):
+        """What a call did to rows; nothing if it answers an earlier commit."""
+        return commit.operations[0].counts if commit.version > self.newest else {}
 
     def put(self, rows):
         self.rows.update({row["id"]: row for row in self.whole(rows)})
@@ -194,7 +200,7 @@ class RowsMachine(RuleBasedStateMachine):
         before = deepcopy(self.rows)
         gone = self.take(where)
         commit = self.table.delete(where.text)
-        assert commit.operations[0].counts.get("removed_rows", 0) == len(gone)
+        assert self.counts(commit).get("removed_rows", 0) == len(gone)
         self.did(commit, before)
 
     @rule(rows=ROWS, fill=st.sampled_from(["keep", "default"]))
@@ -206,7 +212,7 @@ class RowsMachine(RuleBasedStateMachine):
         else:
             self.put(rows)
         commit = self.table.upsert(self.arrow(rows).select(list(TYPES)), fill=fill)
-        counts = commit.operations[0].counts
+        counts = self.counts(commit)
         assert (counts.get("removed_rows", 0), counts.get("added_rows", 0)) == (len(known), len(rows))
         self.did(commit, before)
 
@@ -218,7 +224,7 @@ class RowsMachine(RuleBasedStateMachine):
             self.rows[id] = {**row, "place": place, "amount": amount}
         values = {"place": lakebed.lit(place), "amount": lakebed.lit(amount)}
         commit = self.table.update(values, where.text)
-        counts = commit.operations[0].counts
+        counts = self.counts(commit)
         assert counts.get("removed_rows", 0) == counts.get("added_rows", 0) == len(found)
         self.did(commit, before)
 
@@ -424,6 +430,11 @@ class RowsMachine(RuleBasedStateMachine):
     @rule(id=IDS)
     def get(self, id):
         assert repr(self.table.get(id)) == repr(self.rows.get(id))
+
+    @invariant()
+    def remember_the_newest(self):
+        if self.lakes:
+            self.newest = self.main.version
 
     @invariant()
     def agrees(self):

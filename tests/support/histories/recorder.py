@@ -126,8 +126,8 @@ class Recorder:
         except LakebedError:  # any other error has no answer either: the log tells
             self._write_answer(name, Outcome.ABORTED)
             raise
-        assert transaction.committed is not None
-        self._write_answer(name, Outcome.COMMITTED, int(transaction.committed.version))
+        committed = transaction.committed  # None if it only read: then it has no version
+        self._write_answer(name, Outcome.COMMITTED, None if committed is None else int(committed.version))
 
     @contextmanager
     def glance(self) -> Iterator[Recording]:

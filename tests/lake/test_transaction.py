@@ -307,7 +307,7 @@ def test_a_transaction_inside_itself_is_refused_and_ends_it(main, unchanged):
     with unchanged(), pytest.raises(Invalid, match="can't be in another one"), main.transaction("outer") as outer:
         outer.transaction("inner")
     tx = main.transaction("nested")
-    assert repr(tx) == "Transaction('nested')"
+    assert repr(tx) == "Transaction 'nested' @ main"
     with unchanged(), pytest.raises(Invalid, match="used twice"), tx:
         tx.create_namespace("x")
         with tx:

@@ -179,15 +179,22 @@ def _table_type(type_: spark.DataType, path: str) -> Type:
         case spark.StructType():
             return Struct(_fields(type_, f"{path}."))
         case spark.ArrayType():
-            return List(_table_type(type_.elementType, f"{path}.element"), not type_.containsNull)
+            return List(_part_type(type_.elementType, f"{path}.element"), not type_.containsNull)
         case spark.MapType():
-            key, value = _table_type(type_.keyType, f"{path}.key"), _table_type(type_.valueType, f"{path}.value")
+            key, value = _part_type(type_.keyType, f"{path}.key"), _part_type(type_.valueType, f"{path}.value")
             return Map(key, value, not type_.valueContainsNull)
         case spark.DecimalType():
             return Decimal(type_.precision, type_.scale)
     if (found := primitive_of(type_)) is None:
         raise _unknown_type(type_, path)
     return found
+
+
+def _part_type(type_: spark.DataType, path: str) -> Type:
+    """The type of a list's element, or of a map's keys or values, whose length no check could reach."""
+    if isinstance(type_, spark.CharType | spark.VarcharType):
+        raise Invalid("only a column, or a field of a struct, can have a length", subject=path, advice="Use string.")
+    return _table_type(type_, path)
 
 
 def _unknown_type(type_: spark.DataType, path: str) -> Invalid:

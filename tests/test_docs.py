@@ -178,6 +178,20 @@ def test_every_block_of_the_page_runs_with_spark(path: Path, spark: "SparkSessio
         detach(spark)
 
 
+@pytest.mark.long
+def test_the_programs_of_the_readme_run_twice(spark: "SparkSession", capsys: pytest.CaptureFixture[str]) -> None:
+    from lakebed.spark import detach
+
+    printed = []
+    for _ in range(2):
+        try:
+            run_page(ROOT / "README.md")
+        finally:
+            detach(spark)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
 @pytest.mark.parametrize("path", FOR_USERS, ids=named)
 def test_a_page_for_users_goes_by_public_modules_alone(path: Path) -> None:
     code = [block for block in blocks(path.read_text(encoding="utf-8")) if block.language == "python"]

@@ -59,6 +59,23 @@ def changes_rows(spark: SparkSession, main: Catalog) -> None:
     assert found == {id: name for id, name in expected.items() if id % 5}
 
 
+def runs_sql(spark: SparkSession, lake: lakebed.Lake) -> None:
+    """Statements are cut by rules: Spark's parser is out of reach."""
+    lake.sql(spark, "CREATE NAMESPACE s; CREATE TABLE s.t (id BIGINT, at TIMESTAMP, n INT DEFAULT 7)")
+    lake.sql(spark, "WITH q AS (SELECT count(*) AS c FROM range(3)) INSERT INTO s.t (id) SELECT c FROM q")
+    lake.sql(spark, "INSERT INTO s.t VALUES (1, now(), DEFAULT), (:id, NULL, 2)", args={"id": 2})
+    lake.sql(spark, "UPDATE s.t SET at = now(), n = DEFAULT WHERE id = 2")
+    lake.sql(
+        spark,
+        "MERGE INTO s.t t USING (SELECT explode(array(1L, 9L)) AS id) s ON t.id = s.id "
+        "WHEN MATCHED AND t.at <= now() THEN DELETE WHEN NOT MATCHED THEN INSERT (at, id) VALUES (now(), s.id)",
+    )
+    lake.sql(spark, "DELETE FROM s.t o WHERE EXISTS (SELECT 1 FROM s.t i WHERE i.id = o.id + 7)")
+    found = lake.sql(spark, "SELECT id, at IS NULL AS is_null, n FROM s.t")
+    assert sorted(map(tuple, found.collect())) == [(3, True, 7), (9, False, 7)]  # type: ignore[union-attr]
+    assert lake.sql(spark, "SELECT count(*) FROM s.t.history").collect()[0][0] == 6  # type: ignore[union-attr]
+
+
 def refuses_what_it_can_not_read(spark: SparkSession, place: Path) -> None:
     with lakebed.connect(place / "a [lake]") as lake:
         table = lake.catalog().create_table("t", {"id": "long"}, properties={"write.inline-bytes": "0"})
@@ -84,6 +101,7 @@ def run(place: Path) -> None:
         assert type(spark).__module__.startswith("pyspark.sql.connect"), type(spark)
         reads_and_appends(spark, lake.catalog())
         changes_rows(spark, lake.catalog())
+        runs_sql(spark, lake)
         refuses_what_it_can_not_read(spark, place)
         spark.stop()
 

@@ -7,21 +7,22 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
+from lakebed.catalog.inspect.registry import is_system_table
 from lakebed.errors import Invalid
 from lakebed.lake.attached.formatting import formatted
 from lakebed.lake.attached.names import Found, Names, closed
-from lakebed.lake.sql.names import Attribution, Places
+from lakebed.lake.sql.names import SPARKS, Attribution, Places
 from lakebed.lake.sql.read import Reader
 from lakebed.lake.sql.statement import run_statement
 from lakebed.spark.attachment.attached import Args, Sql
 from lakebed.spark.sql.expressions import InnerView
-from lakebed.spark.sql.names import LakeName, chains
+from lakebed.spark.sql.names import LakeName, chains, first_parts
 from lakebed.spark.sql.objects.refs import UseCatalog
 from lakebed.spark.sql.parameters import filled
-from lakebed.spark.sql.parsing import parse_statement
+from lakebed.spark.sql.parsing import parse_words
 from lakebed.spark.sql.queries import Query
 from lakebed.spark.sql.statements import CreateTable, CreateTemporaryView, Insert, InsertOverwrite, Select
-from lakebed.spark.sql.tokens import Words, statements_of
+from lakebed.spark.sql.tokens import Words, statements_of, words_of
 
 QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "EXPLAIN", "DESCRIBE", "DESC")
 CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE")
@@ -86,7 +87,9 @@ class Answering:
         if not first.reads(*QUERIES, *CHANGES) or second.reads("BRANCH", "TAG"):
             return True
         given = {word.text for word in words.words if word.names}
-        return any("@" in word for word in given) or self.names.knows(given)
+        if any("@" in word or is_system_table(word) for word in given) or self.names.knows(given):
+            return True
+        return any(self.names.has_catalog(part) for part in first_parts(words) if part not in SPARKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,9 @@ class _Parsed:
     def _statement(self) -> object | None:
         """The statement; None for one of Spark's. What can't be read and names something of the lake is `Invalid`."""
         try:
-            return parse_statement(self.text, self.names.spark, self.names.current.namespace)
+            words = words_of(self.text, self.names.current.namespace)
+            named = replace(words, catalogs=self._places().catalogs(first_parts(words)))
+            return parse_words(named, self.names.spark)
         except Invalid:
             if self._names_an_object():
                 raise

@@ -80,6 +80,10 @@ class Line(Objects[Commit], Branches, Tags, Merges, ABC):
         """The line at a version's number, a tag or a branch, or at a time."""
 
 
+SPARKS = ("default", "spark_catalog", "global_temp")
+"""A database and catalogs that an attached session has of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Attribution:
     """Who and why, for the commit of a statement."""
@@ -141,6 +145,8 @@ class Places:
         objects: Objects = self.transaction or self.line._pinned(self.version)
         found: dict[str, str | None] = {}
         for name in names:
+            if self.is_attached and name in SPARKS:
+                continue
             if _exists(partial(objects.namespace, name)):
                 continue
             if name == self.line.name.casefold():

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakebed.errors import Invalid, LakebedError, NotFound
 from lakebed.lake.sql.names import Moment, Objects, Places, pointed
-from lakebed.lake.sql.system_tables import system_rows
+from lakebed.lake.sql.system_tables import is_system_name, system_rows
 from lakebed.lake.table import Table
 from lakebed.lake.view import View
 from lakebed.spark.expressions import is_ansi, is_utc
@@ -96,8 +96,11 @@ class Reader:
         return self._view(container.view(name.parts), self.places.inside(container, moment), place)
 
     def has(self, name: LakeName) -> bool:
-        """Whether the lake has the table or view of a name now."""
-        return self._container(name, None) is not None
+        """Whether the lake has the table, view or system table of a name now."""
+        if self._container(name, None) is not None:
+            return True
+        is_hidden = _is_path(name) or (name.is_relative and is_temporary(self.spark, name.parts[-1]))
+        return not is_hidden and is_system_name(self.places.read(name, None), name.parts)
 
     def _is_of_session(self, name: LakeName) -> bool:
         return name.place is None and (self.places.is_attached or _is_path(name) or name.parts[0].lower() in SESSION)

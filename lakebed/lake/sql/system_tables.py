@@ -24,16 +24,23 @@ def system_rows(
     spark: SparkSession, objects: Objects, parts: Sequence[str], conditions: Sequence[Condition]
 ) -> DataFrame | None:
     """The rows of a system table that may pass the conditions; None if the name is not that of one."""
-    if len(parts) == 1:
-        return _rows(spark, objects, find_system_table(parts[0]), conditions) if is_system_table(parts[0]) else None
-    *name, last = parts
-    kind = last.casefold()
-    if (kind not in OF_ONE_TABLE and kind != HISTORY) or not objects.table_exists(tuple(name)):
+    if not is_system_name(objects, parts):
         return None
+    if len(parts) == 1:
+        return _rows(spark, objects, find_system_table(parts[0]), conditions)
+    *name, last = parts
     table = objects.table(tuple(name))
-    if kind == HISTORY:
+    if last.casefold() == HISTORY:
         return _history(spark, table)
-    return _rows(spark, objects, OF_ONE_TABLE[kind], [*conditions, col("table_uuid") == table.id])
+    return _rows(spark, objects, OF_ONE_TABLE[last.casefold()], [*conditions, col("table_uuid") == table.id])
+
+
+def is_system_name(objects: Objects, parts: Sequence[str]) -> bool:
+    """Whether a name is that of a system table, of the catalog or of one of its tables."""
+    *name, last = parts
+    if not name:
+        return is_system_table(last)
+    return (last.casefold() in OF_ONE_TABLE or last.casefold() == HISTORY) and objects.table_exists(tuple(name))
 
 
 def _rows(spark: SparkSession, objects: Objects, system: SystemTable, conditions: Sequence[Condition]) -> DataFrame:

@@ -398,3 +398,19 @@ def test_lake_sql_on_an_attached_session_is_as_before(attached: SparkSession, la
     assert found(lake.sql(attached, "SELECT * FROM sales.orders")) == ROWS
     with pytest.raises(NotFound):
         lake.sql(attached, "SELECT * FROM sales.missing")
+
+
+def test_system_tables_and_other_catalogs_are_found(attached: SparkSession, lake: Lake, orders: str) -> None:
+    other = lake.create_catalog("archive")
+    other.create_namespace("old")
+    assert found(attached.sql("SELECT sum(record_count) FROM sales.orders.files")) == [(2,)]
+    assert ("sales.orders",) in found(attached.sql("SELECT table_name FROM __tables"))
+    attached.sql("CREATE TABLE archive.old.items AS SELECT * FROM sales.orders")
+    assert other.table("old.items").scan().count() == 2
+    assert found(attached.sql("SELECT count(*) FROM archive.old.items")) == [(2,)]
+    attached.sql("CREATE TABLE default.spark_items USING parquet AS SELECT 1 AS id")
+    try:
+        assert found(attached.sql("SELECT id FROM default.spark_items")) == [(1,)]
+        assert not lake.catalog().table_exists("spark_items")
+    finally:
+        attached.sql("DROP TABLE default.spark_items")

@@ -30,7 +30,7 @@ from lakebed.catalog.data.target import Target
 from lakebed.files import Files
 from lakebed.table.expression.assignments import Values
 from lakebed.table.expression.merge_clauses import Clause
-from lakebed.table.filter.bind import bind
+from lakebed.table.expression.where import bind_where
 from lakebed.table.filter.condition import Condition
 from lakebed.table.filter.filter import Filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -70,14 +70,16 @@ class ArrowEngine:
         return KeptTable(kept_rows(data))
 
     def delete(self, target: Target, where: str | Condition) -> RowChange:
-        return delete_rows(target, bind(where, target.schema))
+        return delete_rows(target, bind_where(where, target.schema).filter)
 
     def update(self, target: Target, values: Values, where: Where) -> RowChange:
         return update_rows(target, assignments(values, target.schema), _filter(where, target.schema))
 
     def overwrite(self, target: Target, written: Written, where: Where) -> RowChange:
-        condition = None if where is None else str(where)
-        return overwrite_rows(target, written, _filter(where, target.schema), condition)
+        if where is None:
+            return overwrite_rows(target, written, None, None)
+        bound = bind_where(where, target.schema)
+        return overwrite_rows(target, written, bound.filter, bound.text)
 
     def rewrite(self, target: Target, files: Sequence[DataFileRef]) -> Sequence[DataFileRef]:
         return rewrite(target, files)
@@ -154,4 +156,4 @@ class KeptTable:
 
 
 def _filter(where: Where, schema: Schema) -> Filter | None:
-    return None if where is None else bind(where, schema)
+    return None if where is None else bind_where(where, schema).filter

@@ -20,21 +20,21 @@ from lakebed.spark.compaction import GroupWriter, rewrite
 from lakebed.spark.fit import check_rows
 from lakebed.spark.jobs.errors import file_errors
 from lakebed.spark.jobs.run import run
-from lakebed.spark.read.read import read
 from lakebed.spark.read.source import ReadInline, Source
 from lakebed.spark.rows.delete import delete_rows, overwrite_rows
 from lakebed.spark.rows.keys import check_keys
 from lakebed.spark.rows.merge import merge_rows
+from lakebed.spark.rows.read import read_rows
 from lakebed.spark.rows.source import source_schema, stable_rows
 from lakebed.spark.rows.update import update_rows
 from lakebed.spark.rows.upsert import upsert_rows
-from lakebed.spark.rows.where import bind_where
+from lakebed.spark.rows.where import Where as SparkWhere
+from lakebed.spark.rows.where import bind_read, bind_where
 from lakebed.spark.types import schema_of
 from lakebed.spark.write.rows import write_rows
 from lakebed.table.expression.assignments import Values
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.filter.condition import Condition
-from lakebed.table.filter.filter import Filter
 from lakebed.table.keys.compaction import Group
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.schema import Schema
@@ -108,17 +108,22 @@ class SparkEngine:
     def writer(self, target: Target, form: Form) -> Writer:
         return _JobWriter(self, target, GroupWriter(target, self.source(target), form))
 
+    def bound(self, where: str | Condition, schema: Schema) -> SparkWhere:
+        """A condition for rows that are read: what files are planned by, and what Spark tests on rows."""
+        return bind_read(where, schema)
+
     def read(
         self,
+        table: str,
         sources: Sources,
         schema: Schema,
         files: Sequence[DataFileRef],
-        filter: Filter | None = None,
+        where: SparkWhere | None = None,
         columns: Sequence[str] | None = None,
     ) -> DataFrame:
         """The rows of planned files that pass: inline rows are read now, all others by the DataFrame's jobs."""
-        inline_rows = Source(self.spark, sources, self.read_inline).inline_rows
-        return read(self.spark, sources.files, schema, files, filter=filter, columns=columns, inline_rows=inline_rows)
+        source = Source(self.spark, sources, self.read_inline)
+        return read_rows(table, source, schema, files, where, columns)
 
     def source(self, target: Target) -> Source:
         """Where the session reads a table's rows from."""

@@ -3,7 +3,7 @@
 import pyarrow
 import pytest
 
-from lakebed import Catalog, Invalid, Table, col
+from lakebed import Catalog, Conflict, Invalid, Table, col, when_matched_delete
 from lakebed.table.filter.condition import Condition
 from tests.support.scans import opened_files
 
@@ -101,3 +101,99 @@ def test_what_a_filter_can_not_ask_is_refused(table: Table, where: object) -> No
 def test_system_tables_take_conditions_too(table: Table, main: Catalog) -> None:
     found = main.inspect("__tables", where=col("table_name") == "things", columns=["table_name"])
     assert found.to_pylist() == [{"table_name": "things"}]
+
+
+CALCULATED: list[tuple[str, list[int]]] = [
+    ("id > rank + 1", [3, 4]),
+    ("place.zip.code % 2 = 1 and id < 5", [1, 4]),
+    ("upper(word) = 'APPLE'", [1, 4]),
+    ("not (upper(word) = 'APPLE')", [2, 5]),  # for a null it is unknown
+    ("upper(word) = 'APPLE' or word is null", [1, 3, 4]),
+    ("case when rank = 2 then true else id = 1 end", [1, 4]),
+    ("place.town || word = 'Bonnapple'", [1]),
+    ("length(word) = rank", []),
+    ("rank <> 0 and 2 / rank = 1", [4]),
+    ("1 = 1", [1, 2, 3, 4, 5]),
+    ("id > 3 and 1 = 2", []),
+    ("_pos = 0", [1, 4]),
+    ("_file is not null and id = 2", [2]),
+    ("_last_updated_sequence_number > 0 and id + 0 = 2", [2]),
+]
+
+
+@pytest.mark.parametrize(("where", "ids"), CALCULATED, ids=[where for where, _ in CALCULATED])
+def test_a_condition_may_be_any_expression(table: Table, where: str, ids: list[int]) -> None:
+    for _ in range(2):  # in files, and in one that is compacted
+        scan = table.scan(where)
+        assert sorted(scan.to_arrow()["id"].to_pylist()) == ids
+        assert scan.count() == len(ids)
+        assert sum(scan.of(split).count() for split in scan.splits()) == len(ids)
+        assert table.scan(where, columns=["word"], limit=1).to_arrow().num_rows == min(1, len(ids))
+        assert "rows: tested by" in scan.explain()
+        if "_pos" in where:
+            return
+        table.compact()
+
+
+def test_conjuncts_that_bind_prune_files(table: Table) -> None:
+    assert len(opened_files(table.scan("id > rank + 2"))) == 2
+    assert len(opened_files(table.scan("id > rank + 2 and id > 3"))) == 1
+
+
+def test_rows_are_changed_by_any_expression(table: Table) -> None:
+    found = table.scan("id = 2", columns=["_row_id"]).to_arrow()["_row_id"][0].as_py()
+    table.delete(f"_row_id in ({found}, 1000)")
+    table.update({"word": "'changed'"}, where="id = place.zip.code - 53110")
+    commit = table.overwrite([{"id": 70}], where="id > 3 and upper(word) = 'APPLE'")
+    assert commit is not None
+    kept = table.scan(columns=["id", "word"]).to_arrow().to_pylist()
+    assert sorted((one["id"], one["word"]) for one in kept if one["word"]) == [(1, "changed"), (5, "a\nb")]
+    assert sorted(one["id"] for one in kept) == [1, 3, 5, 70]
+    table.delete("length(word) < 4")
+    assert table.scan().count() == 3
+
+
+def test_a_row_that_was_written_again_is_deleted_by_its_id(table: Table) -> None:
+    known = dict(zip(*(table.scan().to_arrow()["id"].to_pylist(), row_ids(table)), strict=True))
+    table.update({"rank": "9"}, where="id = 1")
+    table.compact()
+    table.delete(f"_row_id = {known[1]}")
+    assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [2, 3, 4, 5]
+
+
+def row_ids(table: Table) -> list[int]:
+    found: list[int] = table.scan(columns=["_row_id"]).to_arrow()["_row_id"].to_pylist()
+    return found
+
+
+def test_a_transaction_conflicts_with_rows_that_pass_its_expression(main: Catalog, table: Table) -> None:
+    with pytest.raises(Conflict), main.transaction("by expression") as change:
+        change.table("things").delete("id > rank")
+        table.append([{"id": 9, "rank": 1}])
+
+
+def test_what_only_spark_evaluates_says_what_to_do(table: Table) -> None:
+    unknown = "soundex(word) = 'A140'"
+    with pytest.raises(Invalid, match=r"Only Spark evaluates this: use read\(spark, where=…\)"):
+        table.scan(unknown)
+    for change in (
+        lambda: table.delete(unknown),
+        lambda: table.update({"rank": "1"}, where=unknown),
+        lambda: table.update({"word": "soundex(word)"}),
+        lambda: table.merge([{"id": 1}], "id", when_matched_delete(where=unknown)),
+        lambda: table.update({"word": "CAST(rank AS interval day)"}),
+    ):
+        with pytest.raises(Invalid, match=r"pass spark= or a Spark DataFrame"):
+            change()
+
+
+def test_a_name_in_double_quotes_says_backticks(main: Catalog) -> None:
+    table = main.create_table("quoted", {"id": "long", "my col": "double"})
+    for mistaken in (
+        lambda: table.scan('"my col" > 0.5'),
+        lambda: table.delete('"my col" > 0.5'),
+        lambda: table.update({"id": "1"}, where='"my col" is null'),
+        lambda: table.update({"my col": '"my col" * 2'}),
+    ):
+        with pytest.raises(Invalid, match="Write the column in backticks: `my col`"):
+            mistaken()

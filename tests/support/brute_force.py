@@ -23,6 +23,7 @@ from lakebed.table.filter.filter import (
     OneOf,
     Operator,
     Or,
+    Predicate,
     any_of,
 )
 from lakebed.table.filter.like import Pattern, Wildcard, parse_pattern, prefix_pattern
@@ -46,6 +47,8 @@ def passes(filter: Filter, row: Mapping[str, Any]) -> bool:
             return all(passes(part, row) for part in parts)
         case Or(parts):
             return any(passes(part, row) for part in parts)
+        case Predicate():
+            raise AssertionError("only engines evaluate predicates")
         case leaf:
             return _leaf_passes(leaf, _value(leaf, row))
 

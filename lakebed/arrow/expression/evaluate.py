@@ -5,6 +5,7 @@ Parts that SQL does not evaluate for a row are not evaluated for it here either:
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast as typing_cast
 
 import numpy
 import pyarrow
@@ -13,6 +14,7 @@ import pyarrow.compute as compute
 from lakebed.arrow.expression.arithmetic import calculate, extreme, negate, rounded, unsigned, whole
 from lakebed.arrow.expression.casts import cast
 from lakebed.arrow.expression.compare import among, compare, equal
+from lakebed.arrow.expression.filter import to_arrow
 from lakebed.arrow.expression.text import concatenate, length, lower, matches, substring, trimmed, upper
 from lakebed.arrow.types import is_uuid, kernel_type
 from lakebed.table.expression.expression import (
@@ -32,7 +34,9 @@ from lakebed.table.expression.expression import (
     OneOf,
     columns_of,
 )
+from lakebed.table.expression.scope import ROWS
 from lakebed.table.expression.types import UUID_LENGTH
+from lakebed.table.filter.filter import ALWAYS, Filter, predicates_of, without_predicates
 from lakebed.table.types.types import UUID, Fixed, Type, children_of, with_children
 
 _DIVISIONS = (Function.DIVIDE, Function.REMAINDER)
@@ -60,6 +64,21 @@ def evaluate(expression: Expression, rows: Rows) -> pyarrow.Array:
     # A source without a column to read is left out: a batch of Arrow's without columns has no rows to filter.
     read = {name: _readable(rows.batches[name], columns) for name, columns in wanted.items() if columns}
     return _values(expression, Rows(read, rows.count))
+
+
+def passing_rows(filter: Filter, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+    """The rows that pass a filter whose columns they have; predicates are evaluated on rows that pass the rest."""
+    plain = without_predicates(filter)
+    rows = batch if plain == ALWAYS else batch.filter(to_arrow(plain, lambda field: field.name))
+    for predicate in predicates_of(filter):
+        holds = evaluate(typing_cast("Expression", predicate.expression), Rows({ROWS: rows}, rows.num_rows))
+        rows = _where_true(rows, holds.fill_null(False))
+    return rows
+
+
+def _where_true(rows: pyarrow.RecordBatch, holds: pyarrow.Array) -> pyarrow.RecordBatch:
+    # A batch without columns has a number of rows, which Arrow's filter forgets.
+    return rows.filter(holds) if rows.num_columns else rows.slice(0, compute.sum(holds, min_count=0).as_py())
 
 
 def _readable(batch: pyarrow.RecordBatch, columns: Mapping[str, Type]) -> pyarrow.RecordBatch:

@@ -22,6 +22,7 @@ from lakebed.table.filter.filter import (
     OneOf,
     Operator,
     Or,
+    Predicate,
     Value,
 )
 from lakebed.table.filter.like import Pattern, Wildcard
@@ -41,7 +42,7 @@ _COMPARED: dict[Operator, _Join] = {
 
 
 def to_arrow(filter: Filter, name_of: NameOf) -> compute.Expression:
-    """An expression that is true for the rows that pass the filter, for rows in memory.
+    """An expression that is true for the rows that pass the filter, which has no predicate, for rows in memory.
 
     Never give it to a Parquet scanner: Arrow takes a column with equal bounds as that one value, so that `is_nan(x)` is
     false for [1.0, NaN] (pyarrow 26; related to apache/arrow#34162). Row groups are skipped by `plan.pruning` instead.
@@ -51,6 +52,8 @@ def to_arrow(filter: Filter, name_of: NameOf) -> compute.Expression:
             return _joined(operator.and_, [to_arrow(part, name_of) for part in parts], empty=True)
         case Or(parts):
             return _joined(operator.or_, [to_arrow(part, name_of) for part in parts], empty=False)
+        case Predicate():
+            raise AssertionError("predicates are evaluated, by `passing_rows`")
         case _:
             return _leaf(filter, compute.field(*map(name_of, filter.way)))
 

@@ -7,7 +7,7 @@ import numpy
 import pyarrow
 from pyroaring import BitMap64, FrozenBitMap64
 
-from lakebed.arrow.expression.filter import to_arrow
+from lakebed.arrow.expression.evaluate import passing_rows
 from lakebed.arrow.read.metadata_columns import Place, holds_lineage, is_metadata, metadata_column
 from lakebed.arrow.read.stored import Group, InlineRows, StoredRows, damage, damaged, inline_rows, opened
 from lakebed.arrow.shape import AS_STORED, misfits, shaped
@@ -87,19 +87,22 @@ def _passing(rows: "_Rows", group: Group, schema: Schema, filter: Filter | None)
     tested = fields_of(filter)
     others = Schema([field for field in schema.fields if field not in tested])
     first = list(rows.batches(group, Schema(tested)))
-    if any(_filtered(batch, filter).num_rows for batch in first):
+    if any(passing_rows(filter, batch).num_rows for batch in first):
         for batch, rest in zip(first, rows.batches(group, others), strict=True):
-            columns = {**_columns(batch), **_columns(rest)}
-            ordered = [columns[field.name] for field in schema.fields]
-            yield _filtered(pyarrow.RecordBatch.from_arrays(ordered, schema=arrow_schema(schema)), filter)
+            yield passing_rows(filter, _side_by_side(batch, rest, schema))
+
+
+def _side_by_side(batch: pyarrow.RecordBatch, rest: pyarrow.RecordBatch, schema: Schema) -> pyarrow.RecordBatch:
+    """The columns of both batches, in the schema's order; without columns there is still a number of rows."""
+    if not schema.fields:
+        return batch
+    columns = {**_columns(batch), **_columns(rest)}
+    ordered = [columns[field.name] for field in schema.fields]
+    return pyarrow.RecordBatch.from_arrays(ordered, schema=arrow_schema(schema))
 
 
 def _columns(batch: pyarrow.RecordBatch) -> dict[str, pyarrow.Array]:
     return dict(zip(batch.schema.names, batch.columns, strict=True))
-
-
-def _filtered(batch: pyarrow.RecordBatch, filter: Filter) -> pyarrow.RecordBatch:
-    return batch.filter(to_arrow(filter, lambda field: field.name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow
 
-from lakebed.arrow.expression.filter import to_arrow
+from lakebed.arrow.expression.evaluate import passing_rows
 from lakebed.arrow.types import arrow_schema
 from lakebed.table.filter.filter import Filter
 from lakebed.table.schema.schema import Schema
@@ -22,7 +22,7 @@ def table_of_rows(
     form = arrow_schema(schema)
     all_rows = list(rows)
     arrays = [pyarrow.array([row[place] for row in all_rows], field.type) for place, field in enumerate(form)]
-    table = pyarrow.Table.from_arrays(arrays, schema=form)
+    batch = pyarrow.RecordBatch.from_arrays(arrays, schema=form)
     if filter is not None:
-        table = table.filter(to_arrow(filter, lambda field: field.name))
-    return table.select([field.name for field in shown.fields])
+        batch = passing_rows(filter, batch)
+    return pyarrow.Table.from_batches([batch]).select([field.name for field in shown.fields])

@@ -17,7 +17,7 @@ from lakebed.catalog.data.deletion_vectors import live_rows
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Invalid
 from lakebed.html import ROWS, Text, table_html
-from lakebed.table.filter.filter import ALWAYS, Filter, all_of, fields_of
+from lakebed.table.filter.filter import ALWAYS, Filter, all_of, fields_of, predicates_of
 from lakebed.table.manifest.inline import inline_id, is_inline
 from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_text
 from lakebed.table.plan.pruning import may_match, row_group_matches
@@ -210,8 +210,8 @@ class Scan:
 
     def _test(self, planned: PlannedFile) -> Filter | None:
         filter = self._filter if planned.residual is None else planned.residual
-        # A filter without columns keeps every row or none: pruning has applied it.
-        return filter if filter is not None and fields_of(filter) else None
+        # Without columns and predicates it keeps every row or none: pruning has applied it.
+        return filter if filter is not None and (fields_of(filter) or predicates_of(filter)) else None
 
     def _read(self, files: Iterable[PlannedFile], schema: Schema) -> Iterator[pyarrow.RecordBatch]:
         """The rows of files that pass, with only the columns of the schema."""

@@ -9,7 +9,7 @@ from typing import Any
 from lakebed.catalog.transaction.versions import microseconds
 from lakebed.catalog.transaction.work import Work
 from lakebed.store import Version
-from lakebed.table.filter.filter import And, Comparison, Filter, IsNull, NoneOf, NotNull, OneOf, Operator, Or
+from lakebed.table.filter.filter import And, Comparison, Filter, IsNull, NoneOf, NotNull, OneOf, Operator, Or, Predicate
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import Field
 
@@ -59,6 +59,8 @@ def _may_match(filter: Filter, known: Mapping[str, Any]) -> bool:
             return all(_may_match(part, known) for part in parts)
         case Or(parts):
             return any(_may_match(part, known) for part in parts)
+        case Predicate():
+            return True
     if filter.field.name not in known:
         return True
     value = known[filter.field.name]

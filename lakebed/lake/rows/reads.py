@@ -1,7 +1,8 @@
 """Reading a table: bind the condition, plan the files, and let an engine read them."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -16,6 +17,7 @@ from lakebed.catalog.data.snapshots import find_snapshot
 from lakebed.catalog.objects.naming import about
 from lakebed.catalog.refs.shares import Shared, forbidden
 from lakebed.catalog.tables.tables import TableState, table_state
+from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment
@@ -24,9 +26,11 @@ from lakebed.errors import Invalid
 from lakebed.lake.arguments import at_tag, version_of
 from lakebed.lake.engines import arrow_engine, export_iceberg, spark_engine
 from lakebed.store import Version
-from lakebed.table.filter.bind import bind
-from lakebed.table.filter.filter import Filter
+from lakebed.table.expression.build import SPARK
+from lakebed.table.expression.where import bind_where
+from lakebed.table.filter.filter import ALWAYS, Filter
 from lakebed.table.plan.plan import Plan
+from lakebed.table.schema.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,7 +58,8 @@ class _Planned:
 
 def scan(scope: Scope, table: str, where: Where, columns: Sequence[str] | None, limit: int | None = None) -> "Scan":
     """Rows by the local engine."""
-    found = _planned(scope, table, where)
+    with _advising_read():
+        found = _planned(scope, table, _local_filter(where))
     return arrow_engine().scan(
         found.sources, found.state.schema, found.plan, found.filter, columns, limit, found.replan
     )
@@ -71,10 +76,19 @@ def row_count(work: Work, table: str) -> int:
 
 def read(scope: Scope, table: str, spark: "SparkSession", where: Where, columns: Sequence[str] | None) -> "DataFrame":
     """Rows as a DataFrame."""
+    engine = spark_engine(spark)
+    bound = None
+
+    def planning_filter(schema: Schema) -> Filter | None:
+        nonlocal bound
+        bound = None if where is None else engine.bound(where, schema)
+        return None if bound is None or bound.filter == ALWAYS else bound.filter
+
     with about(scope.read(), table):
-        found = _planned(scope, table, where)
+        found = _planned(scope, table, planning_filter)
         files = [planned.file for planned in found.plan.files]
-        return spark_engine(spark).read(found.sources, found.state.schema, files, found.filter, columns)
+        name = spelled(name_of(scope.read(), table))
+        return engine.read(name, found.sources, found.state.schema, files, bound, columns)
 
 
 def export(scope: Scope, table: str, path: str | None) -> str:
@@ -111,16 +125,31 @@ def table_at(
     return past
 
 
-def _planned(scope: Scope, table: str, where: Where) -> _Planned:
+def _planned(scope: Scope, table: str, filter_of: Callable[[Schema], Filter | None]) -> _Planned:
     began = monotonic()
     work = scope.read()
     state = table_state(work, table)
-    filter = None if where is None else bind(where, state.schema)
+    filter = filter_of(state.schema)
     replan = None if scope.is_transaction else partial(plan_unread, work, state)
     planned = _Planned(sources(work, table), state, plan(work, state, filter), filter, replan)
     if (seconds := monotonic() - began) > SLOW_SECONDS:
         _log.warning("slow: planning a read of table %s took %.1f s", table, seconds)
     return planned
+
+
+def _local_filter(where: Where) -> Callable[[Schema], Filter | None]:
+    return lambda schema: None if where is None else bind_where(where, schema).filter
+
+
+@contextmanager
+def _advising_read() -> Iterator[None]:
+    """Advise to read with Spark, since a scan takes no session."""
+    try:
+        yield
+    except Invalid as error:
+        if error.advice == SPARK:
+            error.advice = "Only Spark evaluates this: use read(spark, where=…)."
+        raise
 
 
 def _snapshot_version(scope: Scope, table: str, snapshot: int) -> Version:

@@ -23,6 +23,7 @@ from lakebed.table.filter.filter import (
     OneOf,
     Operator,
     Or,
+    Predicate,
     Value,
 )
 from lakebed.table.filter.like import Pattern
@@ -53,6 +54,8 @@ def to_spark(filter: Filter, name_of: NameOf) -> Column:
             return _joined(operator.and_, [to_spark(part, name_of) for part in parts], empty=True)
         case Or(parts):
             return _joined(operator.or_, [to_spark(part, name_of) for part in parts], empty=False)
+        case Predicate():
+            raise AssertionError("Spark reads such conditions itself, as `rows.where` has it")
         case _:
             return _leaf(filter, _column([*map(name_of, filter.way)]))
 

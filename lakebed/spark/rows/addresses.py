@@ -64,13 +64,30 @@ def placed_rows(
     columns: Sequence[str],
     *,
     with_ids: bool = True,
+    metadata: Sequence[str] = (),
 ) -> DataFrame:
-    """The rows of the files that pass, with some of the table's columns, `FILE_ORDINAL`, `POSITION` and maybe `ID`."""
+    """The rows of the files that pass, with some of the table's columns, `FILE_ORDINAL`, `POSITION` and maybe `ID`.
+
+    `metadata` are names of metadata columns that are there too, unless the table has columns of these names.
+    """
     check_unreserved(schema.names)
     expect_files(files)
     asked = [*columns, ORDINAL, POSITION_FIELD.name, *([ROW_ID.name] if with_ids else ())]
+    added = [name for name in metadata if name not in {folded_column(own) for own in schema.names}]
+    if added:
+        return _with_metadata(placed_rows(source, schema, files, filter, [*columns, *_not_placed(added)]), added)
     rows = read(source.spark, source.files, schema, files, filter=filter, columns=asked, inline_rows=source.inline_rows)
     return rows.withColumnsRenamed({POSITION_FIELD.name: bare(POSITION), ROW_ID.name: bare(ID)})
+
+
+def _not_placed(names: Iterable[str]) -> list[str]:
+    """The metadata columns that are not read in any case."""
+    return [name for name in names if name not in (POSITION_FIELD.name, ROW_ID.name)]
+
+
+def _with_metadata(rows: DataFrame, names: Iterable[str]) -> DataFrame:
+    known = {POSITION_FIELD.name: POSITION, ROW_ID.name: ID}
+    return rows.withColumns({name: F.col(known[name]) for name in names if name in known})
 
 
 def check_unreserved(names: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from lakebed.spark.literals import literal
 from lakebed.spark.types import result_schema, schema_of
 from lakebed.table.expression.expression import VOID
 from lakebed.table.expression.lit import Lit, constant
+from lakebed.table.expression.quotes import check_quoted_names
 from lakebed.table.expression.types import can_store
 from lakebed.table.filter.condition import Condition
 from lakebed.table.schema.schema import Schema
@@ -90,6 +91,7 @@ def _value(value: Any, field: Field, rows: DataFrame, table: str) -> Column:
         case Lit():
             return constant_column(constant(value, field).value, field)
         case str() | Condition():
+            check_quoted_names(str(value), rows.columns)
             column, kind = typed_expression(rows, str(value), f"the value of column {field.name!r}", table)
             return stored_value(column, kind, field, table, str(value))
         case _:

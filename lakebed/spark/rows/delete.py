@@ -45,7 +45,15 @@ def _is_covered(planned: PlannedFile, filter: Filter) -> bool:
 
 def _passing_rows(target: Target, source: Source, files: Sequence[DataFileRef], where: Where) -> Deletion:
     columns = readable_schema(target.schema).names if where.rest else ()
-    rows = placed_rows(source, target.schema, files, planning_filter(where), columns, with_ids=False).alias(OUTER)
+    rows = placed_rows(
+        source,
+        target.schema,
+        files,
+        planning_filter(where),
+        columns,
+        with_ids=False,
+        metadata=where.metadata_names,
+    ).alias(OUTER)
     with value_errors(target.name):
         found = passing_rows(rows, where, target.name).select(FILE_ORDINAL, POSITION)
         return deletion(found, files, sum(file.num_rows for file in files))

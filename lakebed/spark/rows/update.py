@@ -30,7 +30,8 @@ def update_rows(target: Target, source: Source, values: Values, where: Where = E
     file_schema(schema)  # refuses columns that Spark can't write, before it reads any
     filter = planning_filter(where)
     files = [planned.file for planned in target.plan(filter).files]
-    rows = passing_rows(placed_rows(source, schema, files, filter, schema.names).alias(OUTER), where, table)
+    placed = placed_rows(source, schema, files, filter, schema.names, metadata=where.metadata_names)
+    rows = passing_rows(placed.alias(OUTER), where, table)
     new = as_columns(schema, assigned_values(values, schema, rows, table), own_columns(schema))
     with (
         value_errors(table),

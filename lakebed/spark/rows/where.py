@@ -1,5 +1,6 @@
 """Which rows a change is for: a filter that statistics can prune by, and the rest of the condition for Spark."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -11,11 +12,14 @@ from pyspark.sql import DataFrame
 from lakebed.errors import Invalid
 from lakebed.spark.expressions import analysis_errors, check_session, predicate
 from lakebed.table.expression.conjuncts import conjuncts
+from lakebed.table.expression.quotes import check_quoted_names
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.condition import Condition
 from lakebed.table.filter.filter import ALWAYS, Filter, all_of, fields_of
+from lakebed.table.filter.parse import parse_condition
+from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import TIMESTAMP, TIMESTAMPTZ, walk
+from lakebed.table.types.types import TIMESTAMP, TIMESTAMPTZ, Field, walk
 
 VARIABLE: Final = "${"
 """How a variable begins; Spark replaces it by its value before it reads a text."""
@@ -37,6 +41,11 @@ class Where:
     rest: tuple[str, ...] = ()
     filter_text: str = "true"
 
+    @property
+    def metadata_names(self) -> list[str]:
+        """The metadata columns that the rest may read."""
+        return [column.name for column in METADATA_COLUMNS if any(_mentions(piece, column) for piece in self.rest)]
+
 
 class SessionText(str):
     """A condition of an SQL statement whose meaning depends on the session: on its time zone, or on variables."""
@@ -57,11 +66,21 @@ def bind_where(where: str | Condition, schema: Schema) -> Where:
     for piece in _pieces(where, schema):
         filter = _filter_of(piece, schema)
         if filter is None or (isinstance(where, SessionText) and _has_times(filter)):
+            check_quoted_names(piece, schema.names)
             rest.append(piece)
         else:
             filters.append(filter)
             texts.append(piece)
     return Where(all_of(filters) if filters else ALWAYS, tuple(rest), _joined(texts))
+
+
+def bind_read(where: str | Condition, schema: Schema) -> Where:
+    """The same for rows that are read later: a literal that does not fit its column is refused now."""
+    bound = bind_where(where, schema)
+    for piece in bound.rest:
+        if _is_condition(piece) and not any(_mentions(piece, column) for column in METADATA_COLUMNS):
+            bind(piece, schema)  # which says what is wrong
+    return bound
 
 
 def passing_rows(rows: DataFrame, where: Where, table: str) -> DataFrame:
@@ -86,6 +105,18 @@ def _filter_of(piece: str, schema: Schema) -> Filter | None:
         return bind(piece, schema)
     except Invalid:
         return None
+
+
+def _is_condition(piece: str) -> bool:
+    try:
+        parse_condition(piece)
+    except Invalid:
+        return False
+    return True
+
+
+def _mentions(piece: str, column: Field) -> bool:
+    return re.search(rf"(?<!\w){column.name}(?!\w)", piece, re.IGNORECASE) is not None
 
 
 def _has_times(filter: Filter) -> bool:

@@ -9,6 +9,7 @@ from lakebed.table.expression.build import as_stored
 from lakebed.table.expression.expression import Expression
 from lakebed.table.expression.lit import Lit, constant
 from lakebed.table.expression.parse import parse_expression
+from lakebed.table.expression.quotes import check_quoted_names
 from lakebed.table.expression.scope import Scope
 from lakebed.table.filter.condition import Condition
 from lakebed.table.schema.schema import Schema
@@ -44,6 +45,7 @@ def _bind(value: Any, field: Field, scope: Scope) -> Expression:
         case Lit():
             return constant(value, field)
         case str() | Condition():
+            check_quoted_names(str(value), [name for schema in scope.schemas.values() for name in schema.names])
             return as_stored(parse_expression(str(value), scope), field)
         case _:
             raise Invalid(

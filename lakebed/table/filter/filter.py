@@ -153,8 +153,20 @@ class Or:
     parts: tuple["Filter", ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """An expression of SQL is true, which nothing is known about without the rows; only whole conjuncts are such.
+
+    `expression` is one of `table.expression`, over the schema's columns `fields`; `text` is what was written.
+    """
+
+    expression: object
+    fields: Fields
+    text: str
+
+
 Leaf = Comparison | OneOf | NoneOf | Like | NotLike | IsNull | NotNull | IsNan | NotNan
-Filter = Leaf | And | Or
+Filter = Leaf | Predicate | And | Or
 
 ALWAYS = And(())
 NEVER = Or(())
@@ -187,17 +199,31 @@ def between(field: Field, low: Value, high: Value) -> Filter:
 
 
 def leaves_of(filter: Filter) -> Iterator[Leaf]:
-    """The filter's leaves, from left to right."""
+    """The filter's leaves, from left to right; without predicates."""
     if isinstance(filter, And | Or):
         for part in filter.parts:
             yield from leaves_of(part)
-    else:
+    elif not isinstance(filter, Predicate):
         yield filter
+
+
+def predicates_of(filter: Filter) -> tuple[Predicate, ...]:
+    """The predicates among the filter's conjuncts."""
+    parts = filter.parts if isinstance(filter, And) else (filter,)
+    return tuple(part for part in parts if isinstance(part, Predicate))
+
+
+def without_predicates(filter: Filter) -> Filter:
+    """The rest of the filter, which all rows pass that pass the filter."""
+    parts = filter.parts if isinstance(filter, And) else (filter,)
+    return all_of([part for part in parts if not isinstance(part, Predicate)])
 
 
 def fields_of(filter: Filter) -> Fields:
     """The schema's columns that a filter needs, each once; a field inside a struct needs the whole struct."""
-    return tuple({leaf.column.id: leaf.column for leaf in leaves_of(filter)}.values())
+    columns = {leaf.column.id: leaf.column for leaf in leaves_of(filter)}
+    others = {field.id: field for predicate in predicates_of(filter) for field in predicate.fields}
+    return tuple({**columns, **others}.values())
 
 
 def _flat(kind: type[And] | type[Or], filters: Iterable[Filter]) -> Iterator[Filter]:

@@ -22,6 +22,7 @@ from lakebed.table.filter.filter import (
     OneOf,
     Operator,
     Or,
+    Predicate,
     Value,
 )
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -61,6 +62,8 @@ def _covers(filter: Filter, rows: _Rows) -> bool:
         case Or(parts):
             rest = rows.without(parts)
             return any(_covers(part, rest) for part in parts)
+        case Predicate():
+            return False
         case _:
             return _leaf_covers(filter, rows)
 

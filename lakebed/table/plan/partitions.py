@@ -21,6 +21,7 @@ from lakebed.table.filter.filter import (
     OneOf,
     Operator,
     Or,
+    Predicate,
     Value,
     all_of,
     any_of,
@@ -112,6 +113,8 @@ def _may_match(filter: Filter, known: _Partition) -> bool:
             return all(_may_match(part, known) for part in parts)
         case Or(parts):
             return any(_may_match(part, known) for part in parts)
+        case Predicate():
+            return True
         case leaf:
             return all(leaf_may_match_partition(leaf, bound, value) for bound, value in _of_column(leaf, known))
 
@@ -122,6 +125,8 @@ def _residual(filter: Filter, known: _Partition) -> Filter:
             return all_of([_residual(part, known) for part in parts])
         case Or(parts):
             return any_of([_residual(part, known) for part in parts])
+        case Predicate():
+            return filter
         case leaf:
             return _leaf_residual(leaf, _of_column(leaf, known))
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lakebed.table.filter.filter import Filter, leaves_of
+from lakebed.table.filter.filter import Filter, leaves_of, predicates_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 RANGES, PARTITIONS, ZONE_MAPS = "ranges", "partitions", "zone maps"
@@ -70,6 +70,8 @@ def _lines(plan: Plan) -> Iterator[str]:
     for step, cut in plan.cuts.items():
         reasons = [cut.reason, *(_columns_without_statistics(plan) if step == ZONE_MAPS else ())]
         yield f"{step}: {_cut_text(replace(cut, reason='; '.join(filter(None, reasons))))}"
+    for predicate in () if plan.filter is None else predicates_of(plan.filter):
+        yield f"rows: tested by {predicate.text}"
 
 
 def _columns_without_statistics(plan: Plan) -> Iterator[str]:

@@ -16,6 +16,7 @@ from lakebed.table.filter.filter import (
     OneOf,
     Operator,
     Or,
+    Predicate,
     Value,
     leaves_of,
 )
@@ -36,6 +37,8 @@ def may_match(filter: Filter, file: DataFileRef, written: Schema | None = None) 
             return all(may_match(part, file, written) for part in parts)
         case Or(parts):
             return any(may_match(part, file, written) for part in parts)
+        case Predicate():
+            return True
         case _:
             return _leaf_may_match(filter, known_column(filter, file, written))
 

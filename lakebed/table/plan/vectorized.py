@@ -26,6 +26,7 @@ from lakebed.table.filter.filter import (
     OneOf,
     Operator,
     Or,
+    Predicate,
     Value,
 )
 from lakebed.table.filter.like import Pattern
@@ -181,6 +182,8 @@ class _StatisticsPruning:
                 return self.combined(numpy.logical_and, _cheap_first(parts), files)
             case Or(parts):
                 return self.combined(numpy.logical_or, _cheap_first(parts), files)
+            case Predicate():
+                return numpy.ones(len(files), bool)
             case leaf:
                 return self.leaf(leaf, files)
 
@@ -223,7 +226,7 @@ def _cost(filter: Filter) -> int:
     match filter:
         case And(parts) | Or(parts):
             return max(map(_cost, parts), default=0)
-        case IsNull() | NotNull() | IsNan() | NotNan():
+        case IsNull() | NotNull() | IsNan() | NotNan() | Predicate():
             return 0
         case leaf:
             return 1 if isinstance(leaf.field.type, Primitive) and leaf.field.type not in _TEXTS else 2
@@ -359,6 +362,8 @@ def _partition_may_match(filter: Filter, fields: tuple[BoundField, ...], values:
             kept = numpy.zeros(values.columns.num_rows, bool)
             for part in parts:
                 kept |= _partition_may_match(part, fields, values)
+        case Predicate():
+            kept = numpy.ones(values.columns.num_rows, bool)
         case leaf:
             kept = numpy.ones(values.columns.num_rows, bool)
             for bound in fields:

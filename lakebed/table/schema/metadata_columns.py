@@ -51,6 +51,10 @@ def selected_columns(schema: Schema, columns: Iterable[str], added: Sequence[Fie
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         return schema.select(columns)  # which refuses them
     names = list(columns)
+    return with_metadata_columns(schema, [field for field in added if field.name in names]).select(names)
+
+
+def with_metadata_columns(schema: Schema, added: Sequence[Field] = METADATA_COLUMNS) -> Schema:
+    """The schema with columns that are added to it, except for those whose names it has itself."""
     own = {folded_column(name) for name in schema.names}
-    others = [field for field in added if field.name not in own and field.name in names]
-    return Schema([*schema.fields, *others], schema.id).select(names)
+    return Schema([*schema.fields, *(field for field in added if field.name not in own)], schema.id)

@@ -130,7 +130,7 @@ def sql_type(node: "Node") -> Type:
             subject=shown_node(node),
             expected="boolean, int, bigint, float, double, decimal(p, s), string, binary, date, timestamp or "
             "timestamp_ntz",
-            advice="Read with Spark, change the rows there, and overwrite.",
+            advice="Only Spark casts to it: pass spark= or a Spark DataFrame.",
         )
     return type
 

@@ -317,7 +317,9 @@ def test_rows_come_in_many_forms(give: Callable[[], Any]) -> None:
     assert found.to_pydict() == TABLE.to_pydict()
 
 
-@pytest.mark.parametrize("data", [7, None, "rows", b"rows", iter([{"a": 1}]), {1, 2}, object()], ids=str)
+@pytest.mark.parametrize(
+    "data", [7, None, "rows", b"rows", iter([{"a": 1}]), {1, 2}, object()], ids=lambda data: type(data).__name__
+)
 def test_what_has_no_rows_is_refused(data: object) -> None:
     with pytest.raises(Invalid, match="these are not rows") as caught:
         reader_of(data)

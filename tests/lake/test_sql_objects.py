@@ -1,6 +1,7 @@
 """Statements about objects on a lake: one commit each, what they answer, and where the session stands."""
 
 import datetime
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4
@@ -132,6 +133,12 @@ def test_a_statement_that_comes_again_with_its_event_id_commits_once(
         "DROP VIEW sales.most",
         "UNDROP VIEW sales.most",
         "DROP NAMESPACE sales.eu",
+        "CREATE TABLE sales.t (a INT)",
+        "CREATE OR REPLACE TABLE sales.t (b INT)",
+        "CREATE TABLE sales.u AS SELECT id FROM sales.orders",
+        "CREATE OR REPLACE TABLE sales.u AS SELECT count(*) AS n FROM sales.u",
+        "CREATE OR REPLACE TABLE sales.new AS SELECT 1 AS x",
+        "DROP TABLE sales.t",
         "ALTER TABLE sales.orders RENAME TO all_orders",
     ):
         event = uuid4()
@@ -139,6 +146,29 @@ def test_a_statement_that_comes_again_with_its_event_id_commits_once(
         version = lake.catalog().version
         again = lake.sql(spark, text, event_id=event)
         assert (again, lake.catalog().version) == (first, version), text
+
+
+def test_racing_statements_create_one_object_and_lose_no_column(
+    lake: Lake, sales: Catalog, spark: SparkSession
+) -> None:
+    for text, count in (
+        ("CREATE TABLE IF NOT EXISTS sales.raced (a INT)", 1),
+        ("CREATE NAMESPACE IF NOT EXISTS raced", 1),
+        ("CREATE BRANCH IF NOT EXISTS raced", 1),
+        ("CREATE OR REPLACE VIEW sales.raced_view AS SELECT 1 AS x", 1),
+        ("ALTER TABLE sales.orders ADD COLUMN IF NOT EXISTS raced INT", 1),
+        ("CREATE OR REPLACE TABLE sales.replaced (a INT)", 4),
+        ("DROP TABLE IF EXISTS sales.raced", 1),
+    ):
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(lambda _, text=text: lake.sql(spark, text), range(4)))
+        made = {getattr(answer, "id", answer) for answer in answers if answer is not None}
+        assert len(made) == count, text
+    with ThreadPoolExecutor(4) as pool:
+        terms = ["bucket(4, id)", "truncate(2, item)", "bucket(8, item)"]
+        list(pool.map(lambda term: lake.sql(spark, f"ALTER TABLE sales.orders ADD PARTITION FIELD {term}"), terms))
+    assert sorted(sales.table("sales.orders").spec) == sorted(["day(day)", *terms])
+    assert sales.table("sales.orders").schema.names.count("raced") == 1
 
 
 def test_the_statement_that_is_shown_creates_the_same_table_again(

@@ -5,6 +5,7 @@ from pyspark.sql.types import StructType
 
 from lakebed.errors import Invalid
 from lakebed.lake.sql.execution import Execution
+from lakebed.lake.sql.names import Line
 from lakebed.lake.sql.objects.frames import LIST, TEXT, TEXTS, TIME, WHOLE, frame
 from lakebed.lake.sql.objects.places import namespace_place, pointing, shown_object
 from lakebed.lake.table import Table
@@ -96,7 +97,7 @@ def describe_namespace(execution: Execution, statement: DescribeNamespace) -> Da
     with pointing(execution, statement.namespace.word):
         properties = container.namespace(parts).properties
     rows = [
-        ("Catalog Name", execution.places.line.name),
+        ("Catalog Name", container.name if isinstance(container, Line) else execution.places.line.name),
         ("Namespace Name", ".".join(parts)),
         ("Comment", properties.get(COMMENT, "")),
     ]

@@ -211,6 +211,30 @@ def test_an_evolution_is_one_commit_that_names_every_column(main, orders):
     assert orders.schema.find("address.city").comment == "where"
 
 
+def test_partition_fields_and_key_columns_change_one_by_one(orders):
+    with orders.evolve() as change:
+        change.add_column("day", "date")
+        change.add_partition_field("days(day)")
+        change.add_partition_field("bucket(4, ID)")
+        change.primary_key(["id"])
+    assert (list(orders.spec), orders.primary_key) == (["day(day)", "bucket(4, id)"], ("id",))
+    with orders.evolve() as change:
+        change.replace_partition_field("day(DAY)", "month(day)")
+        change.drop_partition_field("id_bucket_4")
+        change.drop_key_columns(["ID"])
+    assert (list(orders.spec), orders.primary_key) == (["month(day)"], ())
+    for illegal, problem in (
+        (lambda change: change.drop_partition_field("day(day)"), "not partitioned by this"),
+        (lambda change: change.drop_partition_field("nope"), "not partitioned by this"),
+        (lambda change: change.add_partition_field("month(day)"), "comes twice"),
+        (lambda change: change.add_partition_field(["month(day)"]), "made of texts"),
+        (lambda change: change.drop_key_columns(["id"]), "not in the primary key"),
+    ):
+        with pytest.raises(Invalid, match=problem), orders.evolve() as change:
+            illegal(change)
+    assert list(orders.spec) == ["month(day)"]
+
+
 def test_a_primary_key_changes(orders):
     assert orders.primary_key == ()
     with orders.evolve() as change:

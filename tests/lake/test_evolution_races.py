@@ -52,6 +52,21 @@ def test_two_who_add_one_name_are_told(orders):
     assert orders.schema.names[-1] == "A"
 
 
+def test_two_who_change_different_partition_fields_at_once_both_succeed(orders):
+    with orders.evolve() as change:
+        change.partition_by(["bucket(4, id)"])
+    with orders.evolve() as change:
+        change.replace_partition_field("bucket(4, id)", "bucket(8, id)")
+        with orders.evolve() as other:
+            other.add_partition_field("truncate(10, id)")
+    assert list(orders.spec) == ["bucket(8, id)", "truncate(10, id)"]
+    with pytest.raises(Invalid, match="the table is not partitioned by this"), orders.evolve() as change:
+        change.drop_partition_field("id_trunc_10")
+        with orders.evolve() as other:
+            other.drop_partition_field("truncate(10, id)")
+    assert list(orders.spec) == ["bucket(8, id)"]
+
+
 LOST = {
     "comment": (lambda one: one.set_comment("price", "mine"), lambda other: other.set_comment("price", "theirs")),
     "default": (lambda one: one.set_default("price", 1), lambda other: other.set_default("price", 2)),

@@ -1,5 +1,7 @@
 """Views: create, open, list, rename, change, drop, at a version, on branches, in transactions."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import lakebed
@@ -318,3 +320,33 @@ def test_a_view_at_a_tag_is_what_it_was_then(main, view):
         view.at(tag="q4", version=1)
     with pytest.raises(Invalid, match="name one moment"):
         view.at()
+
+
+def test_a_view_is_created_or_replaced_in_one_commit(main, view, unchanged):
+    id, before = view.id, main.version
+    main.create_table("sales.taken", {"id": "long"})
+    replaced = main.create_or_replace_view(
+        "sales.open", "select 2", properties={"a": "b"}, comment="x", schema={"n": "int"}
+    )
+    assert (replaced.id, replaced.sql_for(), replaced.properties) == (id, "select 2", {"a": "b", "comment": "x"})
+    assert (replaced.schema.names, replaced.at(version=before).sql_for()) == (("n",), QUERY)
+    assert [commit.version for commit in replaced.history()][1:] == [before]
+    made = main.create_or_replace_view("sales.new", "select 3")
+    assert (made.sql_for(), len(made.history())) == ("select 3", 1)
+    with unchanged(), pytest.raises(AlreadyExists, match="a table"):
+        main.create_or_replace_view("sales.taken", "select 1")
+
+
+def test_racing_replacements_make_one_view(main, view):
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda one: main.create_or_replace_view("sales.raced", f"select {one}"), range(8)))
+    assert len({one.id for one in made}) == 1
+    assert len(made[0].history()) == 8
+
+
+def test_a_replacement_that_comes_again_with_its_event_id_is_one_commit(main, view):
+    event = lakebed.event_id("replace")
+    first = main.create_or_replace_view("sales.open", "select 2", event_id=event)
+    view.set_sql("select 3")
+    assert main.create_or_replace_view("sales.open", "select 2", event_id=event) == first
+    assert view.sql_for() == "select 3"

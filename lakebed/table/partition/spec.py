@@ -157,13 +157,13 @@ def _place_of(spec: PartitionSpec, schema: Schema, term: str) -> int:
     names = [folded_column(field.name) for field in spec.fields]
     if folded_column(term) in names:
         return names.index(folded_column(term))
-    column = parse_partition_field(term)
-    wanted = (find_source(schema, column)[-1].id, column.transform)
-    fields = [(field.source_id, field.transform) for field in spec.fields]
-    if wanted not in fields:
-        expected = f"one of {', '.join(spec_texts(spec, schema))}" if fields else "a partitioned table"
-        raise Invalid("the table is not partitioned by this", subject=term, expected=expected)
-    return fields.index(wanted)
+    wanted = parse_partition_field(term)
+    for place, bound in enumerate(bound_fields(spec, schema)):
+        path = tuple(folded_column(part.name) for part in bound.path)
+        if (bound.field.transform, path) == (wanted.transform, tuple(map(folded_column, wanted.path))):
+            return place
+    expected = f"one of {', '.join(spec_texts(spec, schema))}" if spec.fields else "a partitioned table"
+    raise Invalid("the table is not partitioned by this", subject=term, expected=expected)
 
 
 def _checked_list(texts: Iterable[str]) -> Iterable[str]:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lakebed
 from lakebed import Lake
-from lakebed.errors import NotFound
+from lakebed.errors import Invalid, NotFound
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +76,28 @@ def test_a_version_may_be_a_branch(lake: Lake, spark: SparkSession) -> None:
     assert rows(lake, spark, text) == [(9, 2)]
     with pytest.raises(NotFound, match="nope"):
         lake.sql(spark, "SELECT * FROM s.t VERSION AS OF 'nope'")
+
+
+def test_a_misspelt_name_is_followed_by_the_nearest(lake: Lake, spark: SparkSession) -> None:
+    lake.catalog().create_namespace("shop")
+    lake.catalog().create_table("shop.orders", {"id": "long"})
+    for text, advice in (
+        ("SELECT * FROM shop.order", "Is shop.orders meant?"),
+        ("SELECT * FROM shopp.orders", "Is shop.orders meant?"),
+        ("DELETE FROM shop.ordrs WHERE id = 1", "Is shop.orders meant?"),
+        ("SELECT * FROM elsewhere.nothing", "make a temporary view"),
+    ):
+        with pytest.raises(NotFound) as missing:
+            lake.sql(spark, text)
+        assert advice in missing.value.advice, text
+
+
+def test_a_misspelt_clause_is_pointed_at(lake: Lake, spark: SparkSession) -> None:
+    for text, problem in (
+        ("UPDATE s.t SET id = 1\nWERE id = 1", "line 2, column 1: Spark can't read this statement from here on"),
+        ("DELETE FROM s.t WHERE id = 1 AN id = 2", "Spark can't read this statement from here on"),
+        ("UPDATE s.t SET id = = 1", "line 1, column 21"),
+    ):
+        with pytest.raises(Invalid) as refused:
+            lake.sql(spark, text)
+        assert problem in str(refused.value), text

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from lakebed.errors import Invalid, NotFound
 from lakebed.lake.sql.names import Attribution, Places, pointed
+from lakebed.lake.sql.nearest import meant
 from lakebed.lake.sql.read import Reader
 from lakebed.lake.table import Table
 from lakebed.spark.sql.expressions import InnerView
@@ -35,9 +36,11 @@ class Execution:
 
     def table(self, name: LakeName) -> Table:
         """The table that the statement changes."""
+        objects = self.places.write(name)
         try:
-            return self.places.write(name).table(name.parts)
+            return objects.table(name.parts)
         except NotFound as error:
+            error.advice = meant(objects, name.parts) or error.advice
             raise pointed(error, place(self.text, name.start)) from error
 
     def inside(self, table: Table) -> "Execution":

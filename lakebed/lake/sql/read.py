@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakebed.errors import Invalid, LakebedError, NotFound
 from lakebed.lake.sql.names import Moment, Objects, Places, pointed
+from lakebed.lake.sql.nearest import meant
 from lakebed.lake.sql.system_tables import is_system_name, system_rows
 from lakebed.lake.table import Table
 from lakebed.lake.view import View
@@ -90,7 +91,7 @@ class Reader:
                 return system
             if moment is None and (name.is_relative or self._is_of_session(name)):
                 return None
-            raise pointed(_missing(name), place)
+            raise pointed(_missing(name, self.places.read(name, moment)), place)
         if container.table_exists(name.parts):
             return self._table(self.places.as_changed(container.table(name.parts)), use, words)
         return self._view(container.view(name.parts), self.places.inside(container, moment), place)
@@ -156,9 +157,10 @@ def _is_path(name: LakeName) -> bool:
     return name.place is None and name.parts[0].lower() in FORMATS and "/" in name.parts[-1]
 
 
-def _missing(name: LakeName) -> NotFound:
+def _missing(name: LakeName, objects: Objects) -> NotFound:
     return NotFound(
         "there is no such table or view in the lake",
         subject=name.spelled,
-        advice="A table of the session is read under one part: make a temporary view of it.",
+        advice=meant(objects, name.parts)
+        or "A table of the session is read under one part: make a temporary view of it.",
     )

@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
+
+from lakebed.spark.rows.where import VARIABLE
 from lakebed.spark.session import is_remote
 from lakebed.spark.sql.tokens import Kind, Word, Words
 
@@ -31,12 +34,14 @@ _QUOTES = "'\"`"
 
 
 def with_marks(spark: "SparkSession", words: Words) -> Words:
-    """The words of a statement, with the places where clauses begin if Spark reads it."""
+    """The words of a statement, with the places where clauses begin if Spark reads it, else where it got stuck."""
     if is_remote(spark):
         return words
     text = masked(words)
     tree = spark_tree(spark, text)
-    return words if tree is None else replace(words, marks=frozenset(_own_words(placed_words(text, tree))))
+    if tree is not None:
+        return replace(words, marks=frozenset(_own_words(placed_words(text, tree))))
+    return words if VARIABLE in text else replace(words, stuck=stuck_at(spark, text))
 
 
 def masked(words: Words) -> str:
@@ -59,14 +64,33 @@ def _masked_word(text: str, word: Word) -> str:
 
 def spark_tree(spark: "SparkSession", text: str) -> str | None:
     """Spark's tree of a statement as text, `(rule child (rule child))`; None if Spark can't read it."""
+    parser = _parser(spark, text)
+    tree = parser.singleStatement()
+    return None if parser.getNumberOfSyntaxErrors() else str(tree.toStringTree(parser))
+
+
+def stuck_at(spark: "SparkSession", text: str) -> int | None:
+    """Where the word begins that Spark can't read; None if it does not say."""
+    session: Any = spark
+    parser = _parser(spark, text)
+    parser.setErrorHandler(_java(session._jvm).stops())
+    try:
+        parser.singleStatement()
+    except Py4JJavaError as error:
+        found = error.java_exception.getCause()
+        token = None if found is None else found.getOffendingToken()
+        return None if token is None else int(token.getStartIndex())
+    return None
+
+
+def _parser(spark: "SparkSession", text: str) -> Any:
     session: Any = spark
     java = _java(session._jvm)
     lexer = java.lexer(java.text(java.texts.fromString(text)))
     lexer.removeErrorListeners()
     parser = java.parser(java.tokens(lexer))
     parser.removeErrorListeners()
-    tree = parser.singleStatement()
-    return None if parser.getNumberOfSyntaxErrors() else str(tree.toStringTree(parser))
+    return parser
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +102,14 @@ class _Java:
     tokens: Any
     lexer: Any
     parser: Any
+    stops: Any
 
 
 @lru_cache(maxsize=1)
 def _java(java: Any) -> _Java:
     antlr, spark = java.org.antlr.v4.runtime, java.org.apache.spark.sql.catalyst.parser
     text, tokens = spark.UpperCaseCharStream, antlr.CommonTokenStream
-    return _Java(antlr.CharStreams, text, tokens, spark.SqlBaseLexer, spark.SqlBaseParser)
+    return _Java(antlr.CharStreams, text, tokens, spark.SqlBaseLexer, spark.SqlBaseParser, antlr.BailErrorStrategy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from lakebed.spark.sql.objects.returns import restore, undrop
 from lakebed.spark.sql.objects.show import show
 from lakebed.spark.sql.queries import Query, find_uses
 from lakebed.spark.sql.row_parsing import delete, insert, truncate, update
-from lakebed.spark.sql.statements import Select, Statement
+from lakebed.spark.sql.statements import Delete, Select, Statement, Update
 from lakebed.spark.sql.tokens import Words, words_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,16 @@ def parse_words(words: Words, spark: "SparkSession | None" = None) -> AnyStateme
     word = cursor.word
     if word is None or not word.reads(*_READERS):
         raise _unknown_statement(cursor)
-    return _READERS[word.text.upper()](cursor)
+    statement = _READERS[word.text.upper()](cursor)
+    if isinstance(statement, Update | Delete) and cursor.words.stuck is not None:
+        raise _unreadable(cursor.words, cursor.words.stuck)
+    return statement
+
+
+def _unreadable(words: Words, stuck: int) -> Invalid:
+    """What ours reads and Spark's parser does not: a misspelt WHERE would become a part of the value before it."""
+    at = next((word for word in words.words if word.end > stuck), None)
+    return words.refused("Spark can't read this statement from here on", at)
 
 
 def parse_query(text: str) -> Query:

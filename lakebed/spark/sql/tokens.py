@@ -65,6 +65,8 @@ class Words:
     """First parts of names that are catalogs, casefolded, and what opens them; None for the statement's own."""
     marks: frozenset[int] | None = None
     """Where the words of the statement itself begin, outside of names, expressions and queries; None if unknown."""
+    stuck: int | None = None
+    """Where Spark could not read on; None if it could, or was not asked."""
 
     def part(self, begin: int, end: int) -> "Words":
         """A range of the words, by their numbers, in the same text."""

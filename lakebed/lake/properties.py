@@ -73,6 +73,20 @@ def unset_properties(
     return scope.change(lambda work: properties.unset_properties(work, owner, gone), request)
 
 
+def set_comment(
+    scope: Scope,
+    owner: str,
+    comment: str | None,
+    message: str | None,
+    author: str | None,
+    event_id: str | UUID | None,
+) -> Commit | None:
+    """Set the comment of an object, or remove it."""
+    if not comment:
+        return unset_properties(scope, owner, [properties.COMMENT], message, author, event_id)
+    return set_properties(scope, owner, {properties.COMMENT: comment}, message, author, event_id)
+
+
 class Propertied(Generic[Answer]):
     """The calls on the properties of one object."""
 
@@ -105,6 +119,17 @@ class Propertied(Generic[Answer]):
     ) -> Answer:
         """Set some properties; the others stay."""
         return cast("Answer", set_properties(self._scope, self._owner, values, message, author, event_id))
+
+    def set_comment(
+        self,
+        comment: str | None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Answer:
+        """Set its description, the property `comment`; None or "" removes it."""
+        return cast("Answer", set_comment(self._scope, self._owner, comment, message, author, event_id))
 
     def unset_properties(
         self,

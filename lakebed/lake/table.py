@@ -425,6 +425,17 @@ class Table(Generic[Answer]):
         """
         return typed("Answer", properties.set_table_properties(self._scope, self.id, values, message, author, event_id))
 
+    def set_comment(
+        self,
+        comment: str | None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Answer:
+        """Set its description, the property `comment`; None or "" removes it."""
+        return typed("Answer", properties.set_comment(self._scope, self.id, comment, message, author, event_id))
+
     def unset_properties(
         self,
         keys: Iterable[str],

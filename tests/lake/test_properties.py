@@ -133,3 +133,15 @@ def test_a_check_set_meanwhile_stops_a_drop(main: Catalog, table: Table) -> None
         change.drop_column("price")
         table.set_properties({"check.price": "price > 0"})
     assert "price" in table.schema.names
+
+
+def test_a_comment_is_set_and_removed(main: Catalog, table: Table) -> None:
+    for handle in (main, table, main.create_namespace("n"), main.create_view("v", "SELECT 1")):
+        handle.set_comment("what it is", message="why")
+        assert (handle.comment, handle.properties["comment"]) == ("what it is", "what it is")
+        assert main.log(1)[0].message == "why"
+        handle.set_comment(None)
+        assert handle.comment is None
+    with main.transaction() as tx:
+        tx.table("t").set_comment("in a transaction")
+    assert table.comment == "in a transaction"

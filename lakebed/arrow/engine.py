@@ -56,6 +56,10 @@ class ArrowEngine:
         typed = [field for field in found if not pyarrow.types.is_null(field.type)]  # nulls fit any column
         return schema_of(pyarrow.schema(typed)), rows
 
+    def check_typed(self, rows: object) -> None:
+        """`Invalid` names a column of rows that has only nulls: a new table could not tell its type."""
+        schema_of(reader_of(rows).schema)
+
     def cast(self, schema: Schema, data: object) -> object:
         rows = cast_rows(reader_of(data, schema), schema)
         return rows.read_all() if can_be_read_again(data) else rows

@@ -139,6 +139,18 @@ def test_a_table_is_made_of_all_rows_that_append_takes(main: Catalog, rows: Any)
     assert main.create_table("x", rows).scan().to_arrow().to_pylist() == ROWS.to_pylist()
 
 
+def test_a_column_of_nothing_but_nulls_needs_a_type(main: Catalog) -> None:
+    for rows in (pa.table({"id": [1], "note": [None]}), {"id": [1], "note": [None]}):
+        with pytest.raises(Invalid, match=r"note: .*Give the column a type: it has only nulls"):
+            main.create_table("x", rows)
+    assert not main.table_exists("x")
+
+
+@pytest.mark.parametrize("rows", [ROWS.to_pydict(), ROWS.to_pylist()], ids=["dict of lists", "list of dicts"])
+def test_a_table_is_made_of_plain_python_values(main: Catalog, rows: Any) -> None:
+    assert main.create_table("x", rows).scan().to_arrow().to_pylist() == ROWS.to_pylist()
+
+
 def test_times_of_pandas_become_times_that_spark_reads(main: Catalog) -> None:
     frame = pandas.DataFrame({"at": pandas.to_datetime(["2026-11-01"]).astype("datetime64[ns]")})
     table = main.create_table("x", frame)

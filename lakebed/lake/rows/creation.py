@@ -14,7 +14,7 @@ from lakebed.catalog.transaction.retry import retried
 from lakebed.catalog.transaction.scopes import Open, Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.lake.arguments import SchemaLike, may_be_rows, schema_of
-from lakebed.lake.engines import engine_for
+from lakebed.lake.engines import arrow_engine, engine_for, is_of_spark
 from lakebed.lake.rows.appends import append
 from lakebed.metastore.kinds import TABLE
 from lakebed.table.schema.json import schema_to_json
@@ -74,6 +74,8 @@ def columns_and_rows(given: SchemaLike) -> tuple[Schema, object]:
     if not may_be_rows(given):
         return schema_of(given), None
     columns, rows = engine_for(given).columns_of(given)
+    if not is_of_spark(rows):
+        arrow_engine().check_typed(rows)
     is_pandas = type(given).__module__.partition(".")[0] == "pandas"
     return Schema(_optional(columns.fields, _MICROSECONDS if is_pandas else {})), rows
 

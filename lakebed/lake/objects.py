@@ -10,7 +10,7 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import AlreadyExists, Conflict, Invalid, NotFound
+from lakebed.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
 from lakebed.html import pre_html
 from lakebed.lake.arguments import check_flag
 from lakebed.metastore.kinds import type_name
@@ -63,7 +63,7 @@ def created(make: Callable[[], Made], find: Callable[[], Made], if_not_exists: b
     for _ in range(ATTEMPTS):
         try:
             return make()
-        except (AlreadyExists, Conflict) as error:
+        except (AlreadyExists, Conflict, Forbidden) as error:  # what is there can be answered where nothing is written
             taken = error
         try:
             return find()

@@ -163,6 +163,13 @@ def test_a_lake_that_is_read_only_is_read_in_all_ways(folder: Path) -> None:
     assert everything(folder) == before
 
 
+def test_a_program_that_creates_what_is_there_runs_on_a_lake_that_is_read_only(folder: Path) -> None:
+    with lakebed.connect(folder, read_only=True) as lake:
+        main = lake.catalog()
+        assert main.create_table("filed", ROWS, if_not_exists=True).scan().count() == 2
+        assert main.create_branch("dev", if_not_exists=True) == main.branch("dev")
+
+
 def test_a_reader_sees_what_writers_do_while_they_come_and_go(folder: Path) -> None:
     with lakebed.connect(folder, read_only=True) as reader:
         table = reader.catalog().table("inline")

@@ -7,11 +7,12 @@ defaults are the scan's business.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol, Self
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, cast
 
 import pyarrow
 import pyarrow.compute as compute
-from pyarrow.dataset import InMemoryDataset, Scanner
 
 from lakebed.arrow.expression.pushed import pushed_filter
 from lakebed.arrow.read.ahead import in_threads
@@ -22,8 +23,11 @@ from lakebed.table.plan.splits import Split
 from lakebed.table.schema.metadata_columns import METADATA_IDS
 from lakebed.table.schema.schema import Schema
 
-TASK_BYTES = 1
-"""Each row group is a task: decoding one takes longer than opening its file again."""
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset, Scanner
+
+TASK_BYTES = 4 << 20
+"""A task is a row group of this size, or several smaller ones: inline rows are fetched together."""
 
 
 class Narrowable(Protocol):
@@ -87,14 +91,28 @@ class Reading:
         return batch.select(range(len(self.columns)))
 
 
-class ScanDataset(InMemoryDataset):  # type: ignore[misc]  # pyarrow brings no types
-    """The rows of a scan as a `pyarrow.dataset.Dataset`, which reads them again each time.
+def dataset_of(scan: Narrowable) -> "Dataset":
+    """The rows of a scan as a dataset, which reads them again each time."""
+    return _dataset_class()(scan)
 
-    Its base is a dataset without rows, which is what every engine accepts; all that reads goes to the scan.
-    """
+
+@cache
+def _dataset_class() -> type:
+    """The class of datasets: its base is one without rows, since engines recognize a dataset by its class."""
+    return type("ScanDataset", (ScanDataset, _pyarrow_datasets().InMemoryDataset), {})
+
+
+def _pyarrow_datasets() -> ModuleType:
+    import pyarrow.dataset  # here, since it loads pandas, which takes 0.4 s
+
+    return cast(ModuleType, pyarrow.dataset)
+
+
+class ScanDataset:
+    """What a dataset does of its own: all that reads goes to the scan."""
 
     def __init__(self, scan: Narrowable) -> None:
-        super().__init__(arrow_schema(scan.schema).empty_table())
+        super().__init__(arrow_schema(scan.schema).empty_table())  # type: ignore[call-arg]
         self._scan = scan
         self.failure: LakebedError | None = None
         """Why the last read failed: engines in C++ keep only the text of an error."""
@@ -104,14 +122,14 @@ class ScanDataset(InMemoryDataset):  # type: ignore[misc]  # pyarrow brings no t
         columns: Sequence[str] | Mapping[str, compute.Expression] | None = None,
         filter: compute.Expression | None = None,
         **options: Any,
-    ) -> Scanner:
+    ) -> "Scanner":
         """A scan of these columns, or of expressions over them, and of the rows that pass."""
         names = self._scan.schema.names
         known = set(names)
         if columns is None or (not isinstance(columns, Mapping) and known.issuperset(columns)):
             asked = names if columns is None else list(dict.fromkeys(columns))
-            return Scanner.from_batches(self._reader(asked, filter), **_kept(options))
-        return Scanner.from_batches(self._reader(names, filter), columns=columns, **_kept(options))
+            return _pyarrow_datasets().Scanner.from_batches(self._reader(asked, filter), **_kept(options))
+        return _pyarrow_datasets().Scanner.from_batches(self._reader(names, filter), columns=columns, **_kept(options))
 
     def _reader(self, columns: Sequence[str], filter: compute.Expression | None) -> pyarrow.RecordBatchReader:
         rows = Reading(columns, filter).reader(self._scan)
@@ -137,17 +155,17 @@ class ScanDataset(InMemoryDataset):  # type: ignore[misc]  # pyarrow brings no t
         """Refused: rows come from files, deletion vectors and the commits themselves."""
         raise _unsupported("get_fragments", "scanner(…), or scan(…).files()")
 
-    def sort_by(self, sorting: Any, **options: Any) -> InMemoryDataset:
+    def sort_by(self, sorting: Any, **options: Any) -> "Dataset":
         """All rows in memory, sorted."""
-        return InMemoryDataset(self.to_table().sort_by(sorting, **options))
+        return _in_memory(self).sort_by(sorting, **options)
 
-    def join(self, right_dataset: Any, *given: Any, **options: Any) -> InMemoryDataset:
+    def join(self, right_dataset: Any, *given: Any, **options: Any) -> "Dataset":
         """All rows in memory, joined with others."""
-        return InMemoryDataset(self.to_table()).join(_in_memory(right_dataset), *given, **options)
+        return _in_memory(self).join(_in_memory(right_dataset), *given, **options)
 
-    def join_asof(self, right_dataset: Any, *given: Any, **options: Any) -> InMemoryDataset:
+    def join_asof(self, right_dataset: Any, *given: Any, **options: Any) -> "Dataset":
         """All rows in memory, joined with the nearest of others."""
-        return InMemoryDataset(self.to_table()).join_asof(_in_memory(right_dataset), *given, **options)
+        return _in_memory(self).join_asof(_in_memory(right_dataset), *given, **options)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._scan.to_batches().__arrow_c_stream__(requested_schema)
@@ -162,7 +180,10 @@ def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_memory(given: Any) -> Any:
-    return InMemoryDataset(given.to_table()) if isinstance(given, ScanDataset) else given
+    if not isinstance(given, ScanDataset):
+        return given
+    rows = cast(Any, given).to_table()
+    return _pyarrow_datasets().InMemoryDataset(rows)
 
 
 def _unsupported(call: str, instead: str) -> Invalid:

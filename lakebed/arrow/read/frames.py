@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow
 import pyarrow.compute as compute
-from pyarrow.dataset import InMemoryDataset
 
-from lakebed.arrow.read.dataset import Narrowable, Reading, ScanDataset
+from lakebed.arrow.read.dataset import Narrowable, Reading, dataset_of
 from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid, Unavailable
 
@@ -28,8 +27,8 @@ def relation(
     if not isinstance(opened, duckdb.DuckDBPyConnection):
         raise Invalid("this is not a connection of DuckDB", expected="duckdb.connect()", found=f"{opened!r:.80}")
     if name is None:
-        return opened.from_arrow(ScanDataset(scan))
-    opened.register(name, ScanDataset(scan))
+        return opened.from_arrow(dataset_of(scan))
+    opened.register(name, dataset_of(scan))
     return opened.view(name)
 
 
@@ -73,22 +72,19 @@ def _first(reader: pyarrow.RecordBatchReader, rows: int | None) -> Iterator[pyar
                 return
 
 
-class _Probe(InMemoryDataset):  # type: ignore[misc]  # pyarrow brings no types
-    """A dataset without rows that remembers the filter it is asked for."""
-
-    def __init__(self, form: pyarrow.Schema) -> None:
-        super().__init__(form.empty_table())
-        self.filter_asked: compute.Expression | None = None
-
-    def to_batches(self, *, filter: compute.Expression | None = None, **options: Any) -> Iterator[pyarrow.RecordBatch]:
-        self.filter_asked = filter
-        return iter(())
-
-
 def _as_arrow(predicate: Any, form: pyarrow.Schema) -> compute.Expression | None:
-    """The part of a filter of polars that Arrow can express: polars itself says it, to a dataset."""
+    """The part of a filter of polars that Arrow can express: polars itself says it, to a dataset without rows."""
     import polars
+    from pyarrow.dataset import InMemoryDataset
 
-    probe = _Probe(form)
-    polars.scan_pyarrow_dataset(probe).filter(predicate).collect()
-    return probe.filter_asked
+    asked: list[compute.Expression | None] = []
+
+    class Probe(InMemoryDataset):  # type: ignore[misc]  # pyarrow brings no types
+        def to_batches(
+            self, *, filter: compute.Expression | None = None, **options: Any
+        ) -> Iterator[pyarrow.RecordBatch]:
+            asked.append(filter)
+            return iter(())
+
+    polars.scan_pyarrow_dataset(Probe(form.empty_table())).filter(predicate).collect()
+    return asked[0] if asked else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow
 
-from lakebed.arrow.read.dataset import ScanDataset
+from lakebed.arrow.read.dataset import dataset_of
 from lakebed.arrow.read.frames import lazy_frame, relation
 from lakebed.arrow.read.plain_files import check_plain
 from lakebed.arrow.read.read import read, read_inline
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas
     import polars
+    from pyarrow.dataset import Dataset
 
 Replan = Callable[[Filter], Plan]
 """Plans the same snapshot by another filter."""
@@ -75,12 +76,12 @@ class Scan:
         """All rows as a pandas DataFrame; pandas has to be installed."""
         return self.to_arrow().to_pandas()
 
-    def to_dataset(self) -> ScanDataset:
+    def to_dataset(self) -> "Dataset":
         """The rows as a `pyarrow.dataset.Dataset`; columns and filters of DuckDB, polars and others are pushed down.
 
         Every read of it shows the same rows. `duckdb.sql("select … from dataset")` finds it by its variable's name.
         """
-        return ScanDataset(self)
+        return dataset_of(self)
 
     def to_polars(self) -> "polars.LazyFrame":
         """The rows as a lazy frame of polars, which has to be installed; its columns and filters are pushed down."""

@@ -5,7 +5,7 @@ statistics; the filter itself is then evaluated on the rows by Arrow. Deleted ro
 defaults are the scan's business.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -18,7 +18,7 @@ from lakebed.arrow.expression.pushed import pushed_filter
 from lakebed.arrow.read.ahead import in_threads
 from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid, LakebedError
-from lakebed.table.filter.filter import ALWAYS, Filter
+from lakebed.table.filter.filter import ALWAYS, Filter, Predicate
 from lakebed.table.plan.splits import Split
 from lakebed.table.schema.metadata_columns import METADATA_IDS
 from lakebed.table.schema.schema import Schema
@@ -36,8 +36,10 @@ class Narrowable(Protocol):
     schema: Schema
     limit: int | None
 
-    def narrowed(self, filter: Filter = ALWAYS, columns: Iterable[str] | None = None) -> Self:
-        """The scan of some columns, and at least of the rows that pass."""
+    def narrowed(
+        self, filter: Filter = ALWAYS, columns: Iterable[str] | None = None, predicate: Predicate | None = None
+    ) -> Self:
+        """The scan of some columns, and of the rows that pass; it is pruned by the filter."""
 
     def splits(self, target_bytes: int) -> list[Split]:
         """The scan as tasks."""
@@ -63,32 +65,36 @@ class Reading:
         return pyarrow.RecordBatchReader.from_batches(form, self._batches(scan))
 
     def _batches(self, scan: Narrowable) -> Iterator[pyarrow.RecordBatch]:
+        if scan.limit is not None:
+            yield from self._of_limited(scan)
+            return
         narrowed = self._narrowed(scan)
-        tasks = narrowed.splits(TASK_BYTES) if narrowed.limit is None else []
+        tasks = narrowed.splits(TASK_BYTES)
         if len(tasks) > 1:
-            yield from in_threads(self._of(narrowed), tasks)
+            yield from in_threads(lambda split: list(narrowed.of(split).to_batches()), tasks)
         else:
-            yield from map(self._finished, narrowed.to_batches())
+            yield from narrowed.to_batches()
 
     def _narrowed(self, scan: Narrowable) -> Narrowable:
-        """The scan of the files that may have rows, with the columns that the filter needs after those asked for."""
+        """The scan of the files that may have rows, and of the rows that pass."""
         if self.filter is None:
             return scan.narrowed(columns=self.columns)
         own = Schema([field for field in scan.schema.fields if field.id not in METADATA_IDS])
         pushed = pushed_filter(self.filter, own)
-        if not self.is_exact:
-            return scan.narrowed(pushed.filter, self.columns)
-        needed = scan.schema.names if pushed.columns is None else pushed.columns
-        others = [name for name in scan.schema.names if name in needed and name not in self.columns]
-        return scan.narrowed(pushed.filter, [*self.columns, *others])
+        predicate = _predicate(self.filter, pushed.columns, scan.schema) if self.is_exact else None
+        return scan.narrowed(pushed.filter, self.columns, predicate)
 
-    def _of(self, scan: Narrowable) -> Callable[[Split], list[pyarrow.RecordBatch]]:
-        return lambda split: [self._finished(batch) for batch in scan.of(split).to_batches()]
+    def _of_limited(self, scan: Narrowable) -> Iterator[pyarrow.RecordBatch]:
+        """The rows of a scan with a limit, which comes before the filter."""
+        for batch in scan.to_batches():
+            passing = batch if self.filter is None or not self.is_exact else batch.filter(self.filter)
+            yield passing.select(list(self.columns))
 
-    def _finished(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        if self.filter is not None and self.is_exact:
-            batch = batch.filter(self.filter)
-        return batch.select(range(len(self.columns)))
+
+def _predicate(filter: compute.Expression, columns: frozenset[str] | None, schema: Schema) -> Predicate:
+    """The filter as a test of rows. One without columns gets the first: Arrow evaluates nothing on no columns."""
+    needed = [field for field in schema.fields if columns is None or field.name in columns]
+    return Predicate(filter, tuple(needed or schema.fields[:1]), str(filter))
 
 
 def dataset_of(scan: Narrowable) -> "Dataset":

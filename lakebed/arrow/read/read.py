@@ -7,7 +7,7 @@ import numpy
 import pyarrow
 from pyroaring import BitMap64, FrozenBitMap64
 
-from lakebed.arrow.expression.evaluate import passing_rows
+from lakebed.arrow.expression.evaluate import passing_mask, where_true
 from lakebed.arrow.read.metadata_columns import Place, holds_lineage, is_metadata, metadata_column
 from lakebed.arrow.read.stored import Group, InlineRows, StoredRows, damage, damaged, inline_rows, opened
 from lakebed.arrow.shape import AS_STORED, misfits, shaped
@@ -28,14 +28,15 @@ def read(
 ) -> Iterator[pyarrow.RecordBatch]:
     """The entry's rows that pass the filter and are not deleted, in their order, as batches of `arrow_schema(schema)`.
 
-    The schema has the columns that the filter needs, and may have those of `schema.metadata_columns`, by their ids.
+    The schema may have columns of `schema.metadata_columns`, by their ids. Columns that only the filter needs are read
+    too, and not shown.
     `Corrupt` if the rows are not those that were written: a file's size is checked before it is opened, its rows are
     counted and its pages' checksums verified while it is read.
     """
     vector = read_vector(sources.files, planned.file)
     with opened(sources, planned.file) as stored:
         rows = _Rows((planned.file,), stored, vector)
-        rows.check_columns(schema.fields)
+        rows.check_columns(_needed(schema, filter))
         for group in stored.groups(planned.row_groups):
             if not rows.are_deleted(group):
                 yield from _passing(rows, group, schema, filter)
@@ -58,11 +59,16 @@ def _read_together(
     rows = _Rows(stored.files, stored, _joined_vector(sources, stored.files))
     try:
         with damage(rows.path):
-            rows.check_columns(schema.fields)
+            rows.check_columns(_needed(schema, filter))
             return list(_passing(rows, stored.whole, schema, filter))
     except Corrupt:
         # Entry by entry, so that the error names the damaged entry.
         return [batch for file in stored.files for batch in read(sources, PlannedFile(file), schema, filter)]
+
+
+def _needed(schema: Schema, filter: Filter | None) -> tuple[Field, ...]:
+    ids = {field.id for field in schema.fields}
+    return (*schema.fields, *(field for field in (() if filter is None else fields_of(filter)) if field.id not in ids))
 
 
 def _joined_vector(sources: Sources, files: Sequence[DataFileRef]) -> FrozenBitMap64 | None:
@@ -86,16 +92,16 @@ def _passing(rows: "_Rows", group: Group, schema: Schema, filter: Filter | None)
         return
     tested = fields_of(filter)
     others = Schema([field for field in schema.fields if field not in tested])
-    first = list(rows.batches(group, Schema(tested)))
-    if any(passing_rows(filter, batch).num_rows for batch in first):
-        for batch, rest in zip(first, rows.batches(group, others), strict=True):
-            yield passing_rows(filter, _side_by_side(batch, rest, schema))
+    first = [(batch, passing_mask(filter, batch)) for batch in rows.batches(group, Schema(tested))]
+    if any(mask.true_count for _, mask in first):
+        for (batch, mask), rest in zip(first, rows.batches(group, others), strict=True):
+            yield where_true(_side_by_side(batch, rest, schema), mask)
 
 
 def _side_by_side(batch: pyarrow.RecordBatch, rest: pyarrow.RecordBatch, schema: Schema) -> pyarrow.RecordBatch:
-    """The columns of both batches, in the schema's order; without columns there is still a number of rows."""
+    """The schema's columns of both batches; without columns there is still a number of rows."""
     if not schema.fields:
-        return batch
+        return batch.select([])
     columns = {**_columns(batch), **_columns(rest)}
     ordered = [columns[field.name] for field in schema.fields]
     return pyarrow.RecordBatch.from_arrays(ordered, schema=arrow_schema(schema))

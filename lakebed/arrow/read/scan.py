@@ -17,7 +17,7 @@ from lakebed.catalog.data.deletion_vectors import live_rows
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Invalid
 from lakebed.html import ROWS, Text, table_html
-from lakebed.table.filter.filter import ALWAYS, Filter, all_of, fields_of, predicates_of
+from lakebed.table.filter.filter import ALWAYS, Filter, Predicate, all_of, fields_of, predicates_of
 from lakebed.table.manifest.inline import inline_id, is_inline
 from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_text
 from lakebed.table.plan.pruning import may_match, row_group_matches
@@ -131,17 +131,28 @@ class Scan:
         plan = Plan(split.files, len(split.files), filter=self._filter)
         return Scan(self._sources, self.schema, plan, self._filter, limit=self.limit)
 
-    def narrowed(self, filter: Filter = ALWAYS, columns: Iterable[str] | None = None) -> "Scan":
-        """The scan of some of its columns, and at least of the rows that pass: others are left out where it is cheap.
+    def narrowed(
+        self, filter: Filter = ALWAYS, columns: Iterable[str] | None = None, predicate: Predicate | None = None
+    ) -> "Scan":
+        """The scan of some of its columns, and of the rows that pass the predicate.
 
-        Rows beyond the limit stay out. With a limit no row is left out otherwise.
+        `filter` keeps all of these: files and row groups are pruned by it. `Invalid` with a limit, which comes first.
         """
         shown = self.schema if columns is None else self.schema.select(columns)
-        if filter == ALWAYS or self.limit is not None:
-            return Scan(self._sources, shown, self._plan, self._filter, limit=self.limit, replan=self._replan)
-        both = filter if self._filter is None else all_of([self._filter, filter])
-        plan = pruned_plan(self._plan.files, filter) if self._replan is None else self._replan(both)
-        return Scan(self._sources, shown, plan, both, replan=self._replan)
+        if self.limit is not None and (filter != ALWAYS or predicate is not None):
+            raise Invalid("a scan with a limit can't be narrowed", found=f"limit {self.limit}")
+        tests = [test for test in (self._filter, predicate) if test is not None]
+        tested = all_of(tests) if tests else None
+        plan = self._plan if filter == ALWAYS else self._pruned(filter)
+        if self._filter is not None or filter != ALWAYS:
+            plan = _tested(plan, self._filter is None, predicate)
+        return Scan(self._sources, shown, plan, tested, limit=self.limit, replan=self._replan)
+
+    def _pruned(self, filter: Filter) -> Plan:
+        """The plan for fewer rows."""
+        if self._replan is None:
+            return pruned_plan(self._plan.files, filter)
+        return self._replan(filter if self._filter is None else all_of([self._filter, filter]))
 
     def explain(self) -> str:
         """How the files were chosen: what each step cut, and why not more."""
@@ -217,12 +228,7 @@ class Scan:
     def _read(self, files: Iterable[PlannedFile], schema: Schema) -> Iterator[pyarrow.RecordBatch]:
         """The rows of files that pass, with only the columns of the schema."""
         for sources, run in _located(self._sources, files):
-            filter = self._test(run[0])
-            ids = {field.id for field in schema.fields}
-            others = [] if filter is None else [field for field in fields_of(filter) if field.id not in ids]
-            needed = Schema([*schema.fields, *others])
-            for batch in _rows(sources, run, needed, filter):
-                yield batch.select(range(len(schema.fields)))
+            yield from _rows(sources, run, schema, self._test(run[0]))
 
 
 def pruned_plan(files: Sequence[PlannedFile], filter: Filter | None = None) -> Plan:
@@ -233,6 +239,19 @@ def pruned_plan(files: Sequence[PlannedFile], filter: Filter | None = None) -> P
     groups = sum(max(1, len(planned.file.blocks)) for planned in files)
     left_groups = sum(planned.num_row_groups for planned in left)
     return Plan(left, len(files), {"statistics": Cut(len(files) - len(left), groups - left_groups)})
+
+
+def _tested(plan: Plan, is_pruned_only: bool, predicate: Predicate | None) -> Plan:
+    """The plan, whose rows are also tested by a predicate; by nothing else if its own filter was only to prune by."""
+    more = () if predicate is None else (predicate,)
+
+    def test(residual: Filter | None) -> Filter | None:
+        if is_pruned_only:
+            return all_of(more)
+        return None if residual is None else all_of((residual, *more))
+
+    files = tuple(replace(planned, residual=test(planned.residual)) for planned in plan.files)
+    return replace(plan, files=files)
 
 
 def _rows(

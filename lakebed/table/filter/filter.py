@@ -157,7 +157,8 @@ class Or:
 class Predicate:
     """An expression of SQL is true, which nothing is known about without the rows; only whole conjuncts are such.
 
-    `expression` is one of `table.expression`, over the schema's columns `fields`; `text` is what was written.
+    `expression` is one of `table.expression`, or one of Arrow's that another engine pushed, over the schema's columns
+    `fields`; `text` is what was written.
     """
 
     expression: object

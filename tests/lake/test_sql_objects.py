@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from lakebed import Catalog, Lake
 from lakebed.errors import AlreadyExists, Invalid, LakebedError, NotFound
 
+FILE_PATH = [("col_name", "file_path"), ("data_type", "string"), ("comment", "NULL")]
+
 
 @pytest.fixture
 def sales(main: Catalog) -> Catalog:
@@ -290,7 +292,10 @@ def test_use_is_where_later_statements_start(lake: Lake, sales: Catalog, spark: 
     assert rows(lake.sql(spark, "USE other.eu")) == [("other", "eu", "main")]
     assert lake.sql(spark, "CREATE TABLE t (a INT)") == lake.catalog("other").table("eu.t")
     assert made.name == "eu"
-    assert rows(lake.sql(spark, "USE default")) == [("default", "", "main")]
+    assert rows(lake.sql(spark, "USE CATALOG other")) == [("other", "", "main")]
+    assert rows(lake.sql(spark, "SHOW TABLES")) == [("eu", "t", False)]
+    assert rows(lake.sql(spark, "USE default; USE sales; SELECT count(*) FROM orders")) == [(2,)]
+    assert rows(lake.sql(spark, "SET CATALOG default")) == [("default", "", "main")]
     with pytest.raises(Invalid, match="a query makes no commit"):
         lake.sql(spark, "USE sales", message="m")
 
@@ -369,6 +374,7 @@ def test_show_and_describe_answer_spark_s_columns(lake: Lake, sales: Catalog, sp
         ("SHOW NAMESPACES", "namespace", [("sales",)]),
         ("SHOW SCHEMAS IN sales", "namespace", [("sales.eu",)]),
         ("SHOW CATALOGS", "catalog", [("default",)]),
+        ("DESCRIBE sales.orders.files file_path", "info_name info_value", FILE_PATH),
         ("SHOW COLUMNS IN sales.orders", "col_name", [("id",), ("item",), ("price",), ("day",)]),
         ("SHOW TBLPROPERTIES sales.orders", "key value", [("comment", "all"), ("owner", "ada")]),
         ("SHOW TBLPROPERTIES sales.orders ('owner')", "key value", [("owner", "ada")]),

@@ -76,6 +76,21 @@ def runs_sql(spark: SparkSession, lake: lakebed.Lake) -> None:
     assert lake.sql(spark, "SELECT count(*) FROM s.t.history").collect()[0][0] == 6  # type: ignore[union-attr]
 
 
+def runs_statements_about_objects(spark: SparkSession, lake: lakebed.Lake) -> None:
+    lake.sql(spark, "USE s; ALTER TABLE t ADD COLUMN code VARCHAR(3) DEFAULT 'abc' COMMENT 'x' AFTER id")
+    lake.sql(spark, "ALTER TABLE t ADD CONSTRAINT few CHECK (id < 100); CREATE OR REPLACE VIEW v AS SELECT id FROM t")
+    for text, expected in (
+        ("SELECT count(*) FROM v", [(2,)]),
+        ("SHOW TABLES", [("s", "t", False)]),
+        ("SHOW VIEWS LIKE 'v*'", [("s", "v", False)]),
+        ("DESCRIBE v", [("id", "bigint", None)]),
+        ("SHOW COLUMNS IN t", [("id",), ("code",), ("at",), ("n",)]),
+        ("SHOW CURRENT NAMESPACE", [("default", "s", "main")]),
+        ("USE CATALOG default", [("default", "", "main")]),
+    ):
+        assert [tuple(row) for row in lake.sql(spark, text).collect()] == expected, text  # type: ignore[union-attr]
+
+
 def refuses_what_it_can_not_read(spark: SparkSession, place: Path) -> None:
     with lakebed.connect(place / "a [lake]") as lake:
         table = lake.catalog().create_table("t", {"id": "long"}, properties={"write.inline-bytes": "0"})
@@ -102,6 +117,7 @@ def run(place: Path) -> None:
         reads_and_appends(spark, lake.catalog())
         changes_rows(spark, lake.catalog())
         runs_sql(spark, lake)
+        runs_statements_about_objects(spark, lake)
         refuses_what_it_can_not_read(spark, place)
         spark.stop()
 

@@ -59,10 +59,10 @@ def renamed(name: LakeName, new_name: LakeName) -> tuple[str, ...]:
     """The parts of a new name; one of a single part stays in the namespace of the old one."""
     if new_name.place not in (None, name.place):
         raise Invalid(
-            "an object stays on its branch when it is renamed",
+            "an object stays in its catalog and on its branch when it is renamed",
             subject=new_name.spelled,
             expected=name.place or "a name without a ref",
-            advice="MERGE BRANCH brings it to another branch.",
+            advice="MERGE BRANCH brings it to another branch, CREATE TABLE … AS to another catalog.",
         )
     is_single = new_name.is_relative or (len(new_name.parts) == 1 and new_name.place is None)
     return (*name.parts[:-1], new_name.parts[-1]) if is_single else new_name.parts

@@ -108,7 +108,7 @@ def describe_namespace(execution: Execution, statement: DescribeNamespace) -> Da
 
 
 def columns_of(execution: Execution, name: LakeName) -> list[Row]:
-    """The columns of a table or view, also of one of the session's."""
+    """The columns of a table or view, also of a system table and of one of the session's."""
     schema = _schema(execution, name)
     return [(field.name, field.dataType.simpleString(), field.metadata.get(COMMENT)) for field in schema.fields]
 
@@ -117,8 +117,6 @@ def _schema(execution: Execution, name: LakeName) -> StructType:
     found = shown_object(execution, name)
     if found is not None and found.schema is not None:
         return spark_schema(found.schema)
-    if found is None:
-        return execution.spark.table(execution.text[name.start : name.end]).schema
     return execution.reader.source(Use(name, None), Words(execution.text, ())).schema
 
 

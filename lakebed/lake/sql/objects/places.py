@@ -93,7 +93,7 @@ def namespace_place(execution: Execution, name: LakeName) -> tuple[Objects, tupl
 
 
 def shown_object(execution: Execution, name: LakeName) -> Table | View | None:
-    """The table or view with a name, to be looked at; None for one of the session's, of a single part."""
+    """The table or view with a name, to be looked at; None for a system table, and for one of the session's."""
     if name.place is None and len(name.parts) == 1 and not name.is_relative:
         return None
     if name.is_relative and is_temporary(execution.spark, name.parts[-1]):
@@ -105,6 +105,6 @@ def shown_object(execution: Execution, name: LakeName) -> Table | View | None:
                 return container.view(name.parts)
             return container.table(name.parts)
     except NotFound:
-        if name.is_relative:
+        if name.is_relative or execution.reader.has(name):
             return None
         raise

@@ -1,11 +1,14 @@
 """SHOW: what is there, as DataFrames with Spark's names for their columns."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
 
-from lakebed.catalog.transaction.names import parse_name, spelled
+from lakebed.catalog.objects.namespaces import find_namespace
+from lakebed.catalog.objects.walk import objects_of_kind
+from lakebed.catalog.transaction.names import spelled
+from lakebed.catalog.transaction.objects import children, name_of
 from lakebed.errors import NotFound
 from lakebed.lake.sql.execution import Execution
 from lakebed.lake.sql.names import Line
@@ -23,6 +26,7 @@ from lakebed.lake.sql.objects.places import (
 )
 from lakebed.lake.table import Table
 from lakebed.lake.view import View
+from lakebed.metastore.kinds import NAMESPACE, TABLE, VIEW
 from lakebed.spark.sql.names import LakeName
 from lakebed.spark.sql.objects.show import (
     Listed,
@@ -34,37 +38,33 @@ from lakebed.spark.sql.objects.show import (
     ShowRefs,
 )
 
+_KINDS = {Listed.TABLES: TABLE, Listed.VIEWS: VIEW, Listed.NAMESPACES: NAMESPACE}
+
 
 def show_objects(execution: Execution, statement: ShowObjects) -> DataFrame:
     """The tables or views in a namespace, or everywhere if there is none; the namespaces in one, or at the top."""
     execution.check_unattributed()
-    match statement.listed:
-        case Listed.NAMESPACES:
-            return _show_namespaces(execution, statement)
-        case Listed.VIEWS:
-            name = "viewName"
-        case _:
-            name = "tableName"
-    found = [parse_name(each.name) for each in _listed(execution, statement)]
-    rows = [(spelled(parts[:-1]), parts[-1], False) for parts in found if _is_like(parts[-1], statement.pattern)]
+    names = [parts for parts in _listed(execution, statement) if _is_like(parts[-1], statement.pattern)]
+    if statement.listed is Listed.NAMESPACES:
+        return frame(execution.spark, {"namespace": TEXT}, [(spelled(parts),) for parts in names])
+    name = "viewName" if statement.listed is Listed.VIEWS else "tableName"
+    rows = [(spelled(parts[:-1]), parts[-1], False) for parts in names]
     return frame(execution.spark, {"namespace": TEXT, name: TEXT, "isTemporary": FLAG}, rows)
 
 
-def _listed(execution: Execution, statement: ShowObjects) -> Iterable[Table | View]:
-    container, namespace = read_container(execution), execution.places.namespace
-    if statement.inside is not None:
-        container, namespace = namespace_place(execution, statement.inside)
-    listed = container.views if statement.listed is Listed.VIEWS else container.tables
-    return listed(namespace or None, recursive=not namespace)
-
-
-def _show_namespaces(execution: Execution, statement: ShowObjects) -> DataFrame:
-    container, parts = read_container(execution), tuple[str, ...]()
+def _listed(execution: Execution, statement: ShowObjects) -> Iterator[tuple[str, ...]]:
+    """The names of the objects, each by its parts. They are read by listings, and not object by object."""
+    is_namespaces, kind = statement.listed is Listed.NAMESPACES, _KINDS[statement.listed]
+    container, parts = read_container(execution), () if is_namespaces else execution.places.namespace
     if statement.inside is not None:
         container, parts = namespace_place(execution, statement.inside)
-    names = [parse_name(each.name) for each in container.namespaces(parts or None)]
-    rows = [(spelled(name),) for name in names if _is_like(name[-1], statement.pattern)]
-    return frame(execution.spark, {"namespace": TEXT}, rows)
+    work = container._scope.read()
+    if not parts and not is_namespaces:
+        yield from (named.parts for named in objects_of_kind(work, kind))
+        return
+    parent = find_namespace(work, parts) if parts else work.top
+    own = name_of(work, parent) if parts else ()
+    yield from ((*own, child.name) for child in children(work, parent, kind))
 
 
 def show_refs(execution: Execution, statement: ShowRefs) -> DataFrame:

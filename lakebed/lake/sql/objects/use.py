@@ -24,8 +24,10 @@ def use_reference(execution: Execution, statement: UseReference) -> DataFrame:
 
 
 def use_catalog(execution: Execution, statement: UseCatalog) -> DataFrame:
-    """Stand on the trunk of a catalog."""
-    return _stand(execution, f"{statement.catalog.text}@main", statement.catalog.word)
+    """Stand on the trunk of a catalog, in no namespace."""
+    where = f"{statement.catalog.text}@main"
+    line = ref_line(execution, execution.places.line, where, statement.catalog.word)
+    return _stood(execution, line, where, ())
 
 
 def use_namespace(execution: Execution, statement: UseNamespace) -> DataFrame:

@@ -1,7 +1,7 @@
 """Statements that change rows, as everybody writes them first: what they do to the rows."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -96,6 +96,10 @@ def test_parameters_are_values_and_prune_files(lake: Lake, spark: SparkSession) 
     asked = "SELECT :a, :b, :c, -:n, array_contains(:list, 'x'), :at"
     values = {"a": None, "b": True, "c": 2**40, "n": -1, "list": ["x", "y"], "at": FUTURE}
     assert answer(lake, spark, asked, args=values)[0][:5] == (None, True, 2**40, 1, True)
+    others = [float("inf"), -1.5, b"\\x00", datetime.min, {"a": 1}, timedelta(days=-1, seconds=1), -(2**63), []]
+    compared = "SELECT ?, ? = -1.5, ? = X'5C783030', ? = TIMESTAMP '0001-01-01 00:00:00', ?['a'], ?, ?, size(?)"
+    expected = (float("inf"), True, True, True, 1, timedelta(days=-1, seconds=1), -(2**63), 0)
+    assert answer(lake, spark, compared, args=others) == [expected]
     lake.sql(
         spark, "UPDATE s.asked SET item = :item WHERE id IN (:one, :two)", args={"item": nasty, "one": 1, "two": 9}
     )
@@ -115,6 +119,8 @@ def test_parameters_are_values_and_prune_files(lake: Lake, spark: SparkSession) 
         ("SELECT :a", [1], "line 1, column 9: this parameter has a name"),
         ("SELECT ?, ?", [1], "not as many values as parameters (expected 2, found 1)"),
         ("SELECT ?", [object()], "can't be the value of a parameter"),
+        ("SELECT ?", [Decimal("NaN")], "can't be the value of a parameter"),
+        ("SELECT ?", [2**70], "too large"),
         ("SELECT ?", "x", "args are values by name, or a list"),
         ("SELECT :a + nope FROM s.nope", {"a": "a long text"}, "line 1, column 23: s.nope"),
     ],
@@ -224,13 +230,17 @@ def test_a_merge_brings_columns(lake: Lake, spark: SparkSession) -> None:
 def test_rows_are_inserted_into_a_named_partition(lake: Lake, spark: SparkSession) -> None:
     columns = {"id": "int", "region": "string", "v": "int"}
     given = Given(lake, "parts", columns, (1, "eu", 1), (2, "us", 2), partition_by=["region"])
-    lake.sql(spark, "INSERT INTO s.parts PARTITION (region = 'eu') VALUES (3, 3)")
+    with given.table.evolve() as change:
+        change.set_default("v", 3)
+    lake.sql(spark, "INSERT INTO s.parts PARTITION (region = 'eu') VALUES (3, DEFAULT)")
     lake.sql(spark, "INSERT INTO s.parts PARTITION (region) (v, id, region) VALUES (4, 4, 'us')")
     assert given.rows == [(1, "eu", 1), (2, "us", 2), (3, "eu", 3), (4, "us", 4)]
     lake.sql(spark, "INSERT OVERWRITE s.parts PARTITION (region = 'eu') SELECT 9, 9")
     assert given.rows == [(2, "us", 2), (4, "us", 4), (9, "eu", 9)]
     with pytest.raises(Invalid, match="line 1, column 32: there is no such column"):
         lake.sql(spark, "INSERT INTO s.parts PARTITION (nope = 1) VALUES (3, 3)")
+    with pytest.raises(Invalid, match="line 1, column 52: a column is named twice"):
+        lake.sql(spark, "INSERT INTO s.parts PARTITION (region = 'eu') (id, region) VALUES (3, 'us')")
 
 
 @pytest.mark.parametrize(

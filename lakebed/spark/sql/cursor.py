@@ -82,16 +82,10 @@ class Cursor:
 
     def alias(self) -> str | None:
         """The alias of a table, if there is one."""
-        if self.take("AS") or (self.word is not None and self.word.names and self._is_free(self.word)):
+        if self.take("AS") or (self.word is not None and self.word.names and not self.word.reads(*_NO_ALIAS)):
             (own,) = self._single("a name")
             return own
         return None
-
-    def _is_free(self, word: Word) -> bool:
-        """Whether a word begins no clause."""
-        if self.words.marks is not None:
-            return word.start not in self.words.marks
-        return not word.reads(*_NO_ALIAS)
 
     def column(self, expected: str = "a column") -> str:
         """The name of one column."""

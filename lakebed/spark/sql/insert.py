@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 def stored_rows(frame: "DataFrame", insert: Insert, schema: Schema) -> "DataFrame":
     """The rows that an INSERT adds; `Invalid` for an unknown column, or one that can't store its values."""
-    constants = [_constant_field(name, word, schema, insert) for name, _, word in insert.constants]
-    named = [field for field in _named_columns(insert, schema) if field not in constants]
+    constants = _constant_fields(insert, schema)
+    named = _named_columns(insert, schema)
     names = [field.name for field in named] if insert.matched is Matched.POSITION or insert.columns else frame.columns
     if len(names) != len(frame.columns):
         raise insert.query.words.refused(
@@ -67,6 +67,10 @@ def _default_sql(field: Field, insert: Insert, default: GivenDefault) -> str:
     return literal_sql(field.type, field.write_default)
 
 
+def _constant_fields(insert: Insert, schema: Schema) -> list[Field]:
+    return [_constant_field(name, word, schema, insert) for name, _, word in insert.constants]
+
+
 def _constant_field(name: str, word: Word, schema: Schema, insert: Insert) -> Field:
     fields = {folded_column(field.name): field for field in schema.fields}
     if folded_column(name) not in fields:
@@ -75,9 +79,10 @@ def _constant_field(name: str, word: Word, schema: Schema, insert: Insert) -> Fi
 
 
 def _named_columns(insert: Insert, schema: Schema) -> list[Field]:
-    """The columns that are filled by position, or that were named."""
+    """The columns that are filled by position, or that were named; PARTITION (…) fills its own."""
     if not insert.columns:
-        return list(schema.fields)
+        constants = _constant_fields(insert, schema)
+        return [field for field in schema.fields if field not in constants]
     found: list[Field] = []
     for name, word in insert.columns:
         fields = {folded_column(field.name): field for field in schema.fields}
@@ -85,7 +90,7 @@ def _named_columns(insert: Insert, schema: Schema) -> list[Field]:
             raise insert.query.words.refused(
                 "there is no such column", word, expected=f"one of {', '.join(schema.names)}"
             )
-        if fields[folded_column(name)] in found:
+        if fields[folded_column(name)] in (*found, *_constant_fields(insert, schema)):
             raise insert.query.words.refused("a column is named twice", word)
         found.append(fields[folded_column(name)])
     return found

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from py4j.java_gateway import JavaPackage  # type: ignore[import-untyped]  # it has no types
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
 
 from lakebed.spark.rows.where import VARIABLE
@@ -35,13 +36,20 @@ _QUOTES = "'\"`"
 
 def with_marks(spark: "SparkSession", words: Words) -> Words:
     """The words of a statement, with the places where clauses begin if Spark reads it, else where it got stuck."""
-    if is_remote(spark):
+    if is_remote(spark) or not _has_parser(spark):
         return words
     text = masked(words)
     tree = spark_tree(spark, text)
     if tree is not None:
         return replace(words, marks=frozenset(_own_words(placed_words(text, tree))))
     return words if VARIABLE in text else replace(words, stuck=stuck_at(spark, text))
+
+
+def _has_parser(spark: "SparkSession") -> bool:
+    """Whether this Spark has its parser where 4.0 to 4.3 have it; a name that is not a class is a package to Py4J."""
+    session: Any = spark
+    java = _java(session._jvm)
+    return not any(isinstance(getattr(java, name), JavaPackage) for name in ("text", "lexer", "parser"))
 
 
 def masked(words: Words) -> str:

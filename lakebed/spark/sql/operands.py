@@ -57,7 +57,9 @@ class Operands:
             self.awaits = is_prefix or is_sign
 
     def _continues(self, word: Word, ahead: Word | None) -> bool:
-        """Whether a word only continues a keyword: CASE WHEN, DISTINCT FROM."""
+        """Whether a word only continues a keyword: CASE WHEN, DISTINCT FROM, NOT LIKE."""
+        if word.reads(*_JOINS) and self._follows("NOT"):
+            return True
         if word.reads("WHEN"):
             return self._follows("CASE") and not (ahead is not None and ahead.reads("WHEN"))
         return word.reads("FROM") and self._follows("DISTINCT")

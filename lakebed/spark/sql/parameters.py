@@ -98,7 +98,7 @@ def sql_of(value: Any) -> str:
             return _whole(value)
         case float():
             return _signed(f"{value!r}D") if isfinite(value) else f"CAST('{value}' AS DOUBLE)"
-        case Decimal():
+        case Decimal() if value.is_finite():
             return _signed(f"{value:f}BD")
         case str():
             return _text(value)
@@ -113,13 +113,12 @@ def sql_of(value: Any) -> str:
 def _other(value: Any) -> str:
     match value:
         case datetime():
-            zone = "" if value.tzinfo is None else "+00:00"
             moment = value if value.tzinfo is None else value.astimezone(UTC)
-            return f"TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}{zone}'"
+            return f"TIMESTAMP '{moment.isoformat(sep=' ', timespec='microseconds')}'"
         case date():
             return f"DATE '{value.isoformat()}'"
         case time():
-            return f"TIME '{value:%H:%M:%S.%f}'"
+            return f"TIME '{value.isoformat(timespec='microseconds')}'"
         case timedelta():
             return f"MAKE_DT_INTERVAL({value.days}, 0, 0, {value.seconds}.{value.microseconds:06d}BD)"
         case Mapping():
@@ -129,7 +128,7 @@ def _other(value: Any) -> str:
     if hasattr(value, "item"):  # a scalar of numpy's
         return sql_of(value.item())
     expected = "None, bool, int, float, Decimal, str, bytes, date, datetime, timedelta, or a list or dict of them"
-    raise Invalid("this can't be the value of a parameter", expected=expected, found=type(value).__name__)
+    raise Invalid("this can't be the value of a parameter", expected=expected, found=f"{value!r:.80}")
 
 
 def _whole(value: int) -> str:

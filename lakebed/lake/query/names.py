@@ -16,6 +16,7 @@ from enum import Enum
 from lakebed.errors import Invalid
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_EXPLAIN = re.compile(r"\A(?:\s|--[^\n]*\n|/\*.*?\*/)*EXPLAIN(?:\s+ANALYZE)?\b", re.IGNORECASE | re.DOTALL)
 _VERSIONS = ("VERSION", "SYSTEM_VERSION")
 _TIMES = ("TIMESTAMP", "SYSTEM_TIME")
 _TYPED = ("TIMESTAMP", "TIMESTAMPTZ", "DATE")
@@ -129,7 +130,8 @@ def _tokens(text: str) -> list[Token]:
     from sqlglot.errors import SqlglotError
 
     try:
-        found = DuckDB().tokenize(text)
+        # sqlglot reads what follows EXPLAIN as one text.
+        found = DuckDB().tokenize(_EXPLAIN.sub(lambda match: " " * len(match.group()), text))
     except SqlglotError as error:
         raise Invalid("this is not SQL", found=str(error).splitlines()[0]) from error
     return [

@@ -104,7 +104,5 @@ def _translated(error: "duckdb.Error") -> LakebedError:
     if missing is not None:
         advice = "Catalog.tables(recursive=True) lists the tables."
         return NotFound("there is no such table in the lake", subject=missing.group(1), advice=advice)
-    shown = problem.rstrip(" .!")
-    return Invalid(
-        f"DuckDB can't run the query: {shown}", found=" ".join(line.strip() for line in more if line.strip())
-    )
+    found = " ".join(" ".join(more).split()) or None
+    return Invalid(f"DuckDB can't run the query: {problem.rstrip(' .!')}", found=found)

@@ -1,5 +1,6 @@
 """Running a query by DuckDB over scans of the lake's tables: it reads these tables, and nothing else."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ LOCKS = (
 )
 """After these, DuckDB reads no file, no address on the network and no variable of the program, and can't be told to."""
 
+_SHOW = re.compile(r"\s*SHOW\b", re.IGNORECASE)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -55,6 +57,12 @@ def run_query(line: Line, version: Version, text: str, args: QueryArgs | None) -
 def _check_reads(connection: "duckdb.DuckDBPyConnection", text: str) -> None:
     """Refuse anything but one query."""
     kinds = [statement.type.name for statement in connection.extract_statements(text)]
+    if "MULTI" in kinds:
+        advice = "Name its values: SELECT * FROM (PIVOT … ON … IN (…) USING …)."
+        raise Invalid("DuckDB makes several statements of this PIVOT", advice=advice)
+    if _SHOW.match(text):
+        advice = "Query __tables, or another system table: SELECT * FROM __tables."
+        raise Invalid("SHOW knows only what this query reads", advice=advice)
     if len(kinds) != 1 or kinds[0] not in ("SELECT", "EXPLAIN"):
         raise Invalid(
             "query takes one query, which only reads",

@@ -45,6 +45,7 @@ def ids(lake, text, **options):
         "select id from default@main.sales.orders",
         "select id from sales.orders where item <> 'x@dev.y' and $$ a@b $$ <> ''",
         "select o.id from sales.orders o, lateral (select o.id + 1)",
+        "select id from sales.orders order by id, (select 1 from (describe sales.orders) limit 1)",
         "select id from sales.orders union select id from items order by 1",
     ],
 )
@@ -63,6 +64,15 @@ def test_rows_come_in_every_form(lake, main):
     assert polars.DataFrame(rows).height == 2
     assert rows.relation.filter("id = 2").fetchall() == [(2, "sales.orders")]
     assert "sales.orders" in repr(rows)
+
+
+def test_a_plan_and_the_columns_are_shown(lake, main):
+    for explain in ("explain", "-- why\nEXPLAIN analyze"):
+        assert (
+            "lakebed" in str(lake.query(f"{explain} select id from sales.orders@main where id = 1").to_list()).lower()
+        )
+    assert [row[0] for row in lake.query("describe sales.orders").to_list()] == ["id", "item"]
+    assert lake.query("summarize sales.orders").to_arrow().num_rows == 2
 
 
 def test_show_prints_the_rows(lake, main, capsys):
@@ -143,6 +153,8 @@ def test_filters_and_columns_are_pushed_into_scans(lake, main):
         "set threads = 1",
         "attach 'x.db'",
         "pragma version",
+        "show tables",
+        "pivot sales.orders on item using count(*)",
         "",
         "-- nothing",
     ],

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 import lakebed
 from lakebed import Catalog, Table
 from lakebed.errors import Invalid
-from lakebed.spark import session
+from lakebed.spark import detach, session
 from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
 
 
@@ -91,6 +91,34 @@ def runs_statements_about_objects(spark: SparkSession, lake: lakebed.Lake) -> No
         assert [tuple(row) for row in lake.sql(spark, text).collect()] == expected, text  # type: ignore[union-attr]
 
 
+def finds_the_lakes_names(spark: SparkSession, main: Catalog) -> None:
+    spark.sql("CREATE NAMESPACE sales")
+    spark.sql("CREATE TABLE sales.orders (id BIGINT, item STRING)")
+    assert spark.sql("INSERT INTO sales.orders VALUES (1, 'tea'), (2, 'jam')").collect() == []
+    spark.range(3, 5).selectExpr("id", "'oat' AS item").write.mode("append").saveAsTable("sales.orders")
+    spark.range(1).selectExpr("id", "'fig' AS item").writeTo("sales.orders").overwrite("id = 1")
+    assert spark.table("sales.orders").count() == spark.read.table("sales.orders").count() == 4
+    rows = spark.sql("SELECT id FROM sales.orders WHERE item = {word} AND id < :most", args={"most": 4}, word="oat")
+    assert [row.id for row in rows.collect()] == [3]
+    assert (spark.catalog.tableExists("sales.orders"), spark.catalog.databaseExists("sales")) == (True, True)
+    listed = spark.catalog.listTables("sales")
+    assert [table.name for table in listed if not table.isTemporary] == ["orders"], listed
+    spark.range(2).createOrReplaceTempView("numbers")
+    assert spark.sql("SELECT * FROM numbers JOIN sales.orders USING (id)").count() == 1
+    try:
+        spark.sql("SELECT * FROM sales.orders JOIN {other} USING (id)", other=spark.range(1))
+    except Invalid as error:
+        assert "createOrReplaceTempView" in str(error)
+    else:
+        raise AssertionError("a DataFrame that is gone when it is looked up was taken")
+    other = spark.newSession()
+    assert not other.catalog.tableExists("sales.orders")
+    detach(spark)
+    assert not spark.catalog.tableExists("sales.orders")
+    assert type(spark.range(1).write).__name__ == "DataFrameWriter"
+    main.drop_namespace("sales", cascade=True)
+
+
 def refuses_what_it_can_not_read(spark: SparkSession, place: Path) -> None:
     with lakebed.connect(place / "a [lake]") as lake:
         table = lake.catalog().create_table("t", {"id": "long"}, properties={"write.inline-bytes": "0"})
@@ -118,6 +146,7 @@ def run(place: Path) -> None:
         changes_rows(spark, lake.catalog())
         runs_sql(spark, lake)
         runs_statements_about_objects(spark, lake)
+        finds_the_lakes_names(spark, lake.catalog())
         refuses_what_it_can_not_read(spark, place)
         spark.stop()
 

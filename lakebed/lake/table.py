@@ -212,8 +212,9 @@ class Table(Generic[Answer]):
         are `Invalid`, or with `evolve="add"` are added to it in the same commit. Types must fit; with `cast=True` they
         are cast, such as the texts of a CSV, and a value that would be lost is `Invalid`. Files are written first, then
         one commit shows them all; a few small rows (property `write.inline-bytes`) are kept in the commit itself. After
-        an error nothing of it can be seen. If the table's schema or partition spec changes meanwhile, rows that are in
-        memory are written again; for others it is a `Conflict`. A row that breaks a check of the table is `Invalid`.
+        an error nothing of it can be seen. Columns that others add meanwhile do no harm. If the table changes so that
+        the rows no longer fit, those in memory are written again; for others it is a `Conflict`. A row that breaks a
+        check of the table is `Invalid`.
         """
         asked = asked_evolution(evolve)
         later = writes.later_words(cast=check_flag("cast", cast))

@@ -287,6 +287,25 @@ def test_a_job_does_not_lose_its_rows_because_somebody_adds_a_column(main, order
         assert 3 in [row["id"] for row in orders.scan(where).to_arrow().to_pylist()]
 
 
+@pytest.mark.parametrize("case", FIT)
+def test_a_job_that_adds_columns_itself_is_not_lost_to_a_column_of_somebody_else(orders, folder, meddle, case):
+    given = one_order().append_column("word", pyarrow.array(["new"]))
+    before, log = set(folder.rglob("*.parquet")), len(orders.history())
+    meddle(orders, FIT[case]).append(given.to_reader(), evolve="add")
+    assert [(row["id"], row["word"]) for row in rows(orders)] == [(1, None), (2, None), (3, "new")]
+    assert orders.schema.names.count("word") == 1
+    assert len(orders.history()) == log + 2
+    assert len(set(folder.rglob("*.parquet")) - before) == 1
+
+
+def test_two_jobs_that_add_one_column_at_once_are_a_conflict_that_leaves_no_file(orders, folder, meddle):
+    given = one_order().append_column("word", pyarrow.array(["new"]))
+    before = set(folder.rglob("*.parquet"))
+    with pytest.raises(Conflict, match="while rows with new ones were written"):
+        meddle(orders, lambda change: change.add_column("Word", "long")).append(given.to_reader(), evolve="add")
+    assert set(folder.rglob("*.parquet")) == before
+
+
 @pytest.mark.parametrize("case", UNFIT)
 def test_rows_that_can_be_read_once_are_a_conflict_and_leave_no_file(orders, folder, meddle, case):
     before = set(folder.rglob("*"))

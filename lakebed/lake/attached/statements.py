@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -112,7 +112,8 @@ class _Parsed:
         if not self._is_the_lakes(statement):
             return self._into_spark(statement)
         answer = run_statement(self.names.spark, self.text, None, self._places, Attribution())
-        return answer if isinstance(answer, DataFrame) else self.names.spark.range(0).select()
+        is_answer = isinstance(answer, DataFrame) and not isinstance(statement, CreateTemporaryView)
+        return cast(DataFrame, answer) if is_answer else self.names.spark.range(0).select()
 
     def _statement(self) -> object | None:
         """The statement; None for one of Spark's. What can't be read and names something of the lake is `Invalid`."""

@@ -81,13 +81,17 @@ class LakeWriting:
             return insert(found, self._frame, asked)
 
     def _is_the_lakes(self, found: Found, format: str | None) -> bool:
-        """Whether the format is of tables of the lake; of a new name, any other is Spark's."""
+        """Whether the format is of tables of the lake; a new name of one part with any other is Spark's."""
         asked = self._asked.format if format is None else format.lower()
         if asked is None or asked in FORMATS:
             return True
-        if found.exists:
+        if found.exists or len(found.parts) > 1:
             raise Invalid(
-                "a table of the lake has no other format", subject=found.spelled, found=asked, advice="Leave it out."
+                "tables of the lake have one format",
+                subject=found.spelled,
+                expected="lakebed, or nothing",
+                found=asked,
+                advice='Leave .format("…") out.',
             )
         return False
 

@@ -25,7 +25,10 @@ class LakeWriterTo(DataFrameWriterV2):
 
     def using(self, provider: str) -> Self:
         if provider.lower() not in FORMATS:
-            raise Invalid("a table of the lake has no other format", subject=self._found.spelled, found=provider)
+            expected = "lakebed, or nothing"
+            raise Invalid(
+                "tables of the lake have one format", subject=self._found.spelled, expected=expected, found=provider
+            )
         return self
 
     def option(self, key: str, value: Any) -> Self:

@@ -192,6 +192,17 @@ def test_the_catalog_shows_the_lakes_objects_beside_sparks(attached: SparkSessio
     assert [(one.name, one.dataType) for one in catalog.listColumns(orders)] == [("id", "bigint"), ("item", "string")]
     assert found(attached.table("sales.teas")) == [(1, "tea")]
     catalog.refreshTable(orders)
+    catalog.createDatabase("shelves", properties={"owner": "ada"})
+    attached.sql("CREATE TABLE shelves.books (id INT)")
+    attached.sql("CREATE VIEW shelves.all AS SELECT * FROM shelves.books")
+    assert main.namespace("shelves").properties == {"owner": "ada"}
+    assert [view.name for view in catalog.listViews("shelves")] == ["all"]
+    assert catalog.getTableProperties("shelves.books") == {}
+    catalog.truncateTable("shelves.books")
+    catalog.dropView("shelves.all")
+    catalog.dropTable("shelves.books", purge=True)
+    catalog.dropDatabase("shelves")
+    assert not main.namespace_exists("shelves")
     assert catalog.currentDatabase() == "default"
     catalog.setCurrentDatabase("sales")
     try:
@@ -236,6 +247,8 @@ STATEMENTS = [
     ("INSERT INTO copies (id) VALUES (1), (2)", []),
     ("CREATE OR REPLACE VIEW firsts AS SELECT id FROM books.copies WHERE id = 1", None),
     ("SELECT * FROM firsts", [(1,)]),
+    ("CREATE OR REPLACE TEMP VIEW held AS SELECT id FROM copies", []),
+    ("SELECT count(*) FROM held", [(2,)]),
     ("SELECT id, title FROM copies c WHERE EXISTS (SELECT 1 FROM firsts f WHERE f.id = c.id)", [(1, "-")]),
     ("CREATE BRANCH later", None),
     ("UPDATE books.copies@later SET title = 'new' WHERE id = 2", []),
@@ -362,7 +375,9 @@ def test_a_stopped_session_says_so(attached: SparkSession, orders: str, monkeypa
 WRONG: dict[str, tuple[Callable[[SparkSession], Any], str]] = {
     "mode": (lambda spark: spark.range(1).write.option("color", 1).saveAsTable("sales.new"), "no such option"),
     "flag": (lambda spark: spark.range(1).write.option("mergeSchema", 1).saveAsTable("sales.new"), "true or false"),
-    "format": (lambda spark: spark.range(1).write.format("csv").saveAsTable("sales.orders"), "no other format"),
+    "format": (lambda spark: spark.range(1).write.format("csv").saveAsTable("sales.orders"), "have one format"),
+    "new format": (lambda spark: spark.range(1).write.format("delta").saveAsTable("sales.new"), "have one format"),
+    "provider": (lambda spark: spark.range(1).writeTo("sales.new").using("delta"), "have one format"),
     "partitions": (
         lambda spark: spark.range(1).write.mode("append").partitionBy("id").saveAsTable("sales.orders"),
         "other partitions",

@@ -113,6 +113,7 @@ def finds_the_lakes_names(spark: SparkSession, main: Catalog) -> None:
         raise AssertionError("a DataFrame that is gone when it is looked up was taken")
     other = spark.newSession()
     assert not other.catalog.tableExists("sales.orders")
+    other.stop()  # or its channel is closed while Python ends, and waits for ever
     detach(spark)
     assert not spark.catalog.tableExists("sales.orders")
     assert type(spark.range(1).write).__name__ == "DataFrameWriter"

@@ -73,7 +73,7 @@ def find_version(
     if isinstance(moment, Commit):
         version = moment.version
     elif isinstance(moment, str):
-        version, time = (moment, None) if moment.strip().isdigit() else (None, _named_time(moment))
+        version, time = (moment.strip(), None) if moment.strip().isdigit() else (None, _named_time(moment))
     elif isinstance(moment, date):
         time = moment
     elif isinstance(moment, int | bytes):

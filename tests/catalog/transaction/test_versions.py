@@ -39,7 +39,7 @@ def test_text_is_iso_8601_and_utc_without_a_zone(text, found):
     assert microseconds(text) == found
 
 
-@pytest.mark.parametrize("bad", ["", "yesterday", "2026-13-01", "17", 17, None, 1.5])
+@pytest.mark.parametrize("bad", ["", "tomorrow", "2026-13-01", "17", 17, None, 1.5])
 def test_what_is_no_time_is_refused(bad):
     with pytest.raises(Invalid, match="not a time"):
         microseconds(bad)
@@ -75,9 +75,12 @@ def test_not_one_moment_is_refused(metastore, asked):
         find_version(metastore, **asked)
 
 
-def test_bare_text_is_refused_since_it_may_be_either(metastore):
-    with pytest.raises(Invalid, match="a version or a time"):
-        find_version(metastore, "20261101")
+def test_bare_text_of_digits_is_a_version_and_other_text_a_time(metastore):
+    newest = metastore.newest()
+    assert find_version(metastore, "20261101") == Version.parse(20261101)
+    assert [find_version(metastore, text) for text in (str(newest), f" {newest} ", "now")] == [newest] * 3
+    with pytest.raises(Invalid, match="neither a version nor a time"):
+        find_version(metastore, "main")
 
 
 def test_a_time_has_to_be_between_the_first_commit_and_now(metastore):

@@ -15,14 +15,14 @@ from lakebed.lake.sql.objects import describe, namespaces, refs, show, use, view
 from lakebed.lake.sql.objects.alter import alter_table
 from lakebed.lake.sql.objects.comments import comment_on
 from lakebed.lake.sql.objects.like import create_table_like
-from lakebed.lake.sql.objects.maintenance import nothing, optimize
+from lakebed.lake.sql.objects.maintenance import check_exists, optimize
 from lakebed.lake.sql.objects.returns import restore, undrop
 from lakebed.spark.sql.names import first_parts
 from lakebed.spark.sql.objects.alter import AlterTable
 from lakebed.spark.sql.objects.comments import CommentOn
 from lakebed.spark.sql.objects.describe import DescribeDetail, DescribeHistory, DescribeNamespace, DescribeTable
 from lakebed.spark.sql.objects.like import CreateTableLike
-from lakebed.spark.sql.objects.maintenance import Nothing, Optimize
+from lakebed.spark.sql.objects.maintenance import NothingToDo, Optimize
 from lakebed.spark.sql.objects.namespaces import AlterNamespace, CreateNamespace, DropNamespace
 from lakebed.spark.sql.objects.refs import CreateRef, DropRef, MergeBranch, UseCatalog, UseNamespace, UseReference
 from lakebed.spark.sql.objects.returns import Restore, Undrop, UndropRef
@@ -114,8 +114,8 @@ def _run(execution: Execution, words: Words) -> Answer:
             return restore(execution, restored)
         case Optimize() as optimized:
             return optimize(execution, optimized)
-        case Nothing() as asked:
-            nothing(execution, asked)
+        case NothingToDo() as asked:
+            check_exists(execution, asked)
             return None
         case CreateRef() as ref:
             return refs.create_ref(execution, ref)

@@ -3,7 +3,7 @@
 from lakebed.catalog.transaction.commits import Commit
 from lakebed.lake.sql.execution import Execution
 from lakebed.lake.sql.objects.places import pointing
-from lakebed.spark.sql.objects.maintenance import Nothing, Optimize
+from lakebed.spark.sql.objects.maintenance import NothingToDo, Optimize
 
 
 def optimize(execution: Execution, statement: Optimize) -> Commit | None:
@@ -13,7 +13,7 @@ def optimize(execution: Execution, statement: Optimize) -> Commit | None:
         return table.compact(execution.spark, where=statement.where, **execution.by.keywords)
 
 
-def nothing(execution: Execution, statement: Nothing) -> None:
+def check_exists(execution: Execution, statement: NothingToDo) -> None:
     """Check that the table exists: its statistics are written with its rows, and every read is of the newest."""
     execution.check_unattributed()
     execution.table(statement.table)

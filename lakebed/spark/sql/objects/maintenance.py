@@ -15,7 +15,7 @@ class Optimize:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class NothingToDo:
     """A statement that is satisfied as soon as its table exists."""
 
     table: LakeName
@@ -37,18 +37,18 @@ def optimize(cursor: Cursor) -> Optimize:
     return Optimize(table, where)
 
 
-def analyze(cursor: Cursor) -> Nothing:
+def analyze(cursor: Cursor) -> NothingToDo:
     """ANALYZE TABLE t …: statistics are written with the rows."""
     cursor.expect("ANALYZE", "TABLE")
     table = cursor.name()
     cursor.position = len(cursor.words.words)
-    return Nothing(table)
+    return NothingToDo(table)
 
 
-def refresh(cursor: Cursor) -> Nothing:
+def refresh(cursor: Cursor) -> NothingToDo:
     """REFRESH [TABLE] t: every statement reads the newest version."""
     cursor.expect("REFRESH")
     cursor.take("TABLE")
     table = cursor.name()
     cursor.end()
-    return Nothing(table)
+    return NothingToDo(table)

@@ -8,7 +8,7 @@ from lakebed.spark.sql.objects.alter import AlterTable, alter_table
 from lakebed.spark.sql.objects.comments import CommentOn
 from lakebed.spark.sql.objects.describe import DescribeDetail, DescribeHistory, DescribeNamespace, DescribeTable
 from lakebed.spark.sql.objects.like import CreateTableLike, create_table_like
-from lakebed.spark.sql.objects.maintenance import Nothing, Optimize
+from lakebed.spark.sql.objects.maintenance import NothingToDo, Optimize
 from lakebed.spark.sql.objects.names import NAMESPACE
 from lakebed.spark.sql.objects.namespaces import (
     AlterNamespace,
@@ -61,7 +61,7 @@ ObjectStatement = (
     | UndropRef
     | Restore
     | Optimize
-    | Nothing
+    | NothingToDo
     | Show
     | DescribeTable
     | DescribeHistory

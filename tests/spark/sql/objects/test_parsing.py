@@ -22,7 +22,7 @@ from lakebed.spark.sql.objects.comments import CommentOn
 from lakebed.spark.sql.objects.describe import DescribeHistory, DescribeNamespace, DescribeTable
 from lakebed.spark.sql.objects.kinds import ObjectKind
 from lakebed.spark.sql.objects.like import CreateTableLike
-from lakebed.spark.sql.objects.maintenance import Nothing, Optimize
+from lakebed.spark.sql.objects.maintenance import NothingToDo, Optimize
 from lakebed.spark.sql.objects.namespaces import CreateNamespace, DropNamespace
 from lakebed.spark.sql.objects.refs import (
     CreateRef,
@@ -197,7 +197,7 @@ def test_views_comments_and_returns_are_read() -> None:
     optimized = parse_statement("optimize a.b where c > 1 and d = 'x'")
     assert isinstance(optimized, Optimize) and optimized.where == "c > 1 and d = 'x'"
     for text in ("analyze table a.b compute statistics for all columns", "refresh table a.b", "refresh a.b"):
-        assert isinstance(parse_statement(text), Nothing)
+        assert isinstance(parse_statement(text), NothingToDo)
     like = parse_statement("create table if not exists a.b like c.d@dev tblproperties (k = 'v') location 'x'")
     assert isinstance(like, CreateTableLike)
     assert (like.source.parts, like.source.place, like.properties, like.location) == (

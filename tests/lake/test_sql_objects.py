@@ -277,6 +277,9 @@ def test_use_is_where_later_statements_start(lake: Lake, sales: Catalog, spark: 
     assert (sales.branch("dev").table("sales.orders").scan().count(), found("SELECT count(*) FROM orders")) == (1, 1)
     spark.range(9).createOrReplaceTempView("orders")
     assert found("SELECT count(*) FROM orders") == 9
+    for text in ("DELETE FROM orders", "DROP TABLE orders", "ALTER TABLE orders RENAME TO x"):
+        with pytest.raises(Invalid, match="a temporary view of the session has this name"):
+            lake.sql(spark, text)
     spark.catalog.dropTempView("orders")
     with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
         lake.sql(other, "SELECT count(*) FROM orders")

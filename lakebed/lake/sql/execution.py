@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from lakebed.errors import Invalid, NotFound
-from lakebed.lake.sql.names import Attribution, Places, pointed
+from lakebed.lake.sql.names import Attribution, Objects, Places, pointed
 from lakebed.lake.sql.nearest import meant
-from lakebed.lake.sql.read import Reader
+from lakebed.lake.sql.read import Reader, is_temporary
 from lakebed.lake.table import Table
 from lakebed.spark.sql.expressions import InnerView
 from lakebed.spark.sql.names import LakeName
@@ -34,9 +34,17 @@ class Execution:
         """Reads the tables and views of one query, each once."""
         return Reader(self.spark, self.places)
 
+    def holder(self, name: LakeName) -> Objects:
+        """What holds an object that the statement changes; `Invalid` if a temporary view hides it from queries."""
+        if name.is_relative and is_temporary(self.spark, name.parts[-1]):
+            problem = "a temporary view of the session has this name"
+            advice = f"Write the name with its namespace: {name.spelled}."
+            raise pointed(Invalid(problem, advice=advice), place(self.text, name.start))
+        return self.places.write(name)
+
     def table(self, name: LakeName) -> Table:
         """The table that the statement changes."""
-        objects = self.places.write(name)
+        objects = self.holder(name)
         try:
             return objects.table(name.parts)
         except NotFound as error:

@@ -3,9 +3,11 @@
 from typing import Any
 
 from lakebed.catalog.transaction.commits import Commit
+from lakebed.errors import NotFound
 from lakebed.lake.objects import created
 from lakebed.lake.sql.execution import Execution
 from lakebed.lake.sql.names import Line, Objects
+from lakebed.lake.sql.nearest import meant
 from lakebed.lake.sql.objects.places import pointing
 from lakebed.lake.table import Table
 from lakebed.spark.sql.ddl import declared_schema, query_schema
@@ -28,9 +30,13 @@ def create_table(execution: Execution, statement: CreateTable) -> Table:
 
 def drop_table(execution: Execution, statement: DropTable) -> Commit | None:
     """Drop a table."""
-    name, container = statement.table, execution.places.write(statement.table)
+    name, container = statement.table, execution.holder(statement.table)
     with pointing(execution, name.word):
-        return container.drop_table(name.parts, if_exists=statement.if_exists, **execution.by.keywords)
+        try:
+            return container.drop_table(name.parts, if_exists=statement.if_exists, **execution.by.keywords)
+        except NotFound as error:
+            error.advice = meant(container, name.parts) or error.advice
+            raise
 
 
 def _from_columns(execution: Execution, container: Objects, statement: CreateTable) -> Table:

@@ -52,7 +52,7 @@ def _rename(execution: Execution, name: LakeName, change: RenameTo) -> Commit | 
     """Rename a table by its name: a call that comes again, by its event id, need not find it."""
     with pointing(execution, name.word):
         new_name = renamed(name, change.name)
-        return execution.places.write(name).rename_table(name.parts, new_name, **execution.by.keywords)
+        return execution.holder(name).rename_table(name.parts, new_name, **execution.by.keywords)
 
 
 def renamed(name: LakeName, new_name: LakeName) -> tuple[str, ...]:

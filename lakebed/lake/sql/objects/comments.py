@@ -17,7 +17,7 @@ COMMENT = "comment"
 
 def comment_on(execution: Execution, statement: CommentOn) -> Commit | None:
     """Set or remove a comment."""
-    name, container = statement.name, execution.places.write(statement.name)
+    name, container = statement.name, execution.holder(statement.name)
     with pointing(execution, name.word):
         match statement.kind:
             case ObjectKind.TABLE:

@@ -35,7 +35,7 @@ def _new_name(statement: Undrop) -> tuple[str, ...]:
 def restore(execution: Execution, statement: Restore) -> Commit | None:
     """Make a table what it was."""
     check_outside(execution, "restore a table")
-    name, line = statement.table, execution.places.write(statement.table)
+    name, line = statement.table, execution.holder(statement.table)
     if not isinstance(line, Line):
         raise Invalid("a transaction can't restore a table")
     with pointing(execution, name.word):

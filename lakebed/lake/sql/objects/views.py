@@ -42,15 +42,13 @@ def drop_view(execution: Execution, statement: DropView) -> Commit | None:
     """Drop a view."""
     name = statement.view
     with pointing(execution, name.word):
-        return execution.places.write(name).drop_view(
-            name.parts, if_exists=statement.if_exists, **execution.by.keywords
-        )
+        return execution.holder(name).drop_view(name.parts, if_exists=statement.if_exists, **execution.by.keywords)
 
 
 def alter_view(execution: Execution, statement: AlterView) -> Commit | None:
     """Change a view's query, name or properties."""
     name, by = statement.view, execution.by.keywords
-    container = execution.places.write(name)
+    container = execution.holder(name)
     with pointing(execution, name.word):
         if isinstance(statement.change, RenameTo):
             return container.rename_view(name.parts, renamed(name, statement.change.name), **by)

@@ -68,9 +68,8 @@ def test_rows_come_in_every_form(lake, main):
 
 def test_a_plan_and_the_columns_are_shown(lake, main):
     for explain in ("explain", "-- why\nEXPLAIN analyze"):
-        assert (
-            "lakebed" in str(lake.query(f"{explain} select id from sales.orders@main where id = 1").to_list()).lower()
-        )
+        plan = lake.query(f"{explain} select id from sales.orders@main where id = 1").to_list()
+        assert "Filters" in str(plan)
     assert [row[0] for row in lake.query("describe sales.orders").to_list()] == ["id", "item"]
     assert lake.query("summarize sales.orders").to_arrow().num_rows == 2
 

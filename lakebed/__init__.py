@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lakebed.lake.lake import Lake, connect
     from lakebed.lake.namespace import Namespace
     from lakebed.lake.objects import Listing
+    from lakebed.lake.query.rows import QueryRows
     from lakebed.lake.table import Table
     from lakebed.lake.transaction import Transaction
     from lakebed.lake.view import View
@@ -73,6 +74,7 @@ __all__ = [
     "Namespace",
     "NotFound",
     "OutcomeUnknown",
+    "QueryRows",
     "Scan",
     "Schema",
     "Table",
@@ -107,6 +109,7 @@ _HOMES = {
     "MergeConflict": "lakebed.catalog.transaction.conflicts",
     "MergeResult": "lakebed.catalog.merge.merge",
     "Namespace": "lakebed.lake.namespace",
+    "QueryRows": "lakebed.lake.query.rows",
     "Scan": "lakebed.arrow.read.scan",
     "Schema": "lakebed.table.schema.schema",
     "Table": "lakebed.lake.table",

@@ -48,6 +48,8 @@ ALL = {1: "2026-01", 2: "2026-01", 3: "2026-02", 4: None}
 def test_the_value_that_a_folder_says_is_not_null(table, hive):
     table.add_files(hive)
     assert months(table) == ALL
+    assert table.scan(columns=["month"]).to_arrow()["month"].to_pylist() == list(ALL.values())
+    assert table.scan("month = '2026-02'", columns=["month"]).to_arrow().num_rows == 1
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def lazy_frame(scan: Narrowable) -> "polars.LazyFrame":
             frame = polars.DataFrame(batch)
             yield (frame if predicate is None else frame.filter(predicate)).select(shown)
 
-    return register_io_source(frames, schema=polars.DataFrame(form.empty_table()).schema, is_pure=True)
+    return register_io_source(frames, schema=polars.DataFrame(form.empty_table()).schema)
 
 
 def check_installed(package: str) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from lakebed.errors import Invalid, LakebedError, NotFound
+from lakebed.html import ROWS, table_html
 
 _MISSING = re.compile('Table with name "?([^" ]+)"? does not exist')
 
@@ -69,6 +70,12 @@ class QueryRows:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows for all that read Arrow's C stream: pyarrow, polars, `append` of a table."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook."""
+        with explained(self._sources):
+            rows = self._relation.limit(ROWS).fetchall()
+        return table_html("Query", self.columns, rows)
 
     def __repr__(self) -> str:
         with explained(self._sources):

@@ -80,7 +80,9 @@ class _Query:
     line: Line
     version: Version
     sources: list[Failing] = field(default_factory=list)
-    _views: set[tuple[str, ...]] = field(default_factory=set)
+    _views: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """(view, folded) -> what it shows"""
+    _added: set[str] = field(default_factory=set)
     _lake_views: list[QueryName] = field(default_factory=list)
 
     def prepared(self, text: str) -> str:
@@ -94,7 +96,7 @@ class _Query:
                 self._add_if_there(name)
         own = [found for name in names if not name.is_plain and (found := self._long_name(name)) is not None]
         for name in own:
-            self._add(name, (name.schema, name.parts[-1]), self._rows(name))
+            self._add(name, (name.schema, name.parts[-1]), self._table(name))
         return replaced(text, own, lambda name: f"{quoted(name.schema)}.{quoted(name.parts[-1])}")
 
     def bound(self, text: str, args: QueryArgs | None) -> "duckdb.DuckDBPyRelation":
@@ -116,11 +118,11 @@ class _Query:
         line = self.line._pinned(self.version)
         if name.parts[0].startswith(SYSTEM):
             with suppress(NotFound):
-                self._add(name, name.parts, inspect(line._scope, name.parts[0], None, None))
+                self._add_rows(name, name.parts, name.parts[0], inspect(line._scope, name.parts[0], None, None))
         elif line.view_exists(name.parts):
             self._lake_views.append(name)
         elif (table := _table(line, name.parts)) is not None:
-            self._add(name, name.parts, table.scan().to_dataset())
+            self._add(name, name.parts, table)
 
     def _long_name(self, name: QueryName) -> QueryName | None:
         """The name of a table; None for another path with dots, such as to a field inside a column.
@@ -133,12 +135,22 @@ class _Query:
         counts = range(len(name.parts), 2, -1)
         return next((name.first(count) for count in counts if line.table_exists(name.parts[:count])), None)
 
-    def _add(self, name: QueryName, view: tuple[str, ...], rows: Any) -> None:
+    def _add(self, name: QueryName, view: tuple[str, ...], table: Table) -> None:
+        self._add_rows(name, view, table.id, table.scan().to_dataset())
+
+    def _add_rows(self, name: QueryName, view: tuple[str, ...], shown: str, rows: Any) -> None:
         own = tuple(part.lower() for part in view)
-        if own in self._views:
+        known = self._views.setdefault(own, shown)
+        if known != shown:
+            raise Invalid(
+                "DuckDB does not distinguish names by case, and two tables of the query differ in nothing else",
+                subject=name.spelled,
+                advice="Use lake.sql(spark, …), or rename one of them.",
+            )
+        source = f"lakebed {' '.join(own)}"
+        if source in self._added:
             return
-        source = f"lakebed {len(self._views)}"
-        self._views.add(own)
+        self._added.add(source)
         if isinstance(rows, Failing):
             self.sources.append(rows)
         self.connection.register(source, rows)
@@ -146,15 +158,15 @@ class _Query:
             self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(view[0])}")
         self.connection.execute(f"CREATE VIEW {'.'.join(map(quoted, view))} AS FROM {quoted(source)}")
 
-    def _rows(self, name: QueryName) -> Any:
-        """The rows of a table with a ref or a moment."""
+    def _table(self, name: QueryName) -> Table:
+        """A table with a ref or a moment."""
         line = self.line if name.place is None else self.line._beside(name.place)
         line = line._pinned(self.version) if name.moment is None else self._then(line, name.moment)
         table = _table(line, name.parts)
         if table is None:
             advice = "Catalog.tables(recursive=True) lists the tables."
             raise NotFound("there is no such table in the lake", subject=name.spelled, advice=advice)
-        return table.scan().to_dataset()
+        return table
 
     def _then(self, line: Line, moment: Moment) -> Line:
         if moment.expression is None:

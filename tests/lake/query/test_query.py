@@ -64,6 +64,7 @@ def test_rows_come_in_every_form(lake, main):
     assert polars.DataFrame(rows).height == 2
     assert rows.relation.filter("id = 2").fetchall() == [(2, "sales.orders")]
     assert "sales.orders" in repr(rows)
+    assert "<td>sales.orders</td>" in rows._repr_html_()
 
 
 def test_a_plan_and_the_columns_are_shown(lake, main):
@@ -72,6 +73,16 @@ def test_a_plan_and_the_columns_are_shown(lake, main):
         assert "Filters" in str(plan)
     assert [row[0] for row in lake.query("describe sales.orders").to_list()] == ["id", "item"]
     assert lake.query("summarize sales.orders").to_arrow().num_rows == 2
+
+
+def test_tables_that_differ_only_in_case_are_not_mixed_up(lake):
+    exact = lake.create_catalog("exact", case_sensitive=True)
+    for name in ("orders", "Orders"):
+        exact.create_table(name, {"id": "long"}).append(pyarrow.table({"id": [len(name), ord(name[0])]}))
+    assert ids(exact, "select max(id) from Orders") == [ord("O")]
+    assert ids(exact, "select max(a.id) from orders a, orders b") == [ord("o")]
+    with pytest.raises(Invalid, match="by case"):
+        exact.query("select * from orders, Orders")
 
 
 def test_show_prints_the_rows(lake, main, capsys):

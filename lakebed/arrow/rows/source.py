@@ -102,12 +102,21 @@ def key_filter(keyed: KeyedRows) -> Filter:
 
 def column_filter(field: Field, values: pyarrow.Array | pyarrow.ChunkedArray) -> Filter:
     """A filter that a column with one of these values passes, none of which is null; others may pass too."""
-    distinct = compute.unique(_storage(values))
-    if len(distinct) <= LISTED:
-        return one_of_values(field, [_value(value, field) for value in distinct])
+    few = _few_distinct(_storage(values))
+    if few is not None:
+        return one_of_values(field, [_value(value, field) for value in few])
     extremes = compute.min_max(_storage(values))
     low, high = (_value(extremes[name], field) for name in ("min", "max"))
     return between(field, low, high)
+
+
+def _few_distinct(values: pyarrow.Array | pyarrow.ChunkedArray) -> pyarrow.Array | None:
+    """The distinct values if a plan can list them; None if they are more, as the first of them mostly show."""
+    for tried in (values.slice(0, 8 * LISTED), values):
+        distinct = compute.unique(tried)
+        if len(distinct) > LISTED:
+            return None
+    return distinct
 
 
 def tables_to_join(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table]:

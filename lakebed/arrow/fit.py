@@ -1,9 +1,9 @@
 """A caller's rows, brought to the form of a table's files, or refused with every reason."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import pyarrow
 
@@ -32,6 +32,8 @@ def reader_of(data: object, schema: Schema = NO_COLUMNS) -> pyarrow.RecordBatchR
         return pyarrow.RecordBatchReader.from_batches(data.schema, [data])
     if _is_of("pandas", "DataFrame", data):
         return _pandas_table(data).to_reader(BATCH_ROWS)
+    if _are_batches(data):
+        return pyarrow.Table.from_batches(data).to_reader(BATCH_ROWS)
     if is_python_rows(data):
         return table_of(data, schema).to_reader(BATCH_ROWS)
     if hasattr(data, "__arrow_c_stream__"):
@@ -53,7 +55,7 @@ def reader_of(data: object, schema: Schema = NO_COLUMNS) -> pyarrow.RecordBatchR
 
 def kept_rows(data: object) -> "pyarrow.Table | PythonRows":
     """A caller's rows, all in memory, so that they can be read more than once."""
-    return data if is_python_rows(data) else reader_of(data).read_all()
+    return data if is_python_rows(data) and not _are_batches(data) else reader_of(data).read_all()
 
 
 def fit(data: object, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
@@ -83,6 +85,10 @@ def _is_of(module: str, name: str, data: object) -> bool:
     # A caller that never imported the module has none of its values, and importing pandas would take a second.
     found = sys.modules.get(module)
     return found is not None and isinstance(data, getattr(found, name))
+
+
+def _are_batches(data: object) -> TypeGuard[Sequence[pyarrow.RecordBatch]]:
+    return isinstance(data, list | tuple) and bool(data) and all(isinstance(one, pyarrow.RecordBatch) for one in data)
 
 
 def _advice(data: object) -> str:

@@ -1,5 +1,7 @@
 """Rows as plain Python: a list of dicts, one for each row, or a dict of lists, one for each column."""
 
+import decimal
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
@@ -10,7 +12,7 @@ from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import FLOAT, Field, Map
+from lakebed.table.types.types import FLOAT, Decimal, Field, Map, Type
 
 PythonRows = Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
@@ -98,14 +100,22 @@ def _typed(values: Any, field: Field | None) -> pyarrow.Array | None:
     if field is None or hasattr(values, "__array__"):
         return None
     wanted = arrow_schema(Schema([field])).field(0).type
-    given = [list(value.items()) if isinstance(value, Mapping) else value for value in values]
-    given = given if isinstance(field.type, Map) else values
+    given = [_as_given(value, field.type) for value in values]
     try:
         typed = pyarrow.array(given, wanted)
     except _FAILED:
         return None
     # Arrow cuts 1.5 to 1 and a time to its day without an error. Python's floats have no shorter form of their own.
     return typed if field.type == FLOAT or typed.to_pylist() == given else None
+
+
+def _as_given(value: Any, type: Type) -> Any:
+    """A value in the form that Arrow takes for the type, if there is one."""
+    if isinstance(type, Map) and isinstance(value, Mapping):
+        return list(value.items())
+    if isinstance(type, Decimal) and isinstance(value, float) and math.isfinite(value):
+        return decimal.Decimal(repr(value))
+    return value
 
 
 def _mixed(name: str, error: Exception) -> Invalid:

@@ -135,6 +135,18 @@ def test_a_condition_may_be_any_expression(table: Table, where: str, ids: list[i
         table.compact()
 
 
+@pytest.mark.parametrize("inline", ["0", "64000"])
+def test_a_condition_that_can_not_be_calculated_is_no_damage_of_a_file(main: Catalog, inline: str) -> None:
+    table = main.create_table("wrong", {"id": "long", "n": "long"}, properties={"write.inline-bytes": inline})
+    table.append([{"id": 1, "n": 0}])
+    table.append([{"id": 2, "n": 0}])
+    for where, problem in (("id / n > 1", "divides by zero"), ("_row_id = 'x'", "can't be cast")):
+        for change in (lambda text: table.scan(text).to_arrow(), lambda text: table.scan(text).count(), table.delete):
+            with pytest.raises(Invalid, match=problem):
+                change(where)
+    assert table.scan("n <> 0 and id / n > 1").count() == 0
+
+
 def test_conjuncts_that_bind_prune_files(table: Table) -> None:
     assert len(opened_files(table.scan("id > rank + 2"))) == 2
     assert len(opened_files(table.scan("id > rank + 2 and id > 3"))) == 1

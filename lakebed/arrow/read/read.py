@@ -1,6 +1,7 @@
 """Reading the rows of an entry, with the table's columns and without deleted rows; damage is `Corrupt`."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy
@@ -14,7 +15,7 @@ from lakebed.arrow.shape import AS_STORED, misfits, shaped
 from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.deletion_vectors import read_vector
 from lakebed.catalog.data.row_sources import Sources
-from lakebed.errors import Corrupt
+from lakebed.errors import Corrupt, Invalid
 from lakebed.table.filter.filter import Filter, fields_of
 from lakebed.table.manifest.file_fields import fields_for_file, with_constants
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -34,7 +35,7 @@ def read(
     counted and its pages' checksums verified while it is read.
     """
     vector = read_vector(sources.files, planned.file)
-    with opened(sources, planned.file) as stored:
+    with _evaluation_errors(), opened(sources, planned.file) as stored:
         rows = _Rows((planned.file,), stored, vector)
         rows.check_columns(_needed(schema, filter))
         for group in stored.groups(planned.row_groups):
@@ -49,8 +50,9 @@ def read_inline(
 
     The schema has no metadata columns: their values differ by entry.
     """
-    for stored in inline_rows(sources, files):
-        yield from _read_together(sources, stored, schema, filter)
+    with _evaluation_errors():
+        for stored in inline_rows(sources, files):
+            yield from _read_together(sources, stored, schema, filter)
 
 
 def _read_together(
@@ -92,10 +94,35 @@ def _passing(rows: "_Rows", group: Group, schema: Schema, filter: Filter | None)
         return
     tested = fields_of(filter)
     others = Schema([field for field in schema.fields if field not in tested])
-    first = [(batch, passing_mask(filter, batch)) for batch in rows.batches(group, Schema(tested))]
+    first = [(batch, _tested(batch, filter)) for batch in rows.batches(group, Schema(tested))]
     if any(mask.true_count for _, mask in first):
         for (batch, mask), rest in zip(first, rows.batches(group, others), strict=True):
             yield where_true(_side_by_side(batch, rest, schema), mask)
+
+
+class _Unevaluated(Exception):
+    """A predicate can't be evaluated for a row: a mistake of the caller's, not damage of the file."""
+
+    def __init__(self, error: Invalid) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@contextmanager
+def _evaluation_errors() -> Iterator[None]:
+    """Raise the error of a predicate past all that takes an `Invalid` for damage."""
+    try:
+        yield
+    except _Unevaluated as error:
+        raise error.error from error.error.__cause__
+
+
+def _tested(batch: pyarrow.RecordBatch, filter: Filter) -> pyarrow.BooleanArray:
+    """Which rows pass."""
+    try:
+        return passing_mask(filter, batch)
+    except Invalid as error:
+        raise _Unevaluated(error) from error
 
 
 def _side_by_side(batch: pyarrow.RecordBatch, rest: pyarrow.RecordBatch, schema: Schema) -> pyarrow.RecordBatch:

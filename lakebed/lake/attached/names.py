@@ -16,7 +16,9 @@ from lakebed.catalog.transaction.context import Context
 from lakebed.errors import Invalid, LakebedError
 from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.sql.current import Current, choose, current
+from lakebed.lake.sql.names import DATABASES, Places
 from lakebed.lake.sql.read import FORMATS, SESSION
+from lakebed.lake.sql.system_tables import is_system_name
 from lakebed.records.names import normal_name
 from lakebed.spark.sql.names import chain_end
 from lakebed.spark.sql.tokens import quoted, words_of
@@ -42,6 +44,11 @@ class Found:
     @property
     def exists(self) -> bool:
         return self.is_table or (_is_name(self.parts) and self.catalog.view_exists(self.parts))
+
+    @property
+    def is_system(self) -> bool:
+        """Whether it is a system table, such as `__tables` or `sales.orders.files`."""
+        return _is_name(self.parts) and is_system_name(self.catalog, self.parts)
 
     @property
     def is_namespace(self) -> bool:
@@ -99,7 +106,8 @@ class Names:
     def read(self, text: str) -> Found | None:
         """The table or view of a name; None if the lake does not have it."""
         found = self.place(*parsed(text))
-        return found if found is not None and (found.is_named_with_ref or found.exists) else None
+        is_there = found is not None and (found.is_named_with_ref or found.exists or found.is_system)
+        return found if is_there else None
 
     def written(self, text: str) -> Found | None:
         """Where a table of this name is, or would be created; None if that is in Spark."""
@@ -119,8 +127,17 @@ class Names:
         return self.at(ref, whole)
 
     def at(self, ref: str | None, parts: Parts) -> Found | None:
-        """The same for the whole name of an object."""
-        return None if _is_sparks(parts) else Found(self._catalog(ref), parts, ref is not None)
+        """The same for the whole name of an object, with or without its catalog."""
+        if _is_sparks(parts):
+            return None
+        own = self._catalog(ref)
+        opened = parts[0].casefold()
+        if ref is None and len(parts) > (2 if opened in DATABASES else 1):
+            catalogs = Places(own, self.context.metastore.newest(), is_attached=True).catalogs([opened])
+            if opened in catalogs:
+                beside = catalogs[opened]
+                return Found(own if beside is None else open_catalog(self.context, beside), parts[1:])
+        return Found(own, parts, ref is not None)
 
     def has_catalog(self, name: str) -> bool:
         """Whether the lake has a catalog of this name."""

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, DataFrameReader
 from lakebed.errors import Invalid
 from lakebed.lake.attached.names import Found, Names
 from lakebed.lake.catalog import Catalog
+from lakebed.lake.sql.system_tables import system_rows
 from lakebed.spark.attachment.extension import extended
 from lakebed.spark.sql.tokens import quoted
 
@@ -46,6 +47,9 @@ def read_found(names: Names, found: Found, options: Mapping[str, Any]) -> DataFr
     catalog = _at(found.catalog, options)
     if catalog.table_exists(found.parts):
         return catalog.table(found.parts).read(names.spark)
+    system = system_rows(names.spark, catalog, found.parts, ())
+    if system is not None:
+        return system
     catalog.view(found.parts)  # or `NotFound`
     *above, own = found.parts
     name = ".".join(map(quoted, (*above, f"{own}@{catalog.ref}")))

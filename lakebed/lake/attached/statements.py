@@ -119,7 +119,8 @@ class _Parsed:
         """The statement; None for one of Spark's. What can't be read and names something of the lake is `Invalid`."""
         try:
             words = words_of(self.text, self.names.current.namespace)
-            named = replace(words, catalogs=self._places().catalogs(first_parts(words)))
+            places = self._places()
+            named = replace(words, catalogs=places.catalogs(first_parts(words)), databases=places.databases)
             return parse_words(named, self.names.spark)
         except Invalid:
             if self._names_an_object():

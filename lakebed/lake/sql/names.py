@@ -80,8 +80,11 @@ class Line(Objects[Commit], Branches, Tags, Merges, ABC):
         """The line at a version's number, a tag or a branch, or at a time."""
 
 
-SPARKS = ("default", "spark_catalog", "global_temp")
-"""A database and catalogs that an attached session has of its own."""
+SPARKS = ("spark_catalog", "global_temp")
+"""Catalogs that an attached session has of its own."""
+
+DATABASES = frozenset({"default"})
+"""Databases that an attached session has of its own: `default.t` is Spark's, and `default.sales.t` the lake's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,11 @@ class Places:
     def searched(self) -> tuple[str, ...] | None:
         """The namespace that names of one part are looked for in; None if they are all Spark's."""
         return self.namespace if self.namespace or self.is_attached else None
+
+    @property
+    def databases(self) -> frozenset[str]:
+        """First parts of names of two parts that are Spark's, though there is such a catalog."""
+        return DATABASES if self.is_attached else frozenset()
 
     def as_changed(self, table: Table) -> Table:
         """A table that is read; the one that is changed as the change sees it."""

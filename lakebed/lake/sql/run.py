@@ -70,7 +70,12 @@ def run(spark: SparkSession, text: str, args: Args | None, places: Callable[[], 
 
 def _run(execution: Execution, words: Words) -> Answer:
     places = execution.places
-    named = replace(words, namespace=places.searched, catalogs=places.catalogs(first_parts(words)))
+    named = replace(
+        words,
+        namespace=places.searched,
+        catalogs=places.catalogs(first_parts(words)),
+        databases=places.databases,
+    )
     match parse_words(named, execution.spark):
         case Select() as select:
             return queries.select(execution, select)

@@ -112,7 +112,8 @@ def lake_name(words: Words, begin: int, end: int, moment: Moment | None = None) 
     if any("@" in part for part in parts) or "" in parts or (place is not None and place.endswith("@")):
         raise words.refused("a ref stands in the middle of a name", first, expected="such as sales.items@dev")
     opened = parts[0].casefold()
-    if len(parts) > 1 and opened in words.catalogs and (place is None or place.startswith("@")):
+    is_database = len(parts) == 2 and place is None and opened in words.databases
+    if len(parts) > 1 and opened in words.catalogs and not is_database and (place is None or place.startswith("@")):
         catalog = words.catalogs[opened]
         place = place if catalog is None else f"{catalog}{place or ''}"
         return LakeName(parts[1:], place, first, words.words[end - 1].end, moment)

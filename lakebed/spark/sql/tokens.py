@@ -63,6 +63,8 @@ class Words:
     """The session's namespace, which a name of one part is looked for in; None if it is Spark's."""
     catalogs: Mapping[str, str | None] = field(default_factory=dict)
     """First parts of names that are catalogs, casefolded, and what opens them; None for the statement's own."""
+    databases: frozenset[str] = frozenset()
+    """First parts of names of two parts that are databases of Spark's, casefolded, though catalogs are called so."""
     marks: frozenset[int] | None = None
     """Where the words of the statement itself begin, outside of names, expressions and queries; None if unknown."""
     stuck: int | None = None

@@ -69,6 +69,24 @@ def test_statements_and_reads_find_the_lakes_tables(attached: SparkSession, main
     assert found(attached.sql("SELECT id FROM sales.orders WHERE item = {word}", word="oat")) == [(3,)]
 
 
+def test_names_with_their_catalog_and_system_tables_are_found(
+    attached: SparkSession, lake: Lake, main: Catalog, orders: str
+) -> None:
+    listed = attached.catalog.getTable(orders)
+    whole = ".".join([listed.catalog, *listed.namespace, listed.name])  # type: ignore[misc, list-item]
+    assert whole == "default.sales.orders"
+    assert attached.catalog.tableExists(whole)
+    assert found(attached.table(whole)) == found(attached.sql(f"SELECT * FROM {whole}")) == ROWS
+    attached.range(5, 6).selectExpr("id", "'rye' AS item").write.insertInto(whole)
+    assert main.table(orders).scan().count() == 3
+    lake.create_catalog("other").create_table("t", {"id": "long"})
+    assert attached.table("other.t").count() == attached.sql("SELECT * FROM other.t").count() == 0
+    assert attached.table("sales.orders.files").count() == attached.sql("SELECT * FROM sales.orders.files").count() > 0
+    assert orders in [row.table_name for row in attached.table("__tables").collect()]
+    with pytest.raises(AnalysisException):
+        attached.table("default.orders")  # Spark's database
+
+
 def test_a_dataframe_shows_the_version_at_which_it_was_made(attached: SparkSession, orders: str) -> None:
     before = attached.table(orders)
     attached.sql("DELETE FROM sales.orders WHERE id = 1")

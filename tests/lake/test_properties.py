@@ -126,6 +126,12 @@ def test_a_declared_length_goes_with_its_column(main: Catalog) -> None:
         change.drop_column("key")
     assert table.properties == {"check.name-length": "length(name) <= 30"}
     table.append(pa.table({"id": [1], "name": ["x" * 30]}))
+    with table.evolve() as change:
+        change.widen_column("id", "long")
+    assert table.properties == {"check.name-length": "length(name) <= 30"}
+    with table.evolve() as change:
+        change.widen_column("name", "string")
+    assert table.properties == {}
 
 
 def test_a_check_set_meanwhile_stops_a_drop(main: Catalog, table: Table) -> None:

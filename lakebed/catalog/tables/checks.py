@@ -10,7 +10,7 @@ from lakebed.table.expression.parse import parse_expression
 from lakebed.table.expression.scope import rows_scope
 from lakebed.table.schema.schema import Schema, dotted_path
 from lakebed.table.sql.tree import names_of, sql_tree
-from lakebed.table.types.types import Struct, Way, quoted_name, walk
+from lakebed.table.types.types import UNLIMITED, Struct, Way, quoted_name, walk
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node
@@ -26,7 +26,7 @@ def length_checks(schema: Schema) -> dict[str, str]:
 
 def _length_checks(schema: Schema) -> Iterator[Check]:
     for way in walk(schema.fields):
-        if (length := way[-1].max_length) is not None:
+        if length := way[-1].max_length:
             if not all(isinstance(outer.type, Struct) for outer in way[:-1]):
                 raise Invalid("no check reaches into lists and maps", subject=dotted_path(way), advice="Use string.")
             yield Check(_length_name(way), f"length({_spelled(way)}) <= {length}")
@@ -34,6 +34,10 @@ def _length_checks(schema: Schema) -> Iterator[Check]:
 
 def _length_name(way: Way) -> str:
     return f"{dotted_path(way)}-length"
+
+
+def _length_key(way: Way) -> str:
+    return Check(_length_name(way), "").key
 
 
 def _spelled(way: Way) -> str:
@@ -76,7 +80,14 @@ def evolved_checks(properties: Properties, before: Schema, after: Schema) -> dic
         del evolved[check.key]
         if (kept := _evolved_check(check, before, after)) is not None:
             evolved[kept.key] = kept.condition
-    return {**evolved, **length_checks(after)}
+    unlimited = {_length_key(way) for way in walk(after.fields) if way[-1].max_length == UNLIMITED}
+    kept_properties = {key: text for key, text in evolved.items() if key not in unlimited}
+    return {**kept_properties, **length_checks(after)}
+
+
+def changes_lengths(schema: Schema) -> bool:
+    """Whether columns were declared with a length, or without the one that they had."""
+    return any(way[-1].max_length is not None for way in walk(schema.fields))
 
 
 def _evolved_check(check: Check, before: Schema, after: Schema) -> Check | None:

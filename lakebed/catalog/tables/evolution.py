@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from lakebed.catalog.objects.properties import properties_of, put_properties
-from lakebed.catalog.tables.checks import evolved_checks, length_checks
+from lakebed.catalog.tables.checks import changes_lengths, evolved_checks
 from lakebed.catalog.tables.ids import DraftIds, TableIds, TakenIds
 from lakebed.catalog.tables.properties import Properties
 from lakebed.catalog.tables.tables import TableState, put_schema, put_sort_order, put_spec, table_state
@@ -135,7 +135,7 @@ def _put(work: Work, before: TableState, after: TableState, ids: TableIds) -> No
 
 def _put_checks(work: Work, before: TableState, after: TableState) -> None:
     """Write the table's checks again, if they changed with its columns."""
-    if not length_checks(after.schema) and _keeps_names(before.schema, after.schema):
+    if not changes_lengths(after.schema) and _keeps_names(before.schema, after.schema):
         return
     properties = properties_of(work, before.id)  # read: a check that is set meanwhile is a conflict
     evolved = evolved_checks(properties, before.schema, after.schema)

@@ -20,12 +20,15 @@ from lakebed.table.schema.metadata_columns import check_free_name
 from lakebed.table.schema.schema import Path, Schema, check_identifier, check_key_names, physical_names
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import (
+    BINARY,
     DOUBLE,
     ELEMENT,
     FLOAT,
     INT,
     KEY,
     LONG,
+    STRING,
+    UNLIMITED,
     VALUE,
     Decimal,
     Field,
@@ -156,7 +159,8 @@ def widen_column(schema: Schema, path: Path, type: Type | str) -> Schema:
             found=f"{narrow} to {wider}",
         )
     if wider == narrow:
-        return _with_field(schema, way, lambda field: replace(field, max_length=declared.max_length))
+        length = declared.max_length or (UNLIMITED if wider in (STRING, BINARY) else None)
+        return _with_field(schema, way, lambda field: replace(field, max_length=length))
     first = way[-1].widened_from or narrow
     return _with_field(schema, way, lambda field: replace(field, type=wider, widened_from=first))
 

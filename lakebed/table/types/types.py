@@ -14,6 +14,8 @@ from lakebed.table.types.synonyms import SYNONYMS, TWO_WORDS, ZONES, nearest
 
 ELEMENT, KEY, VALUE = "element", "key", "value"  # what Parquet, Iceberg and Spark call them
 
+UNLIMITED = 0  # the length of a column that had one, and is to have none
+
 _LENGTHS = range(1, 2**31)  # of fixed, as Arrow and Parquet count them
 _DEPTH = 100  # of types in types; Parquet readers and Python's own stack end not far beyond
 _BRACKETS = {"(": ")", "[": "]"}
@@ -132,7 +134,8 @@ class Field:
 
     Defaults are plain values, None for null. Files older than the field show `initial_default`; rows that are written
     without it get `write_default`. `widened_from` is the type in its oldest files, None if it is the field's own.
-    `max_length` is that of a `varchar(20)`, which is not part of the type: the table gets a check for it.
+    `max_length` is that of a `varchar(20)`, which is not part of the type: the table gets a check for it. `UNLIMITED`
+    removes that check.
     """
 
     name: str

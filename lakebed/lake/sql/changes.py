@@ -99,9 +99,11 @@ def merge(execution: Execution, statement: Merge) -> Commit | None:
 
 
 def _add_columns(table: Table, statement: Merge, rows: DataFrame) -> None:
-    with table.evolve() as evolve:
-        for path, type in new_source_columns(statement, table.schema, rows):
-            evolve.add_column(path, type)
+    columns = new_source_columns(statement, table.schema, rows)
+    if columns:
+        with table.evolve() as evolve:
+            for path, type in columns:
+                evolve.add_column(path, type)
 
 
 def _change(

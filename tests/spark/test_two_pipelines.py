@@ -306,7 +306,7 @@ def test_of_two_appends_of_a_new_key_at_once_one_is_refused_if_keys_are_checked(
 ) -> None:
     one, other = tables
     one.set_properties({"write.check-keys": "true"})
-    meet("check_new_keys")
+    meet("check_keys")
     found = at_once(lambda: one.append(rows(spark, 10, 14)), lambda: other.append(rows(spark, 13, 17)))
     assert kinds(found) == ["Commit", "Invalid"]
     [error] = [each for each in found if isinstance(each, Invalid)]

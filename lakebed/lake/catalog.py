@@ -130,12 +130,12 @@ class Catalog(Line, Shares):
         asked = Asked(object_id, author, since, until)
         return Listing(log(work, asked)) if limit is None else Listing(*log_page(work, limit, asked, token))
 
-    def dropped(self) -> list[DroppedObject]:
+    def dropped(self) -> Listing[DroppedObject]:
         """What can be undropped: namespaces, tables and views of the line, branches, tags and shares of the catalog.
 
         Each has the time, the author, and the id that `undrop_table` and the like take; the last dropped comes first.
         """
-        return dropped_objects(self._scope.read(), self.name)
+        return Listing(dropped_objects(self._scope.read(), self.name))
 
     def transaction(
         self,

@@ -360,11 +360,11 @@ class Lake:
         """The commits of all catalogs and branches, and those that created, renamed and dropped them; newest first."""
         return Listing(lake_log(self._context, limit, Asked(None, author, since, until)))
 
-    def dropped(self) -> list[DroppedObject]:
+    def dropped(self) -> Listing[DroppedObject]:
         """What can be undropped: catalogs, and what was dropped on the trunk of each; the last dropped first."""
         inside = (gone for catalog in self.catalogs() for gone in catalog.dropped())
         found = [*dropped_catalogs(self._context), *inside]
-        return sorted(found, key=lambda gone: gone.version, reverse=True)
+        return Listing(sorted(found, key=lambda gone: gone.version, reverse=True))
 
     def check(self) -> list[str]:
         """What is wrong with the lake's metadata, one sentence each; empty if nothing is. It reads every record."""

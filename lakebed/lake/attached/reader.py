@@ -43,8 +43,14 @@ def lake_reader(own: DataFrameReader, table: Callable[..., DataFrame]) -> DataFr
 
 
 def read_found(names: Names, found: Found, options: Mapping[str, Any]) -> DataFrame:
-    """The rows of a table or view now, or at the moment that the options name; later commits are not seen."""
-    catalog = _at(found.catalog, options)
+    """The rows of a table or view now, or at the moment that the options name; later commits are not seen.
+
+    As in Spark, the name of the table may stand before a column: `orders.id`.
+    """
+    return _rows(names, found, _at(found.catalog, options)).alias(found.parts[-1])
+
+
+def _rows(names: Names, found: Found, catalog: Catalog) -> DataFrame:
     if catalog.table_exists(found.parts):
         return catalog.table(found.parts).read(names.spark)
     system = system_rows(names.spark, catalog, found.parts, ())

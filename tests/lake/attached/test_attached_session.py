@@ -87,6 +87,12 @@ def test_names_with_their_catalog_and_system_tables_are_found(
         attached.table("default.orders")  # Spark's database
 
 
+def test_a_tables_name_may_stand_before_its_columns(attached: SparkSession, orders: str) -> None:
+    left, right = attached.table(orders), attached.range(2).alias("n")
+    joined = left.join(right, F.col("orders.id") == F.col("n.id")).where("orders.item = 'tea'").select("orders.*")
+    assert found(joined) == [(1, "tea")]
+
+
 def test_a_dataframe_shows_the_version_at_which_it_was_made(attached: SparkSession, orders: str) -> None:
     before = attached.table(orders)
     attached.sql("DELETE FROM sales.orders WHERE id = 1")

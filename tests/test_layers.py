@@ -32,7 +32,7 @@ DRAWINGS = {
     "lakebed.lake": """
         data_source
         lake
-        attached
+        attached | upkeep
         catalog
         query | transaction
         sql
@@ -73,6 +73,7 @@ DRAWINGS = {
         avro | schemas | vectors
     """,
     "lakebed.catalog": """
+        upkeep
         inspect
         merge
         data

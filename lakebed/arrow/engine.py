@@ -13,6 +13,7 @@ from lakebed.arrow.python_rows import PythonRows
 from lakebed.arrow.read.get import find_row
 from lakebed.arrow.read.rows import table_of_rows
 from lakebed.arrow.read.scan import Replan, Scan, pruned_plan
+from lakebed.arrow.read.stored import read_whole
 from lakebed.arrow.rows.assignments import assignments
 from lakebed.arrow.rows.delete import delete_rows, overwrite_rows
 from lakebed.arrow.rows.keys import check_keys, share_keys
@@ -125,6 +126,10 @@ class ArrowEngine:
     ) -> Sequence[DataFileRef]:
         """Entries for Parquet files that another writer wrote, where they are."""
         return added_files(files, schema, spec, addresses)
+
+    def read_whole(self, files: Files, file: DataFileRef) -> None:
+        """Read a data file with all its checksums; `Corrupt` if it is damaged."""
+        read_whole(files, file)
 
     def share_keys(
         self, sources: Sources, schema: Schema, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]

@@ -21,6 +21,8 @@ from lakebed.catalog.refs.catalogs import DEFAULT
 from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.commits import Argument, Commit, Request
 from lakebed.catalog.transaction.context import Context, unpicklable
+from lakebed.catalog.upkeep.backup import Backup, check_finished
+from lakebed.catalog.upkeep.check import Findings
 from lakebed.errors import Invalid, NotFound
 from lakebed.files import LocalFiles, ReadOnlyFiles
 from lakebed.html import ROWS, table_html
@@ -39,6 +41,8 @@ from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution
 from lakebed.lake.sql.statement import Args, run_statement
 from lakebed.lake.transaction import ATTEMPTS, Transaction, run
+from lakebed.lake.upkeep import calls as upkeep
+from lakebed.lake.upkeep.usage import Usage
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.names import Casing, normal_name
 from lakebed.store import ReadOnlySQLiteStore, SQLiteStore
@@ -107,6 +111,7 @@ _OPENING = RLock()
 def _opened(origin: Origin, address: Address, create: bool | None) -> Context:
     may_create = False if origin.read_only else create
     address.check_creatable(may_create)
+    check_finished(address.folder)
     files = ReadOnlyFiles(address.folder) if origin.read_only else LocalFiles(address.folder)
     database = f"{files.root}/{DATABASE}"
     metastore = RecordsMetastore(ReadOnlySQLiteStore(database) if origin.read_only else SQLiteStore(database))
@@ -366,9 +371,24 @@ class Lake:
         found = [*dropped_catalogs(self._context), *inside]
         return Listing(sorted(found, key=lambda gone: gone.version, reverse=True))
 
-    def check(self) -> list[str]:
-        """What is wrong with the lake's metadata, one sentence each; empty if nothing is. It reads every record."""
-        return self._context.metastore.check()
+    def check(self, deep: bool = False) -> Findings:
+        """What is wrong with the lake, one sentence each; empty if nothing is. Others may use it meanwhile.
+
+        It reads every record, and looks for every file that one refers to, with its size. With `deep=True` it also
+        reads all files with their checksums. The answer's `orphans` are files that nothing refers to: no damage.
+        """
+        return upkeep.check(self._context, deep)
+
+    def backup(self, path: str | os.PathLike[str]) -> Backup:
+        """Copy the lake, as it is at one moment, into an empty folder: `connect` opens it. Others may use it meanwhile.
+
+        Into a folder with a backup of this lake it copies only what is new. After a crash, call it again.
+        """
+        return upkeep.backup(self._context, path)
+
+    def usage(self) -> Usage:
+        """What the lake's files take, by table, by version and by what holds them; print it, or use its `rows`."""
+        return upkeep.usage(self._context)
 
     def close(self) -> None:
         """Close the lake, after waiting for running checkpoints. Its handles can't be used afterwards."""

@@ -1,7 +1,7 @@
 """The versioned object tree: the interface that every metastore implements and all catalog logic uses."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lakebed.metastore.change import Change, Commit, State
@@ -217,6 +217,20 @@ class Metastore(ABC):
     @abstractmethod
     def end_checkpoint(self, intent: str) -> None:
         """Remove an intent, if it exists, after its files were deleted."""
+
+    @abstractmethod
+    def data_records(self) -> Iterator[tuple[str, State]]:
+        """Every delta and every checkpoint of all lines, each with the id of its partition, in no particular order.
+
+        It reads page by page: what is committed meanwhile may be among them. What was erased is not.
+        """
+
+    @abstractmethod
+    def copy_to(self, path: str) -> None:
+        """Write a copy of all of it as of one moment to a new file, durably, while others go on writing.
+
+        `Invalid` if the store is not in a file that could be copied.
+        """
 
     @abstractmethod
     def erase(self, line: str, objects: Sequence[str], bodies_of: Sequence[str] = ()) -> None:

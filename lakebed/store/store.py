@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-from lakebed.errors import LakebedError, OutcomeUnknown, TimedOut, Unavailable
+from lakebed.errors import Invalid, LakebedError, OutcomeUnknown, TimedOut, Unavailable
 from lakebed.store.transaction import Committed, Stale, Transaction
 
 T = TypeVar("T")
@@ -38,6 +38,13 @@ class Store(ABC):
     @abstractmethod
     def settle(self) -> None:
         """Wait until every commit that already has its time is visible or failed: later commits get later times."""
+
+    def copy_to(self, path: str) -> None:
+        """Write the store's contents as of one moment to a new file, durably, while others go on writing.
+
+        `Invalid` if it is not in a file that could be copied.
+        """
+        raise Invalid("this store can't be copied to a file", subject=self.url, advice="Use its own tools for backups.")
 
     @abstractmethod
     def close(self) -> None:

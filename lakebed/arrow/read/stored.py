@@ -10,6 +10,7 @@ from pyarrow.parquet import ParquetFile
 
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Corrupt, Invalid
+from lakebed.files import Files
 from lakebed.files.os_errors import error_for
 from lakebed.table.manifest.inline import is_inline
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -52,6 +53,14 @@ def opened(sources: Sources, file: DataFileRef) -> Iterator[StoredRows]:
         location = sources.files.location(file.path)
         with ParquetFile(location, page_checksum_verification=True, pre_buffer=False) as parquet:
             yield ParquetRows(file, parquet)
+
+
+def read_whole(files: Files, file: DataFileRef) -> None:
+    """Read all rows of a data file with the checksums of its pages; `Corrupt` if it is not what was written."""
+    with opened(Sources(files, "", None), file) as stored:
+        for group in stored.groups(None):
+            for _ in stored.batches(group, stored.form.names):
+                pass
 
 
 def inline_rows(sources: Sources, files: Sequence[DataFileRef]) -> Iterator["InlineRows"]:

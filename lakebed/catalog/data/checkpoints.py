@@ -71,7 +71,7 @@ def find_checkpoint(work: Work, partition: str) -> Checkpoint | None:
 def find_checkpoints(work: Work, partitions: Sequence[str]) -> list[Checkpoint | None]:
     """The same for many partitions, in one round trip."""
     found = work.reader.checkpoints(partitions) if partitions else []
-    return [None if newest is None else _opened(work.context, newest) for newest in found]
+    return [None if newest is None else open_checkpoint(work.context, newest) for newest in found]
 
 
 def load_part(context: Context, part: Part) -> FileColumns:
@@ -135,7 +135,8 @@ def _put_top(context: Context, record: pb.TableCheckpoint, path: str, parts: Seq
     record.top.key, record.top.offset, record.top.length, record.top.raw_length = path, 0, len(entry), len(data)
 
 
-def _opened(context: Context, stored: State) -> Checkpoint:
+def open_checkpoint(context: Context, stored: State) -> Checkpoint:
+    """A stored checkpoint with its parts."""
     record = cast(pb.TableCheckpoint, stored.record)
     return Checkpoint(stored.line, stored.version, record, *_parts(context, record))
 

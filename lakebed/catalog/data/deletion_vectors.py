@@ -30,12 +30,27 @@ def read_vector(files: Files, file: DataFileRef) -> FrozenBitMap64 | None:
     """
     if not any(file.HasField(name) for name in _PLACE):
         return None
+    _check_place(file)
+    vector = _loaded(files, file.dv_path, file.dv_offset, file.dv_length, _subject(file))
+    return _checked(file, vector)
+
+
+def check_vector(files: Files, file: DataFileRef) -> None:
+    """Read the file's vector again, whatever is cached; `Corrupt` if it is damaged."""
+    _check_place(file)
     subject = _subject(file)
+    _checked(file, decode_vector(_read(files, file.dv_path, file.dv_offset, file.dv_length, subject), subject))
+
+
+def _check_place(file: DataFileRef) -> None:
     if not all(file.HasField(name) for name in _PLACE) or not file.dv_path:
-        raise damaged(subject, "place", "a path, an offset and a length", _place(file))
+        raise damaged(_subject(file), "place", "a path, an offset and a length", _place(file))
     if file.dv_offset < 0 or file.dv_length < 0:
-        raise damaged(subject, "place", "an offset and a length of at least 0", _place(file))
-    vector = _loaded(files, file.dv_path, file.dv_offset, file.dv_length, subject)
+        raise damaged(_subject(file), "place", "an offset and a length of at least 0", _place(file))
+
+
+def _checked(file: DataFileRef, vector: FrozenBitMap64) -> FrozenBitMap64:
+    subject = _subject(file)
     if vector and vector.max() >= file.num_rows:
         raise damaged(subject, "positions", f"rows of a file of {file.num_rows}", vector.max())
     if file.HasField("deleted_rows") and file.deleted_rows != len(vector):

@@ -33,7 +33,7 @@ def nearest(reads: Reads, sight: Sight, partitions: Sequence[str]) -> list[State
     They are not cached like other rows of ancestors: one may be added at any time.
     """
     rows = cells.nearest(reads, [(sight, partial(_prefix, partition)) for partition in partitions])
-    return [None if row is None else _state(row) for row in rows]
+    return [None if row is None else checkpoint_state(row) for row in rows]
 
 
 def _prefix(partition: str, line: str) -> bytes:
@@ -43,7 +43,7 @@ def _prefix(partition: str, line: str) -> bytes:
 def listed(reads: Reads, line: str, partition: str) -> list[State]:
     """The line's own checkpoints, newest first."""
     page = reads.get_range(layout.prefix_range(layout.checkpoint_prefix(line, partition)), reverse=True)
-    return [_state(Row(line, layout.key_version(key), value)) for key, value in page.entries]
+    return [checkpoint_state(Row(line, layout.key_version(key), value)) for key, value in page.entries]
 
 
 def check_checkpoint(record: Message) -> None:
@@ -84,7 +84,7 @@ def drop(transaction: Transaction, line: str, partition: str, version: Version) 
         transaction.clear(key)
 
 
-def _state(row: Row) -> State:
+def checkpoint_state(row: Row) -> State:
     return State(_decode(row.value, pb.TableCheckpoint), row.version, row.line)
 
 

@@ -1,6 +1,6 @@
 """The metastore as records in a store, in the form of source document 002, on any backend."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from time import sleep, time_ns
 from typing import cast
 
@@ -12,6 +12,7 @@ from lakebed.metastore.metastore import Metastore, Reader, UnfinishedCheckpoint
 from lakebed.metastore.records import checkpoints
 from lakebed.metastore.records.ancestors import Ancestors
 from lakebed.metastore.records.commit import attempt, check_change
+from lakebed.metastore.records.data_records import data_records
 from lakebed.metastore.records.erasure import erase_bodies, erase_line, erase_objects
 from lakebed.metastore.records.reader import RecordsReader, commits
 from lakebed.records import bodies, cells, codec, layout
@@ -142,6 +143,12 @@ class RecordsMetastore(Metastore):
 
     def end_checkpoint(self, intent: str) -> None:
         self._store.run_idempotent(lambda transaction: checkpoints.end(transaction, intent))
+
+    def data_records(self) -> Iterator[tuple[str, State]]:
+        return data_records(self._store)
+
+    def copy_to(self, path: str) -> None:
+        self._store.copy_to(path)
 
     def erase(self, line: str, objects: Sequence[str], bodies_of: Sequence[str] = ()) -> None:
         erase_objects(self._store, line, objects)

@@ -271,7 +271,7 @@ def _make_folder(folder: Path) -> None:
     if not folder.is_dir():
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
-        _sync_folder(folder.parent)
+        sync_folder(folder.parent)
 
 
 def identity(path: Path) -> tuple[int, int] | None:
@@ -341,7 +341,7 @@ def _make_ready(path: Path, connection: apsw.Connection) -> None:
     if connection.pragma("application_id") == 0:
         with connection:
             connection.execute(_SCHEMA)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def _check_format(path: Path, version: object) -> None:
@@ -355,7 +355,7 @@ def _check_format(path: Path, version: object) -> None:
         )
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -21,6 +21,7 @@ from lakebed.errors import OutcomeUnknown, TimedOut, Unavailable
 from lakebed.store import limits
 from lakebed.store.buffered import BufferedTransaction, Snapshot
 from lakebed.store.conflicts import Batch, ReadSet, WriteSet, Written
+from lakebed.store.sqlite.copy import copy_database
 from lakebed.store.sqlite.file import FORMAT_VERSION, DatabaseFile, error_for
 from lakebed.store.store import Store
 from lakebed.store.transaction import STAMP_BYTES, Committed, Entry, RangeRead, Stale, Transaction
@@ -62,6 +63,9 @@ class SQLiteStore(Store):
                 connection.execute("ROLLBACK")
         except OSError as error:  # of the lock file
             raise error_for(self._file.path, error) from error
+
+    def copy_to(self, path: str) -> None:
+        copy_database(self._file, Path(path))
 
     def close(self) -> None:
         self._file.close()

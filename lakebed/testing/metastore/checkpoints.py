@@ -133,6 +133,29 @@ class CheckpointsSuite:
         assert [found is None for found in branch.reader().checkpoints(partitions)] == [False, True, False, False]
         assert writer.reader().checkpoints([]) == []
 
+    def test_every_delta_and_checkpoint_of_all_lines_is_found(self, metastore: Metastore) -> None:
+        assert list(metastore.data_records()) == []
+        writer, table, versions = grown(metastore)
+        other = writer.table("other")
+        writer.append(other, 1)
+        writer.checkpoint(table, versions[1])
+        branch = writer.fork()
+        last = branch.append(table, 1).version
+        branch.checkpoint(table, last)
+        writer.drop(other)
+        deltas = [
+            (root_partition(one), state)
+            for line in (writer, branch)
+            for one in (table, other)
+            for state in line.deltas(one).values()
+        ]
+        checkpoints = [(root_partition(table), state) for line in (writer, branch) for state in own(line, table)]
+        found = list(metastore.data_records())
+        assert sorted(found, key=str) == sorted([*deltas, *checkpoints], key=str)
+        assert (len(deltas), len(checkpoints)) == (7, 2)
+        metastore.erase(branch.line.id, [root_partition(table)])
+        assert last not in [state.version for _, state in metastore.data_records()]
+
     def test_a_checkpoint_and_the_deltas_after_it_are_the_whole_history(self, metastore: Metastore) -> None:
         """MO-17 at this level: what a reader adds to its checkpoint is just what the checkpoint does not stand for."""
         writer, table, versions = grown(metastore, 4)

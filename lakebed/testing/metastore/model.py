@@ -181,6 +181,14 @@ class ModelMetastore(CheckpointModel):
         refs = {one: record for one, record in newest.items() if isinstance(record, pb.CatalogRecord)}
         return sorted(one for one, ref in refs.items() if (ref.parent_id, ref.parent_project_id) == (parent, project))
 
+    def data_records(self) -> Iterator[tuple[str, State]]:
+        for (_, partition, attribute), states in self.states.items():
+            yield from ((partition, state) for state in states if attribute is Attribute.DATA)
+        yield from ((partition, state) for (_, partition, _), state in self._checkpoints.items())
+
+    def copy_to(self, path: str) -> None:
+        raise Invalid("a model can't be copied", subject=path)
+
     def check(self) -> list[str]:
         return []
 

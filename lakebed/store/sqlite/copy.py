@@ -1,0 +1,32 @@
+"""A copy of a database file as of one moment, made while others write to it."""
+
+import os
+from pathlib import Path
+
+import apsw
+
+from lakebed.errors import AlreadyExists
+from lakebed.store.sqlite.file import DatabaseFile, errors_translated, sync_folder
+
+
+def copy_database(file: DatabaseFile, path: Path) -> None:
+    """Copy by SQLite's own backup: all pages in one step, which is one read transaction of the WAL."""
+    if path.exists():
+        raise AlreadyExists("there is a file already", subject=str(path))
+    with file.borrowed_connection() as source, errors_translated(path):
+        target = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        try:
+            with target.backup("main", source, "main") as copying:
+                copying.step(-1)
+        finally:
+            target.close()
+        _sync(path)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    sync_folder(path.parent)

@@ -94,6 +94,16 @@ LEAVES = st.one_of(
         st.sampled_from([-1.5, 0.0, 2.0, 7.5]),
     ),
     st.sampled_from(["place", "amount"]).map(lambda name: Where(f"{name} is null", lambda row: row[name] is None)),
+    st.sampled_from(
+        [
+            Where("id % 3 = 0", lambda row: row["id"] % 3 == 0),
+            Where(
+                "amount > id",
+                lambda row: None if row["amount"] is None else order_of(row["amount"]) > order_of(float(row["id"])),
+            ),
+            Where("length(place) = 0", lambda row: None if row["place"] is None else len(row["place"]) == 0),
+        ]
+    ),
     st.sets(IDS, min_size=1, max_size=4).map(
         lambda ids: Where(f"id in ({', '.join(map(str, sorted(ids)))})", lambda row: row["id"] in ids)
     ),

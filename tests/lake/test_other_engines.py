@@ -142,6 +142,7 @@ def test_a_limited_scan_limits_before_others_filter(table):
     dataset = table.scan(limit=3).to_dataset()
     assert dataset.to_table(filter=compute.field("id") > 1)["id"].to_pylist() == [2]
     assert duckdb.sql("select count(*) from dataset").fetchall() == [(3,)]
+    assert table.to_polars().head(10).filter(polars.col("id") > 9).collect()["id"].to_list() == [10]
     assert table.scan(limit=3).to_polars().filter(polars.col("id") > 1).collect()["id"].to_list() == [2]
 
 

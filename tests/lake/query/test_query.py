@@ -10,6 +10,7 @@ import pytest
 
 from lakebed import Catalog, Lake
 from lakebed.errors import Corrupt, Invalid, LakebedError, NotFound, Unavailable
+from lakebed.lake.query import run
 from tests.support.scans import opened_files
 
 
@@ -132,6 +133,19 @@ def test_all_tables_are_read_at_one_version_whatever_comes_later(lake, main):
     main.table("sales.orders").truncate()
     main.table("items").append(pyarrow.table({"id": [9]}))
     assert rows.to_list() == [(2, 2)]
+
+
+def test_what_is_committed_while_names_are_looked_for_is_not_seen(lake, main, monkeypatch):
+    found = run.query_names
+
+    def racing(text):
+        main.table("items").append(pyarrow.table({"id": [9]}))
+        return found(text)
+
+    monkeypatch.setattr(run, "query_names", racing)
+    assert ids(lake, "select count(*) from items") == [2]
+    assert ids(lake, "select count(*) from items@main") == [3]
+    assert main.table("items").scan().count() == 4
 
 
 def test_system_tables_and_parameters(lake, main):

@@ -287,6 +287,29 @@ def test_a_job_does_not_lose_its_rows_because_somebody_adds_a_column(main, order
         assert 3 in [row["id"] for row in orders.scan(where).to_arrow().to_pylist()]
 
 
+CHECKED = {
+    "a renamed column": lambda table: evolved(table, lambda change: change.rename_column("price", "cost")),
+    "a column with a length": lambda table: evolved(table, lambda change: change.add_column("code", "varchar(3)")),
+    "a check that is gone": lambda table: table.unset_properties(["check.dear"]),
+    "another property": lambda table: table.set_properties({"owner": "ada"}),
+}
+
+
+def evolved(table, step):
+    with table.evolve() as change:
+        step(change)
+
+
+@pytest.mark.parametrize("how", ["append", "overwrite"])
+@pytest.mark.parametrize("case", CHECKED)
+def test_a_job_is_not_lost_to_a_change_of_checks_that_its_rows_pass(lake, orders, folder, case, how):
+    orders.set_properties({"check.dear": "price > 1 or price is null"})
+    files = MeddledFiles(folder)
+    files.next.append(lambda: CHECKED[case](orders))
+    getattr(Lake(replace(lake._context, files=files)).catalog().table("orders"), how)(one_order().to_reader())
+    assert [row["id"] for row in rows(orders)][-1] == 3
+
+
 @pytest.mark.parametrize("case", FIT)
 def test_a_job_that_adds_columns_itself_is_not_lost_to_a_column_of_somebody_else(orders, folder, meddle, case):
     given = one_order().append_column("word", pyarrow.array(["new"]))

@@ -1,6 +1,6 @@
 """Checks of a table, which are properties, and its columns: lengths that were declared, columns that change."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from lakebed.catalog.tables.properties import Check, Properties, checks_of
@@ -83,6 +83,26 @@ def evolved_checks(properties: Properties, before: Schema, after: Schema) -> dic
     unlimited = {_length_key(way) for way in walk(after.fields) if way[-1].max_length == UNLIMITED}
     kept_properties = {key: text for key, text in evolved.items() if key not in unlimited}
     return {**kept_properties, **length_checks(after)}
+
+
+def are_tested(tested: Iterable[Check], before: Schema, checks: Iterable[Check], after: Schema) -> bool:
+    """Whether rows that were tested by checks under one schema need no other test by those of a later one.
+
+    Checks follow renamed columns, and a check of new columns alone is not for rows that don't have them.
+    """
+    try:
+        known = {kept.condition for check in tested if (kept := _evolved_check(check, before, after)) is not None}
+    except Invalid:  # of a column that was dropped
+        return False
+    return all(check.condition in known or _is_of_new_columns(check, before, after) for check in checks)
+
+
+def _is_of_new_columns(check: Check, before: Schema, after: Schema) -> bool:
+    try:
+        ways = [after.way(names_of(column) or ()) for column in _columns(sql_tree(check.condition))]
+    except Invalid:
+        return False
+    return bool(ways) and all(way[-1].id not in before.ways for way in ways)
 
 
 def changes_lengths(schema: Schema) -> bool:

@@ -8,6 +8,7 @@ from lakebed.catalog.data.add_files import add_files as put_files
 from lakebed.catalog.data.engine import can_be_read_again
 from lakebed.catalog.data.row_changes import RowChange
 from lakebed.catalog.data.target import target_of
+from lakebed.catalog.tables.checks import are_tested
 from lakebed.catalog.tables.properties import looks_at_keys, table_properties
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Commit, Request
@@ -57,8 +58,8 @@ def _append(scope: Scope, table: str, data: object, request: Request) -> Commit 
         nonlocal seen, state
         before = state, checks_of(seen, table)
         seen, state = _read(scope, table)
-        fits = changes.fits(state, before[0]) and checks_of(seen, table) == before[1]
-        return can_be_read_again(data) and not fits
+        tested = are_tested(before[1], before[0].schema, checks_of(seen, table), state.schema)
+        return can_be_read_again(data) and not (tested and changes.fits(state, before[0]))
 
     return retried(ATTEMPTS, lambda: _write_and_commit(scope, seen, state, data, checks_of, request), is_worth)
 
@@ -70,7 +71,7 @@ def _write_and_commit(
     rows = write_rows(seen, state, data)
 
     def commit(work: Work) -> None:
-        check_tested(checks, checks_of(work, state.id))
+        check_tested(checks, state, checks_of(work, state.id), table_state(work, state.id))
         changes.append(work, state, rows.files, rows.bodies)
 
     try:

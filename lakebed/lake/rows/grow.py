@@ -98,7 +98,7 @@ def _append_grown(scope: Scope, table: str, rows: object, added: NewColumns, req
     def commit(work: Work) -> None:
         if work is not seen:
             _make_again(evolution, work)
-        check_tested(checks, watched_checks(work, table))
+        check_tested(checks, grown, watched_checks(work, table), table_state(work, table))
         changes.append(work, grown, written.files, written.bodies)
 
     try:

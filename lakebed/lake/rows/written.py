@@ -8,6 +8,7 @@ from lakebed.catalog.data.changes import check_fits, fits
 from lakebed.catalog.data.engine import can_be_read_again
 from lakebed.catalog.data.row_changes import RowChange, Written
 from lakebed.catalog.data.target import target_of
+from lakebed.catalog.tables.checks import are_tested
 from lakebed.catalog.tables.properties import Check, unwatched_checks, watched_checks
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.scopes import Scope
@@ -28,8 +29,8 @@ class Prepared:
 
     def written(self, work: Work) -> Written:
         """The files, if they fit the table as the work sees it; else `Conflict`."""
-        check_fits(work, self.state)
-        check_tested(self.checks, unwatched_checks(work, self.state.id))
+        state = check_fits(work, self.state)
+        check_tested(self.checks, self.state, unwatched_checks(work, self.state.id), state)
         return Written(self.files)
 
 
@@ -46,9 +47,9 @@ def checks_in(scope: Scope) -> ChecksOf:
     return unwatched_checks if scope.is_transaction else watched_checks
 
 
-def check_tested(tested: tuple[Check, ...], checks: tuple[Check, ...]) -> None:
-    """`Conflict` if rows were tested by other checks than the table has."""
-    if tested != checks:
+def check_tested(tested: tuple[Check, ...], written: TableState, checks: tuple[Check, ...], state: TableState) -> None:
+    """`Conflict` if the table in `state` has checks that rows were not tested by when they were `written`."""
+    if not are_tested(tested, written.schema, checks, state.schema):
         raise Conflict(
             "the table's checks changed while its rows were written",
             expected=", ".join(check.key for check in tested) or "no checks",
@@ -90,7 +91,10 @@ class WrittenOnce:
         return self._written
 
     def _fit(self, state: TableState, checks: tuple[Check, ...]) -> bool:
-        return self._state is not None and fits(state, self._state) and checks == self._checks
+        before = self._state
+        return (
+            before is not None and fits(state, before) and are_tested(self._checks, before.schema, checks, state.schema)
+        )
 
     @contextmanager
     def in_use(self, files: Files) -> Iterator[None]:

@@ -252,6 +252,13 @@ def test_a_view_is_replaced_in_one_commit_and_names_its_tables_in_full(
         assert refused.value.subject == f"line 1, column {text.index('mine') + 1}"
     with pytest.raises(AlreadyExists, match="a table"):
         lake.sql(spark, "CREATE OR REPLACE VIEW sales.orders AS SELECT 1 AS x")
+    version = sales.version
+    assert lake.sql(spark, "DROP VIEW mine") is None and lake.sql(spark, "DROP VIEW IF EXISTS mine") is None
+    with pytest.raises(NotFound, match="line 1, column 11: mine: there is no temporary view of this name"):
+        lake.sql(spark, "DROP VIEW mine")
+    lake.sql(spark, "USE sales; CREATE OR REPLACE TEMPORARY VIEW counts AS SELECT 1 AS x; DROP VIEW counts")
+    assert sales.version == version and sales.view_exists("sales.counts")
+    assert lake.sql(spark, "DROP VIEW counts") == sales.log(1)[0]
     assert not sales.view_exists("sales.v")
 
 

@@ -12,7 +12,7 @@ from lakebed.lake.table import Table
 from lakebed.lake.view import View
 from lakebed.spark.sql.names import LakeName, time_of
 from lakebed.spark.sql.names import Moment as WrittenMoment
-from lakebed.spark.sql.objects.names import RefName
+from lakebed.spark.sql.objects.names import RefName, is_single
 from lakebed.spark.sql.tokens import Word, place
 
 
@@ -94,7 +94,7 @@ def namespace_place(execution: Execution, name: LakeName) -> tuple[Objects, tupl
 
 def shown_object(execution: Execution, name: LakeName) -> Table | View | None:
     """The table or view with a name, to be looked at; None for a system table, and for one of the session's."""
-    if name.place is None and len(name.parts) == 1 and not name.is_relative:
+    if is_single(name) and not name.is_relative:
         return None
     if name.is_relative and is_temporary(execution.spark, name.parts[-1]):
         return None

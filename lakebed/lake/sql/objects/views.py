@@ -7,11 +7,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from lakebed.catalog.transaction.commits import Commit
+from lakebed.errors import NotFound
 from lakebed.lake.sql.execution import Execution
 from lakebed.lake.sql.objects.alter import renamed
 from lakebed.lake.sql.objects.places import pointing, shown_object
+from lakebed.lake.sql.read import is_temporary
 from lakebed.lake.view import View
 from lakebed.spark.sql.objects.alter import RenameTo, SetProperties, UnsetProperties
+from lakebed.spark.sql.objects.names import is_single
 from lakebed.spark.sql.objects.views import AlterView, CreateView, DropView, ViewColumn
 from lakebed.spark.sql.queries import Query, Use, find_uses
 from lakebed.spark.sql.tokens import quoted
@@ -39,10 +42,23 @@ def create_view(execution: Execution, statement: CreateView) -> View:
 
 
 def drop_view(execution: Execution, statement: DropView) -> Commit | None:
-    """Drop a view."""
+    """Drop a view; a temporary view of the session makes no commit."""
     name = statement.view
+    if is_single(name) and (not name.is_relative or is_temporary(execution.spark, name.parts[-1])):
+        _drop_temporary(execution, statement)
+        return None
     with pointing(execution, name.word):
         return execution.holder(name).drop_view(name.parts, if_exists=statement.if_exists, **execution.by.keywords)
+
+
+def _drop_temporary(execution: Execution, statement: DropView) -> None:
+    execution.check_unattributed()
+    name = statement.view
+    if execution.spark.catalog.dropTempView(name.parts[-1]) or statement.if_exists:
+        return
+    with pointing(execution, name.word):
+        advice = "Name a view of the lake with its namespace, such as sales.totals."
+        raise NotFound("there is no temporary view of this name", subject=name.spelled, advice=advice)
 
 
 def alter_view(execution: Execution, statement: AlterView) -> Commit | None:

@@ -29,6 +29,11 @@ def object_name(cursor: Cursor, expected: str = "a name such as sales.orders") -
     return found or LakeName(parts, None, word, cursor.words.words[cursor.position - 1].end)
 
 
+def is_single(name: LakeName) -> bool:
+    """Whether it is written as a single part without a ref, and may be a name of the session's."""
+    return name.place is None and name.word.end == name.end
+
+
 def namespace_name(cursor: Cursor) -> LakeName:
     """The name of a namespace, of any number of parts, which the session's namespace does not precede."""
     word, start = cursor.word, cursor.position

@@ -35,7 +35,7 @@ class CreateView:
 
 @dataclass(frozen=True, slots=True)
 class DropView:
-    """A view to drop."""
+    """A view to drop; one of a single part may be a temporary view of the session."""
 
     view: LakeName
     if_exists: bool
@@ -77,7 +77,7 @@ def _column(item: Cursor) -> ViewColumn:
 def drop_view(cursor: Cursor) -> DropView:
     """What follows DROP VIEW."""
     if_exists = cursor.take("IF", "EXISTS")
-    name = cursor.name(VIEW)
+    name = object_name(cursor, VIEW)
     cursor.end()
     return DropView(name, if_exists)
 

@@ -375,7 +375,7 @@ class Lake:
         """What is wrong with the lake, one sentence each; empty if nothing is. Others may use it meanwhile.
 
         It reads every record, and looks for every file that one refers to, with its size. With `deep=True` it also
-        reads all files with their checksums. The answer's `orphans` are files that nothing refers to: no damage.
+        reads all files with their checksums. The answer's `orphans` are files that nothing refers to: not damage.
         """
         return upkeep.check(self._context, deep)
 

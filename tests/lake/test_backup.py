@@ -75,7 +75,7 @@ def test_a_second_backup_into_the_folder_copies_what_is_new(lake, table, tmp_pat
     second = lake.backup(str(tmp_path / "copy"))
     assert (second.files, second.version > first.version) == (1, True)
     assert is_whole(tmp_path / "copy", 1, 3, 4)
-    assert str(second).startswith(f"{tmp_path / 'copy'}: version {second.version}, 1 files copied, ")
+    assert str(second).startswith(f"{tmp_path / 'copy'}: version {second.version}, 1 file copied, ")
 
 
 def test_a_folder_with_anything_else_is_refused(lake, table, tmp_path):
@@ -134,7 +134,7 @@ def test_files_outside_the_lake_are_named_and_not_copied(lake, table, tmp_path):
     table.add_files([str(outside)])
     made = lake.backup(tmp_path / "copy")
     assert [Path(one).name for one in made.outside] == ["outside.parquet"]
-    assert "1 files outside the lake were not copied" in str(made)
+    assert "not copied: 1 file outside the lake" in str(made)
     assert is_whole(tmp_path / "copy", 1, 3, 8)
 
 

@@ -53,8 +53,12 @@ class Backup:
     outside: tuple[str, ...]
 
     def __str__(self) -> str:
-        left = f"; {len(self.outside):,} files outside the lake were not copied" if self.outside else ""
-        return f"{self.path}: version {self.version}, {self.files:,} files copied, {self.bytes:,} bytes{left}"
+        left = f"; not copied: {_counted(len(self.outside))} outside the lake" if self.outside else ""
+        return f"{self.path}: version {self.version}, {_counted(self.files)} copied, {self.bytes:,} bytes{left}"
+
+
+def _counted(files: int) -> str:
+    return f"{files:,} {'file' if files == 1 else 'files'}"
 
 
 def backup(context: Context, folder: str, open_copy: OpenCopy) -> Backup:

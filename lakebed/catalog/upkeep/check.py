@@ -33,7 +33,7 @@ ReadWhole = Callable[[DataFileRef], None]
 class Findings(list[str]):
     """What is wrong, one sentence each; empty if nothing is. `orphans` are files of the lake that nothing refers to.
 
-    An orphan is no damage: a killed writer leaves some, and an export is one to the lake.
+    An orphan is not damage: a killed writer leaves some, and the files of an export are orphans too.
     """
 
     __slots__ = ("orphans",)

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lakebed
@@ -263,6 +265,24 @@ def test_of_two_transactions_that_add_one_key_one_is_a_conflict(main: Catalog, c
         for number, change in enumerate((one, two), 1):
             ADDED[call](change.table("sales.t"), number)
     assert ids(table).count(100) == 1
+
+
+def test_files_that_are_added_repeat_no_key_if_keys_are_checked(main: Catalog, orders: Table, tmp_path: Path) -> None:
+    for name, given in (("known", [7, 2]), ("twice", [8, 8]), ("new", [3, 4])):
+        pq.write_table(rows(id=given, price=[1.0, 2.0]), tmp_path / f"{name}.parquet")
+    orders.set_properties({"write.check-keys": "true"})
+    for name in ("known", "twice"):
+        with pytest.raises(Invalid, match="a primary key"):
+            orders.add_files([tmp_path / f"{name}.parquet"])
+    with pytest.raises(Conflict), main.transaction("meanwhile") as change:
+        change.table("sales.orders").add_files([tmp_path / "new.parquet"])
+        orders.append(rows(id=[4]))
+    orders.delete("id = 4")
+    orders.add_files([tmp_path / "new.parquet"])
+    assert ids(orders) == [1, 2, 3, 4]
+    orders.unset_properties(["write.check-keys"])
+    orders.add_files([tmp_path / "known.parquet"])
+    assert ids(orders) == [1, 2, 2, 3, 4, 7]
 
 
 def test_a_word_that_is_no_truth_is_refused_for_checking_keys(orders: Table) -> None:

@@ -6,14 +6,14 @@ from os import PathLike, fspath
 from lakebed.catalog.data import changes
 from lakebed.catalog.data.add_files import add_files as put_files
 from lakebed.catalog.data.engine import can_be_read_again
-from lakebed.catalog.data.row_changes import RowChange
+from lakebed.catalog.data.row_changes import RowChange, Written
 from lakebed.catalog.data.target import target_of
 from lakebed.catalog.tables.checks import are_tested
 from lakebed.catalog.tables.properties import looks_at_keys, table_properties
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.retry import retried
-from lakebed.catalog.transaction.scopes import Scope, once
+from lakebed.catalog.transaction.scopes import Scope, SeenStateChanged, once
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.engines import arrow_engine, engine_for
@@ -51,7 +51,7 @@ def given_addresses(paths: Address | Iterable[Address]) -> tuple[str, ...]:
 def _append(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
     seen, state = _read(scope, table)
     checks_of = checks_in(scope)
-    if state.schema.identifier_ids and looks_at_keys(table_properties(seen, table)):
+    if _looks_at_keys(seen, state):
         return _append_new_keys(scope, table, data, request)
 
     def is_worth(_: Conflict) -> bool:
@@ -107,18 +107,31 @@ def _add_files(scope: Scope, table: str, addresses: tuple[str, ...], request: Re
     seen, state = _read(scope, table)
 
     def attempt() -> Commit | None:
-        files, written = scope.context.files, state
+        files, written, base = scope.context.files, state, seen
         entries = arrow_engine().add_files(files, written.schema, written.spec, addresses)
+        looks = _looks_at_keys(base, written)
+        if looks:
+            arrow_engine().check_keys(target_of(base, written), RowChange(written=Written(entries)))
         files.sync(entry.path for entry in entries)
-        return scope.change(lambda work: put_files(work, written, entries), request, seen)
+
+        def put(work: Work) -> None:
+            if looks and work is not base:
+                raise SeenStateChanged("keys that were looked for")
+            put_files(work, written, entries)
+
+        return scope.change(put, request, base)
 
     def is_worth(_: Conflict) -> bool:
         nonlocal seen, state
         before = state
         seen, state = _read(scope, table)
-        return not changes.is_same(state, before)
+        return _looks_at_keys(seen, state) or not changes.is_same(state, before)
 
     return retried(ATTEMPTS, attempt, is_worth)
+
+
+def _looks_at_keys(work: Work, state: TableState) -> bool:
+    return bool(state.schema.identifier_ids) and looks_at_keys(table_properties(work, state.id))
 
 
 def _read(scope: Scope, table: str) -> tuple[Work, TableState]:

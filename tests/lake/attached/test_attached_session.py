@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -42,8 +43,8 @@ def main(lake: Lake) -> Catalog:
 @pytest.fixture
 def orders(attached: SparkSession, main: Catalog) -> str:
     """The name of a table with two rows."""
-    main.create_or_replace_table("sales.orders", {"id": "long", "item": "string"})
-    attached.createDataFrame(ROWS, "id long, item string").write.mode("append").saveAsTable("sales.orders")
+    ids, items = zip(*ROWS, strict=True)
+    main.create_or_replace_table("sales.orders", pyarrow.table({"id": ids, "item": items}))
     return "sales.orders"
 
 

@@ -22,7 +22,7 @@ def formatted(spark: SparkSession, text: str, given: Mapping[str, Any]) -> Itera
         raise Invalid(
             "a statement about the lake can't be given a DataFrame over Spark Connect",
             subject=", ".join(frames),
-            advice="Name it first: df.createOrReplaceTempView(…).",
+            advice="Create a temporary view of it, and name that.",
         )
     formatter = SQLStringFormatter(spark)
     try:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from lakebed.catalog.refs.catalogs import DEFAULT
 from lakebed.catalog.transaction.context import Context
-from lakebed.errors import Invalid, LakebedError
+from lakebed.errors import Invalid, LakebedError, NotFound
 from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.sql.current import Current, choose, current
 from lakebed.lake.sql.names import DATABASES, Places
@@ -82,9 +82,13 @@ class Names:
 
     @property
     def catalog(self) -> Catalog:
-        """The catalog that the session uses, on its ref."""
+        """The catalog that the session uses, on its ref; an error says how to get away from a ref that is gone."""
         self.check_open()
-        return open_catalog(self.context, self.current.ref or DEFAULT)
+        try:
+            return open_catalog(self.context, self.current.ref or DEFAULT)
+        except NotFound as error:
+            error.advice = f"The session uses {self.current.ref}: attach it again, lakebed.spark.attach(spark, lake)."
+            raise
 
     def use(self, namespace: Parts) -> None:
         """Choose the namespace of names with one part."""

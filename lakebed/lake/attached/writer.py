@@ -91,7 +91,7 @@ class LakeWriting:
                 subject=found.spelled,
                 expected="lakebed, or nothing",
                 found=asked,
-                advice='Leave .format("…") out.',
+                advice="Leave the format out.",
             )
         return False
 

@@ -119,6 +119,18 @@ def test_a_ref_is_read_and_written(attached: SparkSession, lake: Lake, main: Cat
         lakebed.spark.attach(attached, lake, ref="nowhere")
 
 
+def test_a_session_whose_branch_is_gone_says_how_to_get_away(attached: SparkSession, lake: Lake, main: Catalog) -> None:
+    main.create_branch("gone")
+    lakebed.spark.attach(attached, lake, ref="gone")
+    try:
+        main.drop_branch("gone")
+        with pytest.raises(NotFound, match=r"uses default@gone.*lakebed\.spark\.attach"):
+            attached.table("sales.orders")
+    finally:
+        lakebed.spark.attach(attached, lake)
+    assert attached.sql("SELECT 1 AS one").collect()[0].one == 1
+
+
 def test_save_as_table_in_every_mode(attached: SparkSession, main: Catalog, orders: str) -> None:
     table = main.table(orders)
     more = attached.createDataFrame([("oat", 3)], "item string, id int")  # by name, and an int fits a long

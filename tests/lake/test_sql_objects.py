@@ -384,6 +384,11 @@ def test_show_and_describe_answer_spark_s_columns(lake: Lake, sales: Catalog, sp
         ("SHOW NAMESPACES", "namespace", [("sales",)]),
         ("SHOW SCHEMAS IN sales", "namespace", [("sales.eu",)]),
         ("SHOW CATALOGS", "catalog", [("default",)]),
+        (
+            "SELECT DISTINCT string(partition_values) AS partition_values FROM sales.orders.files ORDER BY 1",
+            "partition_values",
+            [('{"day_day": "2026-11-01"}',), ('{"day_day": "2026-11-02"}',)],
+        ),
         ("DESCRIBE sales.orders.files file_path", "info_name info_value", FILE_PATH),
         ("SHOW COLUMNS IN sales.orders", "col_name", [("id",), ("item",), ("price",), ("day",)]),
         ("SHOW TBLPROPERTIES sales.orders", "key value", [("comment", "all"), ("owner", "ada")]),

@@ -1,6 +1,7 @@
 """SQL without Spark: DuckDB reads the lake's tables, at refs and moments, and nothing else."""
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import polars
 import pyarrow
 import pytest
 
+import lakebed
 from lakebed import Catalog, Lake
 from lakebed.errors import Corrupt, Invalid, LakebedError, NotFound, Unavailable
 from lakebed.lake.query import run
@@ -16,7 +18,18 @@ from tests.support.scans import opened_files
 
 @pytest.fixture
 def main(lake: Lake) -> Catalog:
-    main = lake.catalog()
+    return filled(lake.catalog())
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """The same tables, for all tests that only read."""
+    with lakebed.connect(tmp_path_factory.mktemp("shop") / "lake") as shop:
+        filled(shop.catalog())
+        yield shop
+
+
+def filled(main: Catalog) -> Catalog:
     for namespace in ("sales", "sales.eu", "sales.eu.north"):
         main.create_namespace(namespace)
     for name in ("sales.orders", "sales.eu.orders", "sales.eu.north.orders", "items"):
@@ -50,12 +63,12 @@ def ids(lake, text, **options):
         "select id from sales.orders union select id from items order by 1",
     ],
 )
-def test_names_are_found_wherever_sql_has_them(lake, main, text):
-    assert ids(lake, text) == [1, 2]
+def test_names_are_found_wherever_sql_has_them(shop, text):
+    assert ids(shop, text) == [1, 2]
 
 
-def test_rows_come_in_every_form(lake, main):
-    rows = lake.query("select id, item from sales.orders order by id")
+def test_rows_come_in_every_form(shop):
+    rows = shop.query("select id, item from sales.orders order by id")
     assert rows.columns == ["id", "item"]
     assert rows.to_list() == [(1, "a"), (2, "sales.orders")]
     assert (
@@ -68,12 +81,12 @@ def test_rows_come_in_every_form(lake, main):
     assert "<td>sales.orders</td>" in rows._repr_html_()
 
 
-def test_a_plan_and_the_columns_are_shown(lake, main):
+def test_a_plan_and_the_columns_are_shown(shop):
     for explain in ("explain", "-- why\nEXPLAIN analyze"):
-        plan = lake.query(f"{explain} select id from sales.orders@main where id = 1").to_list()
+        plan = shop.query(f"{explain} select id from sales.orders@main where id = 1").to_list()
         assert "Filters" in str(plan)
-    assert [row[0] for row in lake.query("describe sales.orders").to_list()] == ["id", "item"]
-    assert lake.query("summarize sales.orders").to_arrow().num_rows == 2
+    assert [row[0] for row in shop.query("describe sales.orders").to_list()] == ["id", "item"]
+    assert shop.query("summarize sales.orders").to_arrow().num_rows == 2
 
 
 def test_tables_that_differ_only_in_case_are_not_mixed_up(lake):
@@ -86,8 +99,8 @@ def test_tables_that_differ_only_in_case_are_not_mixed_up(lake):
         exact.query("select * from orders, Orders")
 
 
-def test_show_prints_the_rows(lake, main, capsys):
-    lake.query("from sales.orders").show()
+def test_show_prints_the_rows(shop, capsys):
+    shop.query("from sales.orders").show()
     assert "sales.orders" in capsys.readouterr().out
 
 
@@ -148,11 +161,11 @@ def test_what_is_committed_while_names_are_looked_for_is_not_seen(lake, main, mo
     assert main.table("items").scan().count() == 4
 
 
-def test_system_tables_and_parameters(lake, main):
-    assert ("items",) in lake.query("select table_name from __tables").to_list()
-    assert ids(lake, "select count(*) from __tables, __namespaces") == [12]
-    assert ids(lake, "select id from sales.orders where id = ?", args=[2]) == [2]
-    assert ids(lake, "select id from sales.orders where item = $item", args={"item": "a"}) == [1]
+def test_system_tables_and_parameters(shop):
+    assert ("items",) in shop.query("select table_name from __tables").to_list()
+    assert ids(shop, "select count(*) from __tables, __namespaces") == [12]
+    assert ids(shop, "select id from sales.orders where id = ?", args=[2]) == [2]
+    assert ids(shop, "select id from sales.orders where item = $item", args={"item": "a"}) == [1]
 
 
 def test_filters_and_columns_are_pushed_into_scans(lake, main):
@@ -183,10 +196,10 @@ def test_filters_and_columns_are_pushed_into_scans(lake, main):
         "-- nothing",
     ],
 )
-def test_anything_but_one_query_is_refused(lake, main, text, tmp_path):
+def test_anything_but_one_query_is_refused(shop, text):
     with pytest.raises(Invalid):
-        lake.query(text).to_list()
-    assert main.table("sales.orders").scan().count() == 2
+        shop.query(text).to_list()
+    assert shop.catalog().table("sales.orders").scan().count() == 2
 
 
 @pytest.mark.parametrize(
@@ -201,11 +214,11 @@ def test_anything_but_one_query_is_refused(lake, main, text, tmp_path):
         "select * from sqlite_scan('{file}', 't')",
     ],
 )
-def test_nothing_outside_the_lake_can_be_read(lake, main, text, tmp_path):
+def test_nothing_outside_the_lake_can_be_read(shop, text, tmp_path):
     secret = pyarrow.table({"password": ["hidden"]})
     (tmp_path / "secret.csv").write_text("password\nhidden\n")
     with pytest.raises(LakebedError):
-        lake.query(text.format(file=tmp_path / "secret.csv")).to_list()
+        shop.query(text.format(file=tmp_path / "secret.csv")).to_list()
     assert secret.num_rows == 1
 
 
@@ -223,9 +236,9 @@ def test_nothing_outside_the_lake_can_be_read(lake, main, text, tmp_path):
         (5, Invalid, "a query is text"),
     ],
 )
-def test_mistakes_are_named(lake, main, text, error, match):
+def test_mistakes_are_named(shop, text, error, match):
     with pytest.raises(error, match=match):
-        lake.query(text)
+        shop.query(text)
 
 
 def test_views_are_left_to_spark(lake, main):

@@ -101,10 +101,8 @@ INSERT = lakebed.when_not_matched_insert({"id": "source.id", "price": "source.pr
 
 REPEATED: list[Change] = [
     lambda table, spark: table.update({"id": "2"}, where="id = 1", spark=spark),
-    lambda table, spark: table.update({"id": "7"}, spark=spark),
     lambda table, spark: table.overwrite(rows(spark, "(5, 1D), (5, 2D)")),
     lambda table, spark: table.overwrite(rows(spark, "(2, 1D)"), where="id = 1"),
-    lambda table, spark: table.merge(rows(spark, "(2, 77D)"), "price", INSERT),
     lambda table, spark: table.merge(rows(spark, "(2, 77D)"), "target.id = source.id AND target.price > 90", INSERT),
     lambda table, spark: table.merge(
         rows(spark, "(1, 1D)"), "id", lakebed.when_matched_update({"id": "target.id + 1"})

@@ -273,14 +273,14 @@ def test_a_schema_that_changes_meanwhile_has_the_rows_changed_by_the_new_one(tab
     assert table.get(50) == {"id": 50, "place": "new", "note": "none"}
 
 
-def test_a_reader_is_written_once_and_refused_if_the_schema_changes(table, meanwhile):
+def test_a_reader_is_written_once_and_refused_if_the_partitions_change(table, meanwhile):
     meanwhile(lambda: table.delete("id = 4"))
     table.overwrite(numbers(300, 301).to_reader(), "id < 5")
     assert ids(table) == [*range(5, 20), 300, 301]
 
     def evolve():
         with table.evolve() as change:
-            change.add_column("note", "string")
+            change.partition_by(["bucket(4, id)"])
 
     meanwhile(evolve)
     before = ids(table)

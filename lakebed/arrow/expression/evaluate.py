@@ -108,7 +108,7 @@ def _is_true(expression: compute.Expression, rows: pyarrow.RecordBatch) -> pyarr
     source = acero.Declaration("table_source", acero.TableSourceNodeOptions(pyarrow.Table.from_batches([rows])))
     project = acero.Declaration("project", acero.ProjectNodeOptions([expression], ["holds"]), [source])
     holds = project.to_table(use_threads=False).column("holds").combine_chunks()
-    return holds.fill_null(False)
+    return holds.fill_null(False) if holds.null_count else holds
 
 
 def _readable(batch: pyarrow.RecordBatch, columns: Mapping[str, Type]) -> pyarrow.RecordBatch:

@@ -1,4 +1,4 @@
-"""Calls that find nothing to change: they answer the newest commit, and commit only with an event id."""
+"""Calls that find nothing to change: they answer where the line stands, and commit only with an event id."""
 
 from dataclasses import dataclass
 from uuid import uuid4
@@ -7,7 +7,7 @@ import pyarrow
 import pytest
 
 import lakebed
-from lakebed import NotFound
+from lakebed import Invalid, NotFound
 
 NONE = pyarrow.table({"id": pyarrow.array([], pyarrow.int64()), "day": pyarrow.array([], pyarrow.string())})
 OTHER = pyarrow.table({"id": [9], "day": ["z"]})
@@ -61,12 +61,25 @@ CALLS = {
 }
 
 
+def stands_at(answer, newest):
+    """Whether an answer says where the line stands, and is nobody's commit."""
+    return (answer.id, answer.operations, answer.version, answer.time) == ("", (), newest.version, newest.time)
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_that_finds_nothing_to_change_does_not_fill_the_log(held, unchanged, call):
     """Every such call used to add a commit that did nothing."""
     with unchanged():
-        assert CALLS[call](held) == held.main.log()[0]
-        assert CALLS[call](held, message="again", author="bob") == held.main.log()[0]
+        assert stands_at(CALLS[call](held), held.main.log()[0])
+        assert stands_at(CALLS[call](held, message="again", author="bob"), held.main.log()[0])
+
+
+def test_nobody_reverts_the_commit_of_somebody_else_by_the_answer_of_a_delete_that_found_nothing(held, unchanged):
+    answer = held.table.delete("id = 999")
+    assert str(answer).endswith("nothing changed")
+    for undo in (held.main.revert, held.main.cherry_pick):
+        with unchanged(), pytest.raises(Invalid, match="changed nothing"):
+            undo(answer)
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -87,7 +100,7 @@ def test_an_append_of_no_rows_is_a_commit(held):
 
 def test_a_branch_without_commits_of_its_own_answers_its_parent_s(held):
     dev = held.main.create_branch("dev")
-    assert dev.table("t").delete("id = 9") == held.main.log()[0]
+    assert stands_at(dev.table("t").delete("id = 9"), held.main.log()[0])
 
 
 def test_a_call_that_finds_nothing_on_a_dropped_branch_is_refused(held):

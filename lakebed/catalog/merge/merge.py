@@ -126,6 +126,9 @@ def find_commit(context: Context, given: object) -> StoredCommit:
     """The stored commit that a `Commit` or its id names; `NotFound` if there is none."""
     if not isinstance(given, Commit | str | UUID):
         raise Invalid("this is not a commit", expected="a Commit or its id", found=type(given).__name__)
+    if isinstance(given, Commit) and not given.id:
+        advice = "log() shows the commits that did."
+        raise Invalid("the call that answered this changed nothing", subject=str(given), advice=advice)
     event = check_event_id(given.id if isinstance(given, Commit) else given)
     found = context.metastore.find(event)
     if found is None:

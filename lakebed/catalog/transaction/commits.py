@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -24,7 +24,10 @@ def datetime_of(time: int) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A change that took effect. `id` is its event id; `operations` say what it did to which object."""
+    """A change that took effect. `id` is its event id; `operations` say what it did to which object.
+
+    A call that found nothing to change answers one without an id and operations: `version` is where the line stood.
+    """
 
     id: str
     version: Version
@@ -40,6 +43,8 @@ class Commit:
 
         Of a message of several lines it has the first, and an ellipsis.
         """
+        if not self.id:
+            return f"{self.version}  {self.time:%Y-%m-%d %H:%M:%S}  nothing changed"
         done = "; ".join(map(_deed, self.operations))
         said = _first_line(self.message) or done
         return f"{self.version}  {self.time:%Y-%m-%d %H:%M:%S}  {_first_line(self.author)}  {said}"
@@ -89,6 +94,11 @@ def commit_of(stored: metastore.Commit) -> Commit:
         stored.parents,
         stored.line,
     )
+
+
+def nothing_changed(newest: metastore.Commit) -> Commit:
+    """The answer of a call that found nothing to change. It has no id, so that nobody reverts another call's commit."""
+    return replace(commit_of(newest), id="", message="", author="", operations=(), parents=())
 
 
 def event_id(*parts: object) -> str:

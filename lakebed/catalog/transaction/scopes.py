@@ -9,7 +9,7 @@ from threading import RLock
 from time import monotonic
 from typing import ClassVar, NoReturn, Protocol
 
-from lakebed.catalog.transaction.commits import Commit, Request, check_event_id, commit_of
+from lakebed.catalog.transaction.commits import Commit, Request, check_event_id, commit_of, nothing_changed
 from lakebed.catalog.transaction.conflicts import explained_conflict, lost_race
 from lakebed.catalog.transaction.context import Context, Ref, unpicklable
 from lakebed.catalog.transaction.lines import check_alive, check_kept
@@ -141,12 +141,12 @@ class Live:
         return retried(ATTEMPTS, attempt, lambda error: error is lost, longest_pause=LONGEST_PAUSE)
 
     def _unchanged(self, work: Work, request: Request) -> Commit | None:
-        """The line's newest commit, if a call without an event id finds nothing to change; None if it is to commit."""
+        """Where the line stands, if a call without an event id finds nothing to change; None if it is to commit."""
         if request.event_id is not None or not work.changes_nothing():
             return None
         check_alive(self.context, self.ref, work.base)
         newest = work.reader.log(limit=1).items
-        return commit_of(newest[0]) if newest else None
+        return nothing_changed(newest[0]) if newest else None
 
     def replayed(self, request: Request) -> Commit | None:
         self.context.check_writable(request.operation)
@@ -285,9 +285,9 @@ class Open:
         raise unpicklable("a transaction, or a handle of one,")
 
     def commit_or_newest(self) -> Commit:
-        """The same for what is one call to its caller: if nothing was changed, the answer is the newest commit."""
+        """The same for what is one call to its caller: if nothing was changed, the answer is where the line stands."""
         seen = self.read().reader
-        return self.commit() or commit_of(seen.log(limit=1).items[0])
+        return self.commit() or nothing_changed(seen.log(limit=1).items[0])
 
     def close(self) -> None:
         """End the transaction and forget its changes."""

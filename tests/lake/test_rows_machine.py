@@ -174,8 +174,8 @@ class RowsMachine(RuleBasedStateMachine):
         return [{**row, **self.columns} for row in rows]
 
     def did(self, commit, before):
-        """A call that changed nothing answers the newest commit, which is not its own to undo."""
-        is_own = commit is not None and commit.version > self.newest
+        """A call that changed nothing answers where the branch stands, which can't be undone."""
+        is_own = commit is not None and commit.id != ""
         self.undoable = (commit, before) if is_own else None
         if commit is not None:
             self.past[commit.version] = shown(self.rows.values())
@@ -183,8 +183,8 @@ class RowsMachine(RuleBasedStateMachine):
                 del self.past[version]
 
     def counts(self, commit):
-        """What a call did to rows; nothing if it answers an earlier commit."""
-        return commit.operations[0].counts if commit.version > self.newest else {}
+        """What a call did to rows; nothing if it changed none."""
+        return commit.operations[0].counts if commit.operations else {}
 
     def put(self, rows):
         self.rows.update({row["id"]: row for row in self.whole(rows)})
@@ -440,11 +440,6 @@ class RowsMachine(RuleBasedStateMachine):
     @rule(id=IDS)
     def get(self, id):
         assert repr(self.table.get(id)) == repr(self.rows.get(id))
-
-    @invariant()
-    def remember_the_newest(self):
-        if self.lakes:
-            self.newest = self.main.version
 
     @invariant()
     def agrees(self):

@@ -13,6 +13,7 @@ from lakebed.lake.attached.formatting import formatted
 from lakebed.lake.attached.names import Found, Names, closed
 from lakebed.lake.sql.names import SPARKS, Attribution, Places
 from lakebed.lake.sql.read import Reader
+from lakebed.lake.sql.run import numbered_errors
 from lakebed.lake.sql.statement import run_statement
 from lakebed.spark.attachment.attached import Args, Sql
 from lakebed.spark.sql.expressions import InnerView
@@ -43,14 +44,19 @@ class Answering:
     def run(self) -> DataFrame:
         """What Spark answers: a query's rows, and for a change an empty DataFrame."""
         statements = _statements(self.text)
-        if not statements or _is_sparks_own(statements[0]):
+        if not statements or statements[0].words[0].reads("BEGIN"):  # a script, with semicolons of its own
+            return self._by_spark()
+        if len(statements) > 1:
+            with formatted(self.names.spark, self.text, self.given) as text:
+                return self._one_by_one(filled(text, self.args))
+        if _is_sparks_own(statements[0]):
             return self._by_spark()
         if not self.names.is_open:
             return self._without_lake(statements)
-        if not any(self._may_name_the_lakes(words) for words in statements):
+        if not self._may_name_the_lakes(statements[0]):
             return self._by_spark()
         with formatted(self.names.spark, self.text, self.given) as text:
-            return self._one_by_one(filled(text, self.args)) if len(statements) > 1 else self._one(text)
+            return self._one(text)
 
     def _one(self, text: str) -> DataFrame:
         # Spark takes more kinds of values, so they are looked at only if the lake runs it.
@@ -60,10 +66,11 @@ class Answering:
 
     def _one_by_one(self, text: str) -> DataFrame:
         """Several statements, which Spark itself does not take in one text; the last one answers."""
-        *before, last = [words.own_text for words in statements_of(text)]
-        for statement in before:
-            Answering(self.names, self.own, statement, None, {}).run()
-        return Answering(self.names, self.own, last, None, {}).run()
+        statements = statements_of(text)
+        for number, words in enumerate(statements):
+            with numbered_errors(number + 1, len(statements)):
+                answer = Answering(self.names, self.own, words.only(), None, {}).run()
+        return answer
 
     def _by_spark(self) -> DataFrame:
         answer = self.own(self.text, self.args, **self.given)

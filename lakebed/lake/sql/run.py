@@ -63,7 +63,7 @@ def run(spark: SparkSession, text: str, args: Args | None, places: Callable[[], 
     _check_repeatable(statements, by)
     answer: Answer = None
     for number, words in enumerate(statements):
-        with _numbered_errors(number + 1, len(statements)):
+        with numbered_errors(number + 1, len(statements)):
             answer = _run(Execution(spark, places(), by, words.text, len(statements)), words)
     return answer
 
@@ -161,7 +161,7 @@ def _run(execution: Execution, words: Words) -> Answer:
 
 
 @contextmanager
-def _numbered_errors(number: int, count: int) -> Iterator[None]:
+def numbered_errors(number: int, count: int) -> Iterator[None]:
     """Add to an error which statement it is about."""
     which = f"statement {number} of {count}"
     try:

@@ -70,6 +70,21 @@ def test_statements_and_reads_find_the_lakes_tables(attached: SparkSession, main
     assert found(attached.sql("SELECT id FROM sales.orders WHERE item = {word}", word="oat")) == [(3,)]
 
 
+def test_several_statements_run_in_turn_whoever_they_are_for(attached: SparkSession, orders: str) -> None:
+    asked = f"SET x.y = 3; SELECT 1;\n SELECT max(id) AS n, '${{x.y}}' AS y FROM {orders}"
+    assert found(attached.sql(asked)) == [(2, "3")]
+    assert found(attached.sql("SELECT 1; SELECT 2 AS n")) == [(2,)]
+    assert found(attached.sql("BEGIN DECLARE a INT = 5; SELECT a; END")) == [(5,)]
+
+
+def test_an_error_of_several_statements_says_which_one_and_where(attached: SparkSession, orders: str) -> None:
+    with pytest.raises(Invalid, match="statement 2 of 2: line 2, column 2: .*Is SELECT meant"):
+        attached.sql(f"SELECT 1;\n selct id FROM {orders}")
+    with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN") as raised:
+        attached.sql(f"SELECT 1; SELECT nope FROM {orders}")
+    assert "statement 2 of 2" in "".join(raised.value.__notes__)
+
+
 def test_names_with_their_catalog_and_system_tables_are_found(
     attached: SparkSession, lake: Lake, main: Catalog, orders: str
 ) -> None:

@@ -13,7 +13,7 @@ from lakebed.arrow.expression.casts import try_cast
 from lakebed.arrow.expression.compare import equal
 from lakebed.arrow.expression.evaluate import for_kernels
 from lakebed.arrow.shape import AS_GIVEN, misfits
-from lakebed.arrow.types import arrow_schema, kernel_type, schema_of, shown_value
+from lakebed.arrow.types import arrow_schema, decoded, kernel_type, schema_of, shown_value
 from lakebed.errors import Invalid
 from lakebed.table.expression.types import FLOATING, WHOLE, can_cast
 from lakebed.table.schema.schema import Schema
@@ -114,7 +114,7 @@ def _cast_conversion(column: pyarrow.Field, field: Field) -> _Convert | None:
 
 
 def _cast(values: pyarrow.Array, found: Type, wanted: Type) -> pyarrow.Array:
-    given = for_kernels(values.dictionary_decode() if pyarrow.types.is_dictionary(values.type) else values, found)
+    given = for_kernels(decoded(values), found)
     result = try_cast(given, found, wanted, kernel_type(wanted))
     if STRING in (found, wanted):
         return result

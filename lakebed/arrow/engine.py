@@ -38,6 +38,7 @@ from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.spec import PartitionSpec
 from lakebed.table.plan.plan import Plan, PlannedFile
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.types import Type
 
 
 class ArrowEngine:
@@ -50,6 +51,10 @@ class ArrowEngine:
     def schema_of(self, given: pyarrow.Schema) -> Schema:
         """An Arrow schema as a table's schema."""
         return schema_of(given)
+
+    def type_of(self, column: str, given: pyarrow.DataType) -> Type:
+        """An Arrow type as that of a table's column; `Invalid` names the column if a table can't have it."""
+        return schema_of(pyarrow.schema([(column, given)])).fields[0].type
 
     def columns_of(self, data: object) -> tuple[Schema, object]:
         rows = data if can_be_read_again(data) else reader_of(data)

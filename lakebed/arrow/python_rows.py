@@ -12,7 +12,7 @@ from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import FLOAT, Decimal, Field, Map, Type
+from lakebed.table.types.types import FLOAT, Decimal, Field, List, Map, Struct, Type
 
 PythonRows = Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
@@ -112,10 +112,20 @@ def _typed(values: Any, field: Field | None) -> pyarrow.Array | None:
 def _as_given(value: Any, type: Type) -> Any:
     """A value in the form that Arrow takes for the type, if there is one."""
     if isinstance(type, Map) and isinstance(value, Mapping):
-        return list(value.items())
+        return [(_as_given(key, type.key), _as_given(item, type.value)) for key, item in value.items()]
+    if isinstance(type, Struct) and isinstance(value, Mapping):
+        return {**value, **_parts(value, type)}
+    if isinstance(type, List) and isinstance(value, list | tuple):
+        return [_as_given(element, type.element) for element in value]
     if isinstance(type, Decimal) and isinstance(value, float) and math.isfinite(value):
         return decimal.Decimal(repr(value))
     return value
+
+
+def _parts(value: Mapping[str, Any], type: Struct) -> dict[str, Any]:
+    """The fields of a struct; those that are missing are null, unless they have a default, which would be lost."""
+    given = [field for field in type.fields if field.name in value or field.write_default is None]
+    return {field.name: _as_given(value.get(field.name), field.type) for field in given}
 
 
 def _mixed(name: str, error: Exception) -> Invalid:

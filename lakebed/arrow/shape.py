@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow
 import pyarrow.compute
 
-from lakebed.arrow.types import PRIMITIVES, is_decimal, is_list, is_uuid, kernel_type
+from lakebed.arrow.types import PRIMITIVES, decoded, is_decimal, is_list, is_uuid, kernel_type
 from lakebed.errors import Invalid
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.times import TIMES_OF_DAY
@@ -161,8 +161,7 @@ def _column(
 
 
 def _converted(column: pyarrow.Array, type: Type, form: pyarrow.DataType, naming: Naming, path: str) -> pyarrow.Array:
-    if pyarrow.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = decoded(column)
     if pyarrow.types.is_null(column.type):
         return pyarrow.nulls(len(column), form)
     match type:

@@ -87,6 +87,11 @@ _LISTS = {
     pyarrow.lib.Type_LARGE_LIST_VIEW,
 }
 
+_WITHOUT_VIEWS = {
+    pyarrow.lib.Type_STRING_VIEW: pyarrow.string(),
+    pyarrow.lib.Type_BINARY_VIEW: pyarrow.binary(),
+}
+
 _ADVICE = {
     pyarrow.lib.Type_UINT64: "Cast it to int64, or to decimal128(20, 0) for larger numbers.",
     pyarrow.lib.Type_TIME64: "Cast it to microseconds, time64('us').",
@@ -199,6 +204,17 @@ def kernel_type(type: Type) -> pyarrow.DataType:
 def is_list(arrow: pyarrow.DataType) -> bool:
     """Whether it is a list in any of Arrow's layouts."""
     return arrow.id in _LISTS
+
+
+def decoded(column: pyarrow.Array) -> pyarrow.Array:
+    """The values of a column, also of one that is a dictionary and places in it."""
+    if not pyarrow.types.is_dictionary(column.type):
+        return column
+    values, plain = column.dictionary, _WITHOUT_VIEWS.get(column.type.value_type.id)
+    if plain is None:
+        return column.dictionary_decode()
+    # Polars has such categories; Arrow does not decode them (pyarrow 26).
+    return pyarrow.DictionaryArray.from_arrays(column.indices, values.cast(plain)).dictionary_decode()
 
 
 def shown_value(scalar: pyarrow.Scalar) -> str:

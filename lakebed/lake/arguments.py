@@ -146,7 +146,7 @@ def at_tag(scope: Scope, tag: str) -> Scope:
 def may_be_rows(given: object) -> bool:
     """Whether it may be rows, and is not a schema in any form: a mapping of names to lists of values may be."""
     if isinstance(given, Mapping):
-        return bool(given) and not any(isinstance(values, _NO_ROWS) for values in given.values())
+        return bool(given) and not any(isinstance(one, _NO_ROWS) or _is_arrow_type(one) for one in given.values())
     is_schema = isinstance(given, Schema) or _is_fields(given) or _is_schema_of_an_engine(given)
     return not is_schema and not isinstance(given, _NO_ROWS)
 
@@ -155,21 +155,34 @@ _NO_ROWS = (str, bytes, int, float, type, Type, type(None))
 
 
 def schema_of(given: SchemaLike) -> Schema:
-    """A schema from a `Schema`, fields, a mapping of names to type names, a pyarrow schema or a Spark `StructType`."""
+    """A schema from a `Schema`, fields, a mapping of names to types, a pyarrow schema or a Spark `StructType`.
+
+    The types of a mapping are names or pyarrow's.
+    """
     if isinstance(given, Schema):
         return given
-    if isinstance(given, Mapping) or _is_fields(given):
+    if isinstance(given, Mapping):
+        return Schema({name: _type(name, type) for name, type in given.items()})
+    if _is_fields(given):
         return Schema(given)
     if not _is_schema_of_an_engine(given):
         raise Invalid(
             "this is not a schema",
-            expected="a lakebed.Schema, a mapping of names to type names, a pyarrow schema or a Spark StructType",
+            expected="a lakebed.Schema, a mapping of names to types, a pyarrow schema or a Spark StructType",
             found=repr(given) if isinstance(given, str) else type(given).__name__,
             advice='For example {"id": "long", "name": "string"}; create_table also takes rows.',
         )
     if is_of_spark(given):
         return spark_schema(cast("StructType", given))
     return arrow_engine().schema_of(given)
+
+
+def _type(name: str, given: Any) -> str | Type:
+    return arrow_engine().type_of(f"{name}", given) if _is_arrow_type(given) else given
+
+
+def _is_arrow_type(given: object) -> bool:
+    return any((base.__module__, base.__name__) == ("pyarrow.lib", "DataType") for base in type(given).__mro__)
 
 
 def _is_schema_of_an_engine(given: object) -> bool:

@@ -75,6 +75,7 @@ def test_a_float_that_no_int_holds_is_refused() -> None:
         ([MIDNIGHT.date()], "timestamp", [MIDNIGHT]),
         (pyarrow.array(["5", "6"]).dictionary_encode(), "long", [5, 6]),
         (pyarrow.array(["5"], pyarrow.string_view()), "long", [5]),
+        (pyarrow.DictionaryArray.from_arrays([0], pyarrow.array(["5"], pyarrow.string_view())), "long", [5]),
         (pyarrow.nulls(1), "long", [None]),
         ([True, False], "int", [1, 0]),
     ],

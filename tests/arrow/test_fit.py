@@ -33,6 +33,13 @@ def one_column(array: Any, type: str, required: bool = False) -> pyarrow.Array:
     return fitted(pyarrow.table({"a": array}), schema).column("a").combine_chunks()
 
 
+def categories(value: str | bytes, type: pyarrow.DataType) -> pyarrow.DictionaryArray:
+    """The value, a null and the value, as places in a dictionary."""
+    return pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array([1, None, 1], pyarrow.uint32()), pyarrow.array([value * 2, value], type)
+    )
+
+
 def test_columns_are_found_by_name_in_any_order_and_case() -> None:
     schema = table_schema(Field("Id", "long", True), Field("name", "string"), Field("later", "date"))
     found = fitted(pyarrow.table({"NAME": ["x", None], "id": [1, 2]}), schema)
@@ -80,6 +87,9 @@ def test_one_refusal_lists_every_problem() -> None:
         (pyarrow.array(["x"], pyarrow.string_view()), "string", ["x"]),
         (pyarrow.array([b"x"], pyarrow.binary_view()), "binary", [b"x"]),
         (pyarrow.array(["x", None, "x"]).dictionary_encode(), "string", ["x", None, "x"]),
+        (categories("x", pyarrow.string_view()), "string", ["x", None, "x"]),  # as polars has them
+        (categories(b"x", pyarrow.binary_view()), "binary", [b"x", None, b"x"]),
+        (pyarrow.ListArray.from_arrays([0, 2], categories("x", pyarrow.string_view())), "list<string>", [["x", None]]),
         (pyarrow.array([1, 1], pyarrow.int8()).dictionary_encode(), "long", [1, 1]),
         (pyarrow.array([decimal.Decimal("1.5")]), "decimal(10, 3)", [decimal.Decimal("1.500")]),
         (pyarrow.array([decimal.Decimal("1.5")], pyarrow.decimal256(4, 1)), "decimal(4, 1)", [decimal.Decimal("1.5")]),

@@ -231,3 +231,25 @@ def test_a_length_that_no_check_can_reach_is_refused(main: Catalog) -> None:
         main.create_table("x", {"tags": "array<varchar(3)>"})
     with pytest.raises(Invalid, match="no check reaches into lists"):
         main.create_table("x", {"tags": "array<struct<a varchar(3)>>"})
+
+
+@pytest.mark.parametrize("call", ["create_table", "create_or_replace_table"])
+def test_a_table_that_was_created_with_rows_has_no_key_twice(main: Catalog, call: str) -> None:
+    twice = pa.table({"id": [1, 2, 1]})
+    with pytest.raises(Invalid, match="x: id = 1: a primary key comes twice in the rows that are given"):
+        getattr(main, call)("x", twice, primary_key=["id"])
+    assert not main.table_exists("x")
+    with main.transaction() as tx:
+        with pytest.raises(Invalid, match="comes twice"):
+            getattr(tx, call)("x", twice, primary_key=["id"])
+        getattr(tx, call)("x", ROWS.to_reader(), primary_key=["id"])
+    assert main.table("x").scan().to_arrow().to_pylist() == ROWS.to_pylist()
+    assert main.log(limit=1)[0].operations[-1].counts["added_rows"] == 2
+
+
+def test_the_columns_of_a_table_may_have_types_of_pyarrow(main: Catalog) -> None:
+    types = {"id": pa.int64(), "at": pa.timestamp("us", "UTC"), "tags": pa.list_(pa.string()), "n": "decimal(3, 1)"}
+    table = main.create_table("x", types)
+    assert " ".join(str(field.type) for field in table.schema.fields) == "long timestamptz list<string> decimal(3, 1)"
+    with pytest.raises(Invalid, match=r"wait: a table can't have a column of this type .*found duration"):
+        main.create_table("y", {"id": pa.int64(), "wait": pa.duration("s")})

@@ -32,6 +32,11 @@ def append(scope: Scope, table: str, data: object, request: Request) -> Commit |
     return once(scope, request, lambda: _append(scope, table, data, request))
 
 
+def append_new_keys(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
+    """Add rows whose primary keys are neither repeated nor in the table: `Invalid` names one that is."""
+    return once(scope, request, lambda: _append_new_keys(scope, table, data, request))
+
+
 def add_files(scope: Scope, table: str, addresses: tuple[str, ...], request: Request) -> Commit | None:
     """Add Parquet files where they are."""
     return once(scope, request, lambda: _add_files(scope, table, addresses, request))

@@ -15,7 +15,7 @@ from lakebed.catalog.transaction.scopes import Open, Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.lake.arguments import SchemaLike, may_be_rows, schema_of
 from lakebed.lake.engines import arrow_engine, engine_for, is_of_spark
-from lakebed.lake.rows.appends import append
+from lakebed.lake.rows.appends import append, append_new_keys
 from lakebed.metastore.kinds import TABLE
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Schema, with_ids
@@ -109,7 +109,8 @@ def _make(scope: Open, new: NewTable, make: Callable[[Work], str]) -> str:
     made: list[str] = []
     scope.change(lambda work: made.append(make(work)), Request("create_table"))
     if new.rows is not None:
-        append(scope, made[0], new.rows, Request("append"))
+        fill = append_new_keys if new.layout.primary_key else append
+        fill(scope, made[0], new.rows, Request("append"))
     return made[0]
 
 

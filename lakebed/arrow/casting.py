@@ -12,11 +12,13 @@ import pyarrow.compute as compute
 from lakebed.arrow.expression.casts import try_cast
 from lakebed.arrow.expression.compare import equal
 from lakebed.arrow.expression.evaluate import for_kernels
+from lakebed.arrow.expression.text import by_value
 from lakebed.arrow.shape import AS_GIVEN, misfits
 from lakebed.arrow.types import arrow_schema, decoded, kernel_type, schema_of, shown_value
 from lakebed.errors import Invalid
 from lakebed.table.expression.types import FLOATING, WHOLE, can_cast
 from lakebed.table.schema.schema import Schema
+from lakebed.table.sql.casts import dropped_pattern, is_kept
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import FLOAT, STRING, Field, Simple, Type
 
@@ -116,10 +118,21 @@ def _cast_conversion(column: pyarrow.Field, field: Field) -> _Convert | None:
 def _cast(values: pyarrow.Array, found: Type, wanted: Type) -> pyarrow.Array:
     given = for_kernels(decoded(values), found)
     result = try_cast(given, found, wanted, kernel_type(wanted))
-    if STRING in (found, wanted):
+    if wanted == STRING:
         return result
-    if wanted == FLOAT:  # the nearest float is meant; only what is out of range is lost
+    if found == STRING:
+        is_same = _are_kept(given, result, wanted)
+    elif wanted == FLOAT:  # the nearest float is meant; only what is out of range is lost
         is_same = compute.or_(compute.is_finite(result), compute.invert(compute.is_finite(given)))
     else:
         is_same = equal(try_cast(result, wanted, found, given.type), given)
     return compute.if_else(is_same.fill_null(False), result, pyarrow.scalar(None, result.type))
+
+
+def _are_kept(texts: pyarrow.Array, values: pyarrow.Array, wanted: Type) -> pyarrow.Array:
+    """Whether texts say no more than the values that they were cast to; a number out of range became infinity."""
+    if wanted in FLOATING:
+        return compute.or_(compute.is_finite(values), compute.match_substring_regex(texts, "(?i)inf|nan"))
+    if dropped_pattern(wanted) is None:
+        return texts.is_valid()
+    return by_value(texts, lambda text: is_kept(text, wanted), pyarrow.bool_())

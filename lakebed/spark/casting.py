@@ -16,10 +16,11 @@ from lakebed.errors import Invalid
 from lakebed.spark.expressions import UNFIT, quietly, unfit_value
 from lakebed.spark.fit import quoted
 from lakebed.spark.types import result_schema, schema_of
-from lakebed.table.expression.types import WHOLE, can_cast
+from lakebed.table.expression.types import FLOATING, WHOLE, can_cast
 from lakebed.table.schema.schema import Schema
+from lakebed.table.sql.casts import dropped_pattern
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import FLOAT, STRING, Field, Simple
+from lakebed.table.types.types import FLOAT, STRING, Decimal, Field, Simple, Type
 
 EXACT: Final = float(2**53)
 """Above this, a float may have been another whole number before it became a float."""
@@ -100,11 +101,26 @@ def _cast_column(given: spark.StructField, field: Field) -> Column | None:
     if given.dataType == wanted or not can_cast(found, field.type):
         return None
     value = F.col(quoted(given.name))
-    if STRING in (found, field.type):
+    if found == STRING:
+        return checked_cast(value, wanted, field, _keeps_text(field.type))
+    if field.type == STRING:
         return checked_cast(value, wanted, field)
     if field.type == FLOAT:  # the nearest float is meant; only what is out of range is lost
         return checked_cast(value, wanted, field, lambda value, cast: ~_is_infinite(cast) | _is_infinite(value))
     return checked_cast(value, wanted, field, lambda value, cast: cast.try_cast(given.dataType).eqNullSafe(value))
+
+
+def _keeps_text(type: Type) -> _IsSame | None:
+    """Whether a text says no more than the value that it was cast to; a number out of range became infinity."""
+    if type in FLOATING:
+        return lambda text, cast: ~_is_infinite(cast) | text.rlike("(?i)inf")
+    pattern = dropped_pattern(type)
+    if pattern is None:
+        return None
+    if not isinstance(type, Decimal):
+        return lambda text, _: ~text.rlike(pattern)
+    longest = spark.DecimalType(38, 38 - type.precision + type.scale)
+    return lambda text, cast: ~text.rlike(pattern) & (~text.rlike("[eE]") | (text.try_cast(longest) == cast))
 
 
 def _is_infinite(value: Column) -> Column:

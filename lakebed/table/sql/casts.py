@@ -10,6 +10,7 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from lakebed.table.types.times import DAY_MICROS, EPOCH, days_of, time_text, year_month_day
+from lakebed.table.types.types import DATE, TIMESTAMP, TIMESTAMPTZ, Decimal, Type
 
 _MINUTE_MICROS = 60_000_000
 
@@ -31,6 +32,10 @@ _SPECIAL = {
 _BOOLEANS = {
     **dict.fromkeys(("t", "true", "y", "yes", "1"), True),
     **dict.fromkeys(("f", "false", "n", "no", "0"), False),
+}
+_DROPPED: dict[Type, str] = {
+    DATE: r"[0-9][T ](?![0:.]*\s*(Z|UTC|[+-][0-9:]+)?\s*$)",
+    **dict.fromkeys((TIMESTAMP, TIMESTAMPTZ), r"\.[0-9]{6}[0-9]*[1-9]"),
 }
 _LONGS = range(-(2**63), 2**63)
 
@@ -67,6 +72,25 @@ def plain_number(text: str) -> str | None:
     if _NUMBER.fullmatch(number):
         return number.removeprefix("+") if len(lower) <= len(number) + 1 else None
     return _SPECIAL.get(lower)
+
+
+def dropped_pattern(type: Type) -> str | None:
+    """What texts have that a cast to the type would drop, as a regular expression for Python and Java; None if nothing.
+
+    Zeros, and the zone of midnight, are no loss. It does not see digits of decimals with an exponent.
+    """
+    if isinstance(type, Decimal):
+        return rf"^[^eE]*\.[0-9]{{{type.scale}}}[0-9]*[1-9]"
+    return _DROPPED.get(type)
+
+
+def is_kept(text: str, type: Type) -> bool:
+    """Whether a cast to the type drops nothing of the text but zeros."""
+    if isinstance(type, Decimal):
+        number = parse_decimal(text)
+        return number is None or _scale(number) <= type.scale
+    pattern = dropped_pattern(type)
+    return pattern is None or re.search(pattern, text) is None
 
 
 def parse_boolean(text: str) -> bool | None:
@@ -127,6 +151,13 @@ def floating_text(shortest: str) -> str:
     if -3 <= exponent < 7:
         return sign + _without_exponent(digits, exponent)
     return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
+
+
+def _scale(number: decimal.Decimal) -> int:
+    """How many digits after the point a number needs."""
+    _, digits, exponent = number.as_tuple()
+    zeros = len(digits) - len("".join(map(str, digits)).rstrip("0"))
+    return -(int(exponent) + zeros) if number else 0
 
 
 def _days(year: str, month: str | None, day: str | None) -> int | None:

@@ -42,8 +42,8 @@ def test_an_upsert_of_some_columns_by_spark_keeps_the_others(main: Catalog, spar
     assert table.get(1) == {"id": 1, "name": "new", "n": None, "tags": None, "note": "none"}
 
 
-TEXTS = "SELECT '5' AS id, ' 7 ' AS n, '1.50' AS price, '2026-01-31' AS day, 'true' AS flag"
-NUMBERS = "SELECT 6 AS id, 9L AS n, 1.25D AS price, TIMESTAMP_NTZ '2026-01-31 00:00:00' AS day, 1 AS flag"
+TEXTS = "SELECT '5' AS id, ' 7 ' AS n, '1.500' AS price, '2026-01-31T00:00:00Z' AS day, 'true' AS flag, '-inf' AS w"
+NUMBERS = "SELECT 6 AS id, 9L AS n, 1.25D AS price, TIMESTAMP_NTZ '2026-01-31 00:00:00' AS day, 1 AS flag, 1 AS w"
 LOST = {
     "SELECT 'x' AS id": r"column 'id': a value does not fit .*expected long, found x",
     "SELECT '1.5' AS n": r"column 'n': .*found 1.5",
@@ -51,11 +51,15 @@ LOST = {
     "SELECT 1.234D AS price": r"column 'price': .*found 1.234",
     "SELECT TIMESTAMP_NTZ '2026-01-31 05:00:00' AS day": r"column 'day'",
     "SELECT 2 AS flag": r"column 'flag'",
+    "SELECT '1.005' AS price": r"column 'price': .*found 1.005",
+    "SELECT '1.005e0' AS price": r"column 'price': .*found 1.005e0",
+    "SELECT '2026-01-31 05:00' AS day": r"column 'day': .*found 2026-01-31 05:00",
+    "SELECT '1e400' AS w": r"column 'w': .*found 1e400",
 }
 
 
 def test_spark_casts_by_choice_and_takes_whole_floats_always(main: Catalog, spark: SparkSession) -> None:
-    types = {"id": "long", "n": "int", "price": "decimal(8, 2)", "day": "date", "flag": "boolean"}
+    types = {"id": "long", "n": "int", "price": "decimal(8, 2)", "day": "date", "flag": "boolean", "w": "double"}
     table = main.create_table("cast", types)
     table.append(spark.sql("SELECT 1D AS id, CAST(2 AS float) AS n UNION ALL SELECT null, null"))
     for value in ("1.5D", "double('NaN')", "9007199254740994D"):
@@ -70,7 +74,7 @@ def test_spark_casts_by_choice_and_takes_whole_floats_always(main: Catalog, spar
             table.append(spark.sql(query), cast=True)
     with pytest.raises(Invalid, match=LOST["SELECT 'x' AS id"]):
         table.upsert(spark.sql("SELECT 'x' AS id"), on="id", cast=True)
-    found = table.scan("id > 1", columns=["id", "n", "price", "day", "flag"]).to_arrow().to_pylist()
+    found = table.scan("id > 1", columns=list(types)).to_arrow().to_pylist()
     local = main.create_table("cast_locally", types)
     local.append(spark.sql(NUMBERS).toArrow(), cast=True)
     local.append(spark.sql(TEXTS).toArrow(), cast=True)

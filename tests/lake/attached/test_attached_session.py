@@ -78,7 +78,7 @@ def test_several_statements_run_in_turn_whoever_they_are_for(attached: SparkSess
 
 
 def test_an_error_of_several_statements_says_which_one_and_where(attached: SparkSession, orders: str) -> None:
-    with pytest.raises(Invalid, match="statement 2 of 2: line 2, column 2: .*Is SELECT meant"):
+    with pytest.raises(Invalid, match=r"statement 2 of 2: line 2, column 2: .*Is SELECT meant"):
         attached.sql(f"SELECT 1;\n selct id FROM {orders}")
     with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN") as raised:
         attached.sql(f"SELECT 1; SELECT nope FROM {orders}")

@@ -34,10 +34,13 @@ class Address:
             raise Invalid("an option of the lake's URL is neither true nor false", subject=name, found=repr(found))
         return _FLAGS[found.lower()]
 
-    def check_creatable(self, create: bool | None) -> None:
+    def check_creatable(self, create: bool | None, read_only: bool) -> None:
         """Refuse a folder without a lake where none is to be created: unless asked, only in an existing folder."""
         if self.has_lake():
             return
+        if read_only:
+            advice = "Fix the path, or connect without read_only=True to create a lake."
+            raise NotFound("there is no lake", subject=self.folder, advice=advice)
         if create is False:
             raise NotFound("there is no lake", subject=self.folder, advice="Fix the path, or pass create=True.")
         parent = os.path.dirname(os.path.abspath(self.folder))

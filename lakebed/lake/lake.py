@@ -110,7 +110,7 @@ _OPENING = RLock()
 
 def _opened(origin: Origin, address: Address, create: bool | None) -> Context:
     may_create = False if origin.read_only else create
-    address.check_creatable(may_create)
+    address.check_creatable(may_create, origin.read_only)
     check_finished(address.folder)
     files = ReadOnlyFiles(address.folder) if origin.read_only else LocalFiles(address.folder)
     database = f"{files.root}/{DATABASE}"

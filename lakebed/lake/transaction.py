@@ -64,7 +64,11 @@ class Transaction(Objects[None]):
         return self._scope.ref.line.top
 
     def __repr__(self) -> str:
-        return safely("Transaction", lambda: f"Transaction {self._open.message!r} @ {place_text(self._line_scope)}")
+        return safely("Transaction", lambda: self._text())
+
+    def _text(self) -> str:
+        message = "" if self._open.message is None else f" {self._open.message!r}"
+        return f"Transaction{message} @ {place_text(self._line_scope)}"
 
     @property
     def _line_scope(self) -> Scope:

@@ -43,7 +43,7 @@ def test_a_mistyped_path_does_not_make_a_lake(tmp_path: Path, folder: Path) -> N
     with pytest.raises(NotFound, match="no folder to create it in"):
         lakebed.connect(tmp_path / "lakes" / "prod")
     for flags in ({"read_only": True}, {"read_only": True, "create": True}):
-        with pytest.raises(NotFound, match="there is no lake"):
+        with pytest.raises(NotFound, match=r"there is no lake.*connect without read_only=True"):
             lakebed.connect(tmp_path / "lkae", **flags)  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["lake"]
     assert lakebed.connect(folder, create=False).catalog().tables()

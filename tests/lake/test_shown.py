@@ -1,5 +1,6 @@
 """Handles as people see them: in a console, in a notebook, in a debugger."""
 
+import pickle
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 import lakebed
 from lakebed import Catalog, Lake, Table
+from lakebed.errors import Invalid
 
 ROWS = pa.table({"id": range(1204), "item": ["<script>"] * 1204})
 
@@ -46,7 +48,7 @@ def test_showing_a_handle_never_fails(tmp_path: Path) -> None:
         dev = main.create_branch("dev")
         on_dev = dev.table("t")
         tx = main.transaction("load")
-        assert repr(tx) == "Transaction 'load' @ main"
+        assert (repr(tx), repr(main.transaction())) == ("Transaction 'load' @ main", "Transaction @ main")
         main.drop_table("t")
         assert repr(table) == "Table t @ main, dropped"
         assert table._repr_html_() == "<pre>Table t @ main, dropped</pre>"
@@ -123,3 +125,16 @@ def test_a_notebook_shows_lakes_catalogs_logs_and_differences(lake: Lake, main: 
     many = main.namespaces()
     many *= 60
     assert "and 10 more" in type(main.namespaces())(many)._repr_html_()
+
+
+def test_a_notebook_shows_a_scan_of_a_purged_table_as_what_it_was(main: Catalog, orders: Table) -> None:
+    scan = orders.scan()
+    main.drop_table("sales.orders")
+    main.purge_table("sales.orders")
+    assert "Scan of id, item" in scan._repr_html_()
+    assert "purged" in scan._repr_html_()
+
+
+def test_a_scan_that_is_pickled_says_what_to_pickle(orders: Table) -> None:
+    with pytest.raises(Invalid, match=r"a scan can't be pickled.*Pickle the table"):
+        pickle.dumps(orders.scan())

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow
 
@@ -16,7 +16,7 @@ from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.deletion_vectors import live_rows
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Invalid
-from lakebed.html import ROWS, Text, table_html
+from lakebed.html import ROWS, Text, pre_html, table_html
 from lakebed.table.filter.filter import ALWAYS, Filter, Predicate, all_of, fields_of, predicates_of
 from lakebed.table.manifest.inline import inline_id, is_inline
 from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_text
@@ -164,7 +164,13 @@ class Scan:
         return f"Scan of {', '.join(self.schema.names)}{filtered}: {plan_text(self._plan).splitlines()[0]}"
 
     def _repr_html_(self) -> str:
-        return self._html(repr(self))
+        try:
+            return self._html(repr(self))
+        except Exception as error:  # a purged table, a closed lake: a notebook shows what a scan was
+            return pre_html(f"{self!r}\n{error}")
+
+    def __reduce__(self) -> NoReturn:
+        raise Invalid("a scan can't be pickled", advice="Pickle the table, and scan it in the other process.")
 
     def _html(self, title: str) -> str:
         """The first rows, for a notebook."""

@@ -103,6 +103,11 @@ def _pandas_table(data: Any) -> pyarrow.Table:
     try:
         return pyarrow.Table.from_pandas(data, preserve_index=False)
     except (pyarrow.ArrowException, TypeError, ValueError) as error:
+        if not data.columns.is_unique:
+            twice = sorted({f"{name}" for name in data.columns[data.columns.duplicated()]})
+            raise Invalid(
+                "columns of the DataFrame have the same name", subject=", ".join(twice), advice="Rename all but one."
+            ) from error
         raise Invalid(
             "a column of the DataFrame has values of different types",
             expected="columns that Arrow can hold",

@@ -162,7 +162,7 @@ def schema_of(given: SchemaLike) -> Schema:
     if isinstance(given, Schema):
         return given
     if isinstance(given, Mapping):
-        return Schema({name: _type(name, type) for name, type in given.items()})
+        return Schema({name: as_type(f"{name}", type) for name, type in given.items()})
     if _is_fields(given):
         return Schema(given)
     if not _is_schema_of_an_engine(given):
@@ -177,8 +177,9 @@ def schema_of(given: SchemaLike) -> Schema:
     return arrow_engine().schema_of(given)
 
 
-def _type(name: str, given: Any) -> str | Type:
-    return arrow_engine().type_of(f"{name}", given) if _is_arrow_type(given) else given
+def as_type(column: str, given: Any) -> str | Type:
+    """The type of a column as somebody gives it: a name or a type, as it is; pyarrow's as ours."""
+    return arrow_engine().type_of(column, given) if _is_arrow_type(given) else given
 
 
 def _is_arrow_type(given: object) -> bool:

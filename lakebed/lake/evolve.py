@@ -14,7 +14,7 @@ from lakebed.catalog.transaction.commits import Commit, Request, check_event_id
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
-from lakebed.lake.arguments import as_path, as_paths, as_texts, check_flag
+from lakebed.lake.arguments import as_path, as_paths, as_texts, as_type, check_flag
 from lakebed.table.schema.evolution import FIRST, Position, after, before
 from lakebed.table.schema.schema import Path
 from lakebed.table.types.types import Type
@@ -70,7 +70,7 @@ class Evolve:
         self._add(
             evolution.add_column(
                 as_path(path),
-                type,
+                as_type(f"{path}", type),
                 required=check_flag("required", required),
                 default=default,
                 comment=_comment(comment),
@@ -97,7 +97,7 @@ class Evolve:
 
     def widen_column(self, path: Path, type: Type | str) -> None:
         """Give a column a wider type: int to long, float to double, a decimal of more digits."""
-        self._add(evolution.widen_column(as_path(path), type))
+        self._add(evolution.widen_column(as_path(path), as_type(f"{path}", type)))
 
     def make_optional(self, path: Path) -> None:
         """Let a column, a list's element or a map's value be null."""

@@ -33,9 +33,9 @@ class Tables(Generic[Answer]):
         name: Name,
         schema: SchemaLike,
         *,
-        partition_by: Iterable[str] = (),
-        sort_by: Iterable[str] = (),
-        primary_key: Iterable[Path] = (),
+        partition_by: Iterable[str] | None = (),
+        sort_by: Iterable[str] | None = (),
+        primary_key: Iterable[Path] | None = (),
         properties: Mapping[str, str] | None = None,
         comment: str | None = None,
         location: str | None = None,
@@ -65,9 +65,9 @@ class Tables(Generic[Answer]):
         name: Name,
         schema: SchemaLike,
         *,
-        partition_by: Iterable[str] = (),
-        sort_by: Iterable[str] = (),
-        primary_key: Iterable[Path] = (),
+        partition_by: Iterable[str] | None = (),
+        sort_by: Iterable[str] | None = (),
+        primary_key: Iterable[Path] | None = (),
         properties: Mapping[str, str] | None = None,
         comment: str | None = None,
         location: str | None = None,
@@ -177,12 +177,15 @@ class Tables(Generic[Answer]):
 
 
 def _layout(
-    partition_by: Iterable[str], sort_by: Iterable[str], primary_key: Iterable[Path], location: str | None
+    partition_by: Iterable[str] | None,
+    sort_by: Iterable[str] | None,
+    primary_key: Iterable[Path] | None,
+    location: str | None,
 ) -> Layout:
     return Layout(
-        as_texts(partition_by, "a partition spec"),
-        as_texts(sort_by, "a sort order"),
-        as_paths(primary_key, "a primary key"),
+        as_texts(() if partition_by is None else partition_by, "a partition spec"),
+        as_texts(() if sort_by is None else sort_by, "a sort order"),
+        as_paths(() if primary_key is None else primary_key, "a primary key"),
         location,
     )
 

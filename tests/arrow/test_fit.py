@@ -351,3 +351,9 @@ def test_a_path_and_rows_one_by_one_are_refused_with_what_to_do(tmp_path: Path) 
 def test_a_dataframe_of_mixed_values_is_refused() -> None:
     with pytest.raises(Invalid, match="values of different types"):
         reader_of(pandas.DataFrame({"a": [1, "x"]}))
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused_for_that() -> None:
+    frame = pandas.DataFrame([[1, 2, 3]], columns=["a", "b", "a"])
+    with pytest.raises(Invalid, match=r"^a: columns of the DataFrame have the same name"):
+        fitted(frame, table_schema(Field("a", "long")))

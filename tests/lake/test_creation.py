@@ -253,3 +253,12 @@ def test_the_columns_of_a_table_may_have_types_of_pyarrow(main: Catalog) -> None
     assert " ".join(str(field.type) for field in table.schema.fields) == "long timestamptz list<string> decimal(3, 1)"
     with pytest.raises(Invalid, match=r"wait: a table can't have a column of this type .*found duration"):
         main.create_table("y", {"id": pa.int64(), "wait": pa.duration("s")})
+    with table.evolve() as change:
+        change.add_column("price", pa.float32())
+        change.widen_column("price", pa.float64())
+    assert str(table.schema.field("price").type) == "double"
+
+
+def test_a_layout_that_a_program_passes_on_may_be_none(main: Catalog) -> None:
+    table = main.create_table("x", {"id": "long"}, partition_by=None, sort_by=None, primary_key=None)
+    assert (len(table.spec), len(table.sort_order), table.primary_key) == (0, 0, ())

@@ -151,3 +151,10 @@ def test_a_comment_is_set_and_removed(main: Catalog, table: Table) -> None:
     with main.transaction() as tx:
         tx.table("t").set_comment("in a transaction")
     assert table.comment == "in a transaction"
+
+
+def test_a_number_or_a_flag_as_a_property_is_refused_with_the_text_to_write(main: Catalog) -> None:
+    table = main.create_table("x", {"id": "long"})
+    for value, text in ((0, "'0'"), (True, "'true'")):
+        with pytest.raises(Invalid, match=f"are text .*Write {text}"):
+            table.set_properties({"write.check-keys": value})  # type: ignore[dict-item]

@@ -30,7 +30,11 @@ def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
     for key, value in properties.items():
         if not key or not is_text(key) or not is_text(value):
             raise Invalid(
-                "the name and the value of a property are text", subject=repr(key), expected="text", found=repr(value)
+                "the name and the value of a property are text",
+                subject=repr(key),
+                expected="text",
+                found=repr(value),
+                advice=f"Write {str(value).lower()!r}." if isinstance(value, int | float) else "",
             )
     return dict(properties)
 

@@ -252,6 +252,15 @@ def test_a_view_is_replaced_in_one_commit_and_names_its_tables_in_full(
         assert refused.value.subject == f"line 1, column {text.index('mine') + 1}"
     with pytest.raises(AlreadyExists, match="a table"):
         lake.sql(spark, "CREATE OR REPLACE VIEW sales.orders AS SELECT 1 AS x")
+    lake.sql(spark, "CREATE VIEW sales.upon AS SELECT * FROM sales.counts")
+    for text in (
+        "CREATE OR REPLACE VIEW sales.counts AS SELECT * FROM sales.upon",
+        "ALTER VIEW sales.counts AS SELECT * FROM sales.counts",
+    ):  # both views could not be read any more
+        with pytest.raises(Invalid, match="a view is made of itself"):
+            lake.sql(spark, text)
+    assert rows(lake.sql(spark, "DROP VIEW IF EXISTS nothing; SELECT * FROM sales.upon")) == [(1,)]
+    lake.sql(spark, "DROP VIEW sales.upon")
     version = sales.version
     assert lake.sql(spark, "DROP VIEW mine") is None and lake.sql(spark, "DROP VIEW IF EXISTS mine") is None
     with pytest.raises(NotFound, match="line 1, column 11: mine: there is no temporary view of this name"):

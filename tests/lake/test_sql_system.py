@@ -92,6 +92,26 @@ def test_a_misspelt_name_is_followed_by_the_nearest(lake: Lake, spark: SparkSess
         assert advice in missing.value.advice, text
 
 
+def test_a_view_that_is_taken_for_a_table_is_not_said_to_be_meant(lake: Lake, spark: SparkSession) -> None:
+    lake.catalog().create_view("s.seen", "SELECT 1 AS x")
+    for text in ("DROP TABLE s.seen", "DELETE FROM s.seen WHERE x = 1", "INSERT INTO s.seen VALUES (1)"):
+        with pytest.raises(NotFound, match="found a view") as missing:
+            lake.sql(spark, text)
+        assert "meant" not in missing.value.advice, text
+
+
+def test_a_change_on_a_ref_that_is_not_there_is_pointed_at(lake: Lake, spark: SparkSession) -> None:
+    for text in (
+        "INSERT INTO s.t@nope VALUES (1)",
+        "DROP TABLE s.t@nope",
+        "CREATE TABLE s.u@nope (id INT)",
+        "CREATE VIEW s.v@nope AS SELECT 1 AS x",
+    ):
+        with pytest.raises(NotFound) as missing:
+            lake.sql(spark, text)
+        assert missing.value.subject == f"line 1, column {text.index('s.') + 1}: nope", text
+
+
 def test_a_misspelt_clause_is_pointed_at(lake: Lake, spark: SparkSession) -> None:
     for text, problem in (
         ("UPDATE s.t SET id = 1\nWERE id = 1", "line 2, column 1: Spark can't read this statement from here on"),

@@ -12,6 +12,7 @@ from pyspark.sql.column import Column
 from lakebed.catalog.transaction.context import Context
 from lakebed.errors import Invalid
 from lakebed.lake.attached.catalog import lake_catalog
+from lakebed.lake.attached.missing import noted_names
 from lakebed.lake.attached.names import Found, Names, closed
 from lakebed.lake.attached.reader import lake_reader, read_found
 from lakebed.lake.attached.statements import Answering
@@ -34,7 +35,8 @@ class AttachedSession:
         return self.names.context.files.url
 
     def sql(self, own: Sql, text: str, args: Args, given: Mapping[str, Any]) -> DataFrame:
-        return Answering(self.names, own, text, args, given).run()
+        with noted_names(self.names):
+            return Answering(self.names, own, text, args, given).run()
 
     def table(self, own: Callable[[str], DataFrame], name: str) -> DataFrame:
         return self._read(own, name, {})
@@ -47,7 +49,7 @@ class AttachedSession:
         return lake_reader(own, table)
 
     def writer(self, own: DataFrameWriter, frame: DataFrame) -> DataFrameWriter:
-        return lake_writer(own, frame, self._written)
+        return lake_writer(own, frame, self._written, lambda: noted_names(self.names))
 
     def writer_to(self, own: Callable[[str], DataFrameWriterV2], frame: DataFrame, name: str) -> DataFrameWriterV2:
         found = self._written(name)
@@ -76,7 +78,8 @@ class AttachedSession:
         if not self.names.is_open:
             return self._read_by_spark(own, name)
         found = self.names.read(name)
-        return own(name) if found is None else read_found(self.names, found, options)
+        with noted_names(self.names):
+            return own(name) if found is None else read_found(self.names, found, options)
 
     def _read_by_spark(self, own: Callable[[str], DataFrame], name: str) -> DataFrame:
         try:

@@ -1,6 +1,7 @@
 """`df.write`, which writes to the lake's tables by their names."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -19,6 +20,7 @@ class LakeWriting:
 
     if TYPE_CHECKING:
         _written: Callable[[str], Found | None]
+        _noted: Callable[[], AbstractContextManager[None]]
         _frame: DataFrame
         _asked: Asked
 
@@ -59,7 +61,7 @@ class LakeWriting:
     def saveAsTable(
         self, name: str, format: str | None = None, mode: str | None = None, partitionBy: Any = None, **options: Any
     ) -> None:
-        with spark_alone():
+        with spark_alone(), self._noted():
             found = self._written(name)
             if found is None or not self._is_the_lakes(found, format):
                 return self._own.saveAsTable(name, format=format, mode=mode, partitionBy=partitionBy, **options)
@@ -71,7 +73,7 @@ class LakeWriting:
             return save(found, self._frame, asked)
 
     def insertInto(self, tableName: str, overwrite: bool | None = None) -> None:
-        with spark_alone():
+        with spark_alone(), self._noted():
             found = self._written(tableName)
             if found is None or not found.exists:
                 return self._own.insertInto(tableName, overwrite)
@@ -96,11 +98,16 @@ class LakeWriting:
         return False
 
 
-def lake_writer(own: DataFrameWriter, frame: DataFrame, written: Callable[[str], Found | None]) -> DataFrameWriter:
-    """A writer of Spark's that asks `written` where a table of the lake is."""
+def lake_writer(
+    own: DataFrameWriter,
+    frame: DataFrame,
+    written: Callable[[str], Found | None],
+    noted: Callable[[], AbstractContextManager[None]],
+) -> DataFrameWriter:
+    """A writer of Spark's that asks `written` where a table of the lake is; `noted` adds to errors about its name."""
     writer: Any = own
     writer.__class__ = extended(LakeWriting, own)
-    writer._written, writer._frame, writer._asked = written, frame, Asked()
+    writer._written, writer._noted, writer._frame, writer._asked = written, noted, frame, Asked()
     return own
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
-from lakebed.errors import Invalid, NotFound
+from lakebed.errors import Invalid, LakebedError, NotFound
 from lakebed.lake.sql.names import Attribution, Objects, Places, pointed
 from lakebed.lake.sql.nearest import meant
 from lakebed.lake.sql.read import Reader, is_temporary
@@ -40,7 +40,14 @@ class Execution:
             problem = "a temporary view of the session has this name"
             advice = f"Write the name with its namespace: {name.spelled}."
             raise pointed(Invalid(problem, advice=advice), place(self.text, name.start))
-        return self.places.write(name)
+        return self.container(name)
+
+    def container(self, name: LakeName) -> Objects:
+        """What holds an object that the statement creates or changes."""
+        try:
+            return self.places.write(name)
+        except LakebedError as error:
+            raise pointed(error, place(self.text, name.start)) from error
 
     def table(self, name: LakeName) -> Table:
         """The table that the statement changes."""

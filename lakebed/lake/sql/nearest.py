@@ -26,7 +26,8 @@ def _nearest(objects: Objects, parts: Sequence[str]) -> str:
         above, is_last = tuple(parts[:depth]), depth + 1 == len(parts)
         if not is_last and objects.namespace_exists((*above, part)):
             continue
-        near = get_close_matches(part.casefold(), _names(objects, above, is_last), 1)
+        names = [name for name in _names(objects, above, is_last) if name.casefold() != part.casefold()]
+        near = get_close_matches(part.casefold(), names, 1)
         return f"Is {'.'.join((*above, *near, *parts[depth + 1 :]))} meant?" if near else ""
     return ""
 

@@ -16,7 +16,7 @@ from lakebed.spark.sql.statements import CreateTable, DropTable
 
 def create_table(execution: Execution, statement: CreateTable) -> Table:
     """Create a table from columns, or from a query and its rows, in one commit; or answer the one that may be there."""
-    name, container = statement.table, execution.places.write(statement.table)
+    name, container = statement.table, execution.container(statement.table)
     with pointing(execution, name.word):
         if statement.if_not_exists and container.table_exists(name.parts):
             return container.table(name.parts)

@@ -85,6 +85,27 @@ def test_an_error_of_several_statements_says_which_one_and_where(attached: Spark
     assert "statement 2 of 2" in "".join(raised.value.__notes__)
 
 
+MISSING: list[tuple[Callable[[SparkSession], object], str]] = [
+    (lambda spark: spark.sql("SELECT * FROM sales.ordres"), "no table or view sales.ordres either. Is sales.orders me"),
+    (lambda spark: spark.table("salse.orders"), "Is sales.orders meant?"),
+    (lambda spark: spark.read.table("nope.orders"), "SHOW TABLES lists what it has."),
+    (lambda spark: spark.sql("INSERT INTO sales.orders SELECT * FROM nope.t"), "no table or view nope.t either."),
+    (lambda spark: spark.table("sales.orders.branch_dev"), "a ref follows the name: sales.orders@dev."),
+    (
+        lambda spark: spark.sql("CREATE TABLE nope.t (id INT)"),
+        "no namespace nope either. CREATE NAMESPACE nope creates",
+    ),
+    (lambda spark: spark.range(1).write.saveAsTable("nope.t"), "CREATE NAMESPACE nope creates it there."),
+]
+
+
+def test_sparks_error_about_a_name_that_nobody_has_says_what_may_be_meant(attached: SparkSession, orders: str) -> None:
+    for call, note in MISSING:
+        with pytest.raises(AnalysisException) as raised:
+            call(attached)
+        assert note in "\n".join(raised.value.__notes__)
+
+
 def test_names_with_their_catalog_and_system_tables_are_found(
     attached: SparkSession, lake: Lake, main: Catalog, orders: str
 ) -> None:

@@ -15,7 +15,7 @@ def create_table_like(execution: Execution, statement: CreateTableLike) -> Table
         if not isinstance(source, Table):
             source = execution.places.read(statement.source, None).table(statement.source.parts)
     with pointing(execution, name.word):
-        return execution.places.write(name).create_table(
+        return execution.container(name).create_table(
             name.parts,
             source.schema,
             partition_by=source.spec,

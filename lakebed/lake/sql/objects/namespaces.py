@@ -16,7 +16,7 @@ def create_namespace(execution: Execution, statement: CreateNamespace) -> Namesp
     """Create a namespace."""
     name = statement.namespace
     with pointing(execution, name.word):
-        return execution.places.write(name).create_namespace(
+        return execution.container(name).create_namespace(
             name.parts,
             properties=dict(statement.properties),
             comment=statement.comment,
@@ -27,7 +27,7 @@ def create_namespace(execution: Execution, statement: CreateNamespace) -> Namesp
 
 def drop_namespace(execution: Execution, statement: DropNamespace) -> Commit | None:
     """Drop a namespace."""
-    name, container = statement.namespace, execution.places.write(statement.namespace)
+    name, container = statement.namespace, execution.container(statement.namespace)
     with pointing(execution, name.word), _cascade_advice():
         return container.drop_namespace(
             name.parts, statement.cascade, if_exists=statement.if_exists, **execution.by.keywords
@@ -48,7 +48,7 @@ def alter_namespace(execution: Execution, statement: AlterNamespace) -> Commit |
     """Change a namespace's properties or its name."""
     name, by = statement.namespace, execution.by.keywords
     with pointing(execution, name.word):
-        container = execution.places.write(name)
+        container = execution.container(name)
         if isinstance(statement.change, RenameTo):
             return container.rename_namespace(name.parts, statement.change.name.parts, **by)
         namespace = container.namespace(name.parts)

@@ -12,7 +12,7 @@ from lakebed.spark.sql.objects.returns import Restore, Undrop
 
 def undrop(execution: Execution, statement: Undrop) -> Commit | None:
     """Bring back a dropped table, view or namespace."""
-    name, container = statement.name, execution.places.write(statement.name)
+    name, container = statement.name, execution.container(statement.name)
     with pointing(execution, name.word):
         given = statement.new_name
         new_name = None if given is None else _new_name(statement)

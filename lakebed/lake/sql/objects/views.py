@@ -26,13 +26,15 @@ _NO_NAMESPACE = ("",)
 def create_view(execution: Execution, statement: CreateView) -> View:
     """Create a view, or replace one, in one commit; its query has to run."""
     name, by = statement.view, execution.by.keywords
-    text, frame = _stored_text(execution, statement.query), execution.reader.frame(statement.query)
+    container = execution.container(name)
+    replaced = container.view(name.parts) if statement.replace and container.view_exists(name.parts) else None
+    text, frame = _stored_text(execution, statement.query), _run(execution, statement.query, replaced)
     schema = _declared(execution, statement, frame) if statement.columns else None
     if statement.columns:
         columns = ", ".join(quoted(column.name) for column in statement.columns)
         text = f"SELECT * FROM (\n{text}\n) AS {quoted(name.parts[-1])} ({columns})"
     described: dict[str, Any] = {"comment": statement.comment, "schema": schema, **by}
-    properties, container = dict(statement.properties), execution.places.write(name)
+    properties = dict(statement.properties)
     with pointing(execution, name.word):
         if statement.replace:
             return container.create_or_replace_view(name.parts, text, properties=properties, **described)
@@ -74,8 +76,13 @@ def alter_view(execution: Execution, statement: AlterView) -> Commit | None:
                 return view.set_properties(dict(properties), **by)
             case UnsetProperties(names):
                 return view.unset_properties(names, **by)
-    execution.reader.frame(statement.change)
+    _run(execution, statement.change, view)
     return view.set_sql(_stored_text(execution, statement.change), **by)
+
+
+def _run(execution: Execution, query: Query, view: View | None) -> DataFrame:
+    """The rows of a view's query; `Invalid` if it reads the view, also through others, which it would break."""
+    return replace(execution.reader, within=() if view is None else (view.id,)).frame(query)
 
 
 def _stored_text(execution: Execution, query: Query) -> str:

@@ -47,10 +47,10 @@ class Listing(list[T]):
 
 
 def create(scope: Scope, make: Callable[[Work], str], request: Request) -> str:
-    """The id of what was made now, or when this very call was made before."""
+    """The id of what was made now, or when this very call was made before; or of what was as it should be."""
     made: list[str] = []
     commit = scope.change(lambda work: made.append(make(work)), request)
-    return made[-1] if commit is None else commit.operations[0].object_id
+    return commit.operations[0].object_id if commit is not None and commit.operations else made[-1]
 
 
 def created(make: Callable[[], Made], find: Callable[[], Made], if_not_exists: bool) -> Made:

@@ -332,6 +332,7 @@ def test_a_view_is_created_or_replaced_in_one_commit(main, view, unchanged):
     assert (replaced.schema.names, replaced.at(version=before).sql_for()) == (("n",), QUERY)
     assert [commit.version for commit in replaced.history()][1:] == [before]
     made = main.create_or_replace_view("sales.new", "select 3")
+    assert main.create_or_replace_view("sales.new", "select 3") == made  # as it is already: no error
     assert (made.sql_for(), len(made.history())) == ("select 3", 1)
     with unchanged(), pytest.raises(AlreadyExists, match="a table"):
         main.create_or_replace_view("sales.taken", "select 1")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _BEFORE_QUERY = ("(", ")", "UNION", "EXCEPT", "INTERSECT", "MINUS", "ALL", "DISTINCT", "AS")
 
+_STEP = "__tmp"
+"""How sqlglot begins the names that it gives to the queries before a |>."""
+
 _Moments = Mapping[int, tuple[Moment, int]]
 """Moments by the numbers of their first words, each with the number of the first word behind it."""
 _WholeName = tuple[str, ...]
@@ -171,6 +174,8 @@ def _select_all(word: Word) -> Iterator[Any]:
 def _uses(words: Words, tree: "Node", moments: _Moments) -> Iterator[Use]:
     numbers = {word.start: number for number, word in enumerate(words.words)}
     for table in _tables(tree):
+        if table.name.startswith(_STEP):
+            continue
         begin = numbers[table.parts[0].meta["start"]]
         use = _use(words, begin, moments)
         if use is not None and not (use.name.is_relative and _is_common(table)):

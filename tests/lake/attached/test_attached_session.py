@@ -77,6 +77,14 @@ def test_several_statements_run_in_turn_whoever_they_are_for(attached: SparkSess
     assert found(attached.sql("BEGIN DECLARE a INT = 5; SELECT a; END")) == [(5,)]
 
 
+def test_a_query_with_pipes_behind_a_select_finds_its_tables(attached: SparkSession, orders: str) -> None:
+    asked = (
+        f"SELECT id FROM {orders} |> WHERE id > 1 |> UNION ALL (SELECT 7 FROM {orders} LIMIT 1) |> AGGREGATE sum(id)"
+    )
+    assert found(attached.sql(asked)) == [(9,)]
+    assert found(attached.sql(f"FROM {orders} |> SELECT id |> WHERE id = 2 |> EXTEND id + 1 AS n")) == [(2, 3)]
+
+
 def test_an_error_of_several_statements_says_which_one_and_where(attached: SparkSession, orders: str) -> None:
     with pytest.raises(Invalid, match=r"statement 2 of 2: line 2, column 2: .*Is SELECT meant"):
         attached.sql(f"SELECT 1;\n selct id FROM {orders}")

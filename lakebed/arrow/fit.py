@@ -126,5 +126,15 @@ def _refused(unfit: list[Misfit], schema: Schema) -> Invalid:
         subject=unfit[0].path if len(unfit) == 1 else "",
         expected=", ".join(map(_declared, schema.fields)),
         found="; ".join(map(str, unfit)),
-        advice='Cast, rename or drop these columns first; cast=True casts, evolve="add" adds new ones to the table.',
+        advice=_what_helps(unfit),
     )
+
+
+def _what_helps(unfit: list[Misfit]) -> str:
+    """What helps with these columns, and no more: not every call can cast, or add columns."""
+    advice = ["Cast, rename or drop these columns first."]
+    if any(one.expected and one.found for one in unfit):
+        advice.append("append, overwrite and upsert cast simple types with cast=True.")
+    if not all(one.expected for one in unfit):
+        advice.append('append and overwrite add new columns with evolve="add".')
+    return " ".join(advice)

@@ -357,3 +357,11 @@ def test_a_frame_with_two_columns_of_one_name_is_refused_for_that() -> None:
     frame = pandas.DataFrame([[1, 2, 3]], columns=["a", "b", "a"])
     with pytest.raises(Invalid, match=r"^a: columns of the DataFrame have the same name"):
         fitted(frame, table_schema(Field("a", "long")))
+
+
+def test_the_advice_about_columns_that_do_not_fit_is_about_these() -> None:
+    schema = table_schema(Field("a", "int"), Field("b", "long"))
+    for rows, casts, adds in (({"a": [1]}, True, False), ({"c": [1]}, False, True), ({"a": [1], "c": [1]}, True, True)):
+        with pytest.raises(Invalid) as caught:
+            fitted(pyarrow.table(rows), schema)
+        assert ("cast=True" in caught.value.advice, "evolve=" in caught.value.advice) == (casts, adds)

@@ -39,7 +39,7 @@ OTHERS = {
     "spark.dataSource.register",
     "data.writeStream.foreachBatch",
     "frame.toArrow",
-    *("decimal", "decimal128", "time64", "timestamp"),
+    *("decimal", "decimal128", "time64", "timestamp", "string"),
     *("load", "save", "mode", "option", "schema"),  # a reader's or writer's of Spark
 }
 CALL = re.compile(r"(?<![\w.`])(\.?[a-z_]\w*(?:\.\w+)*)\(([^()]*)")

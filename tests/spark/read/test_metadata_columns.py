@@ -180,7 +180,9 @@ def test_ordinals_of_inline_rows_and_files_are_of_one_list(main: Catalog, spark:
     work = table._scope.read()
     target = target_of(work, table_state(work, table.id))
     given = [one.file for one in target.plan(None).files]
-    found = spark_engine(spark).read(target.sources, table.schema, given, columns=[ORDINAL, "id", "_pos"]).collect()
+    source, columns = spark_engine(spark).source(target), [ORDINAL, "id", "_pos"]
+    frame = read(spark, source.files, table.schema, given, columns=columns, inline_rows=source.inline_rows)
+    found = frame.collect()
     assert len(found) == 5
     by_file = table.scan(columns=["id", "_file", "_pos"]).to_arrow().to_pylist()
     assert {(one["id"], one["_file"], one["_pos"]) for one in by_file} == {

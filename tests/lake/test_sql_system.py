@@ -100,6 +100,14 @@ def test_a_view_that_is_taken_for_a_table_is_not_said_to_be_meant(lake: Lake, sp
         assert "meant" not in missing.value.advice, text
 
 
+def test_a_table_that_was_not_there_yet_is_not_taken_for_one_of_the_session(lake: Lake, spark: SparkSession) -> None:
+    before = lake.catalog().version
+    lake.catalog().create_table("s.later", {"id": "long"})
+    with pytest.raises(NotFound, match="had no such table or view at that moment") as missing:
+        lake.sql(spark, f"SELECT * FROM s.later VERSION AS OF {before}")
+    assert "DESCRIBE HISTORY" in missing.value.advice and "line 1, column 15" in missing.value.subject
+
+
 def test_a_change_on_a_ref_that_is_not_there_is_pointed_at(lake: Lake, spark: SparkSession) -> None:
     for text in (
         "INSERT INTO s.t@nope VALUES (1)",

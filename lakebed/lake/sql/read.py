@@ -158,6 +158,12 @@ def _is_path(name: LakeName) -> bool:
 
 
 def _missing(name: LakeName, objects: Objects) -> NotFound:
+    if name.moment is not None:
+        return NotFound(
+            "the lake had no such table or view at that moment",
+            subject=name.spelled,
+            advice=meant(objects, name.parts) or "DESCRIBE HISTORY lists the versions of a table.",
+        )
     return NotFound(
         "there is no such table or view in the lake",
         subject=name.spelled,

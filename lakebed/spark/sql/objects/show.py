@@ -83,7 +83,7 @@ _OBJECTS = {"TABLES": Listed.TABLES, "VIEWS": Listed.VIEWS, **dict.fromkeys(NAME
 
 _REFUSED = {
     "TABLE": "Use DESCRIBE EXTENDED, or table.describe() in Python.",
-    "PARTITIONS": "Query the table's files: SELECT DISTINCT string(partition_values) FROM sales.orders.files.",
+    "PARTITIONS": "Query the table's files: SELECT DISTINCT CAST(partition_values AS STRING) FROM sales.orders.files.",
     "SHARES": "Use catalog.shares() in Python.",
     "GRANTS": "A share shows some objects and no others: catalog.create_share(…) in Python.",
     "FUNCTIONS": "Functions are the session's: spark.sql('SHOW FUNCTIONS').",

@@ -231,7 +231,11 @@ def test_views_comments_and_returns_are_read() -> None:
         ("create namespace a location 'x'", "line 1, column 20", "no folder of its own"),
         ("create view a.v", "line 1, column 16", "AS query"),
         ("show frobs", "line 1, column 6", "TABLES, NAMESPACES"),
-        ("show partitions a.b", "line 1, column 6", "SELECT DISTINCT string(partition_values) FROM sales.orders.files"),
+        (
+            "show partitions a.b",
+            "line 1, column 6",
+            "SELECT DISTINCT CAST(partition_values AS STRING) FROM sales.orders.files",
+        ),
         ("show tables in a like b", "line 1, column 23", "LIKE 'pattern'"),
         ("show log limit x", "line 1, column 16", "a whole number"),
         ("describe function f", "line 1, column 19", "spark.sql"),

@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from importlib.util import module_from_spec, spec_from_file_location
@@ -36,7 +36,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
         "properties": {"write.row-changes": "copy-on-write"},
     },
     "orders": {"primary_key": ["o_orderkey"], "properties": {"write.bloom.columns": "o_orderkey"}},
-    "lineitem": {"partition_by": ["month(l_shipdate)"], "sort_by": ["l_orderkey", "l_linenumber"]},
+    "lineitem": {"sort_by": ["l_orderkey", "l_linenumber"]},
 }
 
 ORDERS: dict[int, tuple[str, ...]] = {
@@ -96,6 +96,8 @@ class Both:
     spark: SparkSession
     copy: DuckDBPyConnection
     raw: Path
+    lines_by: str = "year(l_shipdate)"
+    """How lines are partitioned: by year is quick, by month makes Spark write 84 files at a time."""
 
     @property
     def main(self) -> Catalog:
@@ -142,7 +144,8 @@ def load(both: Both) -> None:
     both.main.create_namespace("tpch")
     for name, layout in LAYOUTS.items():
         frame = both.spark.read.parquet(str(both.raw / f"{name}.parquet"))
-        table = both.main.create_table(f"tpch.{name}", frame.schema, **layout)
+        partitions = {"partition_by": [both.lines_by]} if name == "lineitem" else {}
+        table = both.main.create_table(f"tpch.{name}", frame.schema, **layout, **partitions)
         if name in ("region", "nation", "supplier"):
             table.append(parquet.read_table(both.raw / f"{name}.parquet"))
         elif name == "orders":
@@ -430,6 +433,7 @@ def test_the_22_queries_answer_alike_before_and_after_every_kind_of_change(both:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_all_22_queries_answer_alike_after_each_kind_of_change_and_later_at_its_version(both: Both) -> None:
+    both = replace(both, lines_by="month(l_shipdate)")
     for then, answers in ask_at_each_stage(both, dict.fromkeys(dict(STAGES), tuple(QUERIES))):
         assert {number: ask(then, both.spark, text) for number, text in QUERIES.items()} == answers
 

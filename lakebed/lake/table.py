@@ -307,6 +307,7 @@ class Table(Generic[Answer]):
         and is held in memory; a DataFrame by its executors.
         """
         names, filled = writes.given_names(on), writes.given_fill(fill)
+        writes.check_alike(data, filled)
         later = writes.later_words(fill="default" if filled is Fill.DEFAULT else None, cast=check_flag("cast", cast))
         request = Request("upsert", (self.id, *names, *later), message, author, event_id)
         upsert = writes.upserting(names, filled)

@@ -187,6 +187,22 @@ def given_fill(fill: str) -> Fill:
         raise Invalid("missing columns can't be filled like this", expected=expected, found=repr(fill)) from None
 
 
+def check_alike(data: object, fill: Fill) -> None:
+    """Refuse dicts with different columns if missing ones are to be kept: a null would replace what a row has."""
+    rows = data if isinstance(data, list | tuple) else ()
+    if fill is not Fill.KEEP or not all(isinstance(row, Mapping) for row in rows):
+        return
+    for place, row in enumerate(rows):
+        if row.keys() != rows[0].keys():
+            raise Invalid(
+                "the rows have different columns, so that missing values can't be kept",
+                subject=f"row {place}",
+                expected=", ".join(map(str, rows[0])),
+                found=", ".join(map(str, row)),
+                advice='Upsert rows with the same columns together, write None for a null, or pass fill="default".',
+            )
+
+
 def later_words(**words: str | bool | None) -> tuple[Argument, ...]:
     """What a request has of arguments that came later: a call without them keeps its fingerprint."""
     given: dict[str, Argument] = {name: word for name, word in words.items() if word}

@@ -251,9 +251,9 @@ def test_an_upsert_of_dicts_with_different_columns_set_the_missing_ones_to_null(
     with pytest.raises(Invalid, match="row 1: the rows have different columns"):
         plain.upsert([{"id": 1, "region": "far"}, {"id": 2, "amount": 7.0}])
     assert rows(plain) == before
-    amount = plain.get(2)["amount"]
+    amount = plain.get(1)["amount"]
     plain.upsert([{"id": 1, "region": "far"}, {"region": "near", "id": 2}])
-    assert (plain.get(2)["region"], plain.get(2)["amount"]) == ("near", amount)
+    assert (plain.get(1)["region"], plain.get(1)["amount"]) == ("far", amount)
 
 
 def test_an_upsert_by_other_columns_matches_all_rows_that_have_them(plain):

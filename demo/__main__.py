@@ -99,6 +99,8 @@ def run(spark: SparkSession, files: Path, folder: Path) -> None:
             changes.delete(spark, main)
         with step("Query the orders in SQL, as they are now and as they were before both changes"):
             changes.query_in_sql(spark, lake, files, before)
+        with step("Attach the Spark session: spark.sql, saveAsTable and spark.table find the lake's tables"):
+            changes.use_sparks_names(spark, lake, files)
         with step("Show the log of main, newest commit first"):
             for commit in main.log():
                 say(str(commit))

@@ -1,4 +1,4 @@
-"""Changes of rows with Spark, and a SQL query of the rows before and after."""
+"""Changes of rows with Spark, a SQL query of the rows before and after, and Spark's own names for the lake's tables."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import duckdb
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import lakebed
 from demo.page import compare, expect, say, side_by_side
 from demo.tpch import FEBRUARY, SHIFT, URGENT, changed_orders, on_main
 from lakebed import Catalog, Commit, Lake
@@ -15,6 +16,8 @@ SELECT 'before', count(*), sum(o_totalprice) FROM {before}
 UNION ALL
 SELECT 'now', count(*), sum(o_totalprice) FROM {now}
 """
+
+BY_STATUS = "SELECT o_orderstatus, count(*), sum(o_totalprice) FROM {orders} GROUP BY o_orderstatus"
 
 
 def upsert(main: Catalog, orders: DataFrame) -> None:
@@ -55,3 +58,24 @@ def query_in_sql(spark: SparkSession, lake: Lake, files: Path, version: object) 
     with duckdb.connect() as database:
         answers = {"Spark": answer.toArrow(), "DuckDB": database.sql(raw).to_arrow_table()}
         compare("How many orders are there, and what is their total price", answers, reference="DuckDB")
+
+
+def use_sparks_names(spark: SparkSession, lake: Lake, files: Path) -> None:
+    """Make a table of the lake by the calls that Spark's users know, and query it without Spark."""
+    lakebed.spark.attach(spark, lake)
+    try:
+        spark.sql(BY_STATUS.format(orders="tpch.orders")).toDF("status", "orders", "total").write.saveAsTable(
+            "tpch.by_status"
+        )
+        expect("spark.catalog.tableExists('tpch.by_status')", spark.catalog.tableExists("tpch.by_status"), True)
+        rows = spark.table("tpch.by_status").toArrow()
+    finally:
+        lakebed.spark.detach(spark)
+    side_by_side("SPARK, spark.table", "lake.query", "DUCKDB ON THE RAW FILES")
+    with duckdb.connect() as database:
+        answers = {
+            "Spark": rows,
+            "Lakebed": lake.query("SELECT * FROM tpch.by_status").to_arrow(),
+            "DuckDB": database.sql(BY_STATUS.format(orders=changed_orders(files))).to_arrow_table(),
+        }
+        compare("How many orders does each status have, and what is their total price", answers, reference="DuckDB")

@@ -31,6 +31,7 @@ def test_the_demo_runs_to_its_end(
     assert "● Query dev as of version" in printed
     assert "merge dev" in printed.rpartition("● Show the log of main")[2]
     assert "VERSION AS OF" in printed.rpartition("● Query the orders in SQL")[2]
+    assert "tableExists('tpch.by_status'): True" in printed
     assert "1,500 rows" in printed, "TPC-H has 1,500 orders at this scale"
 
 

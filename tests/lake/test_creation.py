@@ -181,7 +181,7 @@ def test_a_filled_table_is_made_once_by_one_event_id(main: Catalog) -> None:
 def test_a_replaced_table_is_a_new_one_and_the_old_one_can_be_undropped(main: Catalog) -> None:
     old = main.create_or_replace_table("x", ROWS)
     before = len(main.log())
-    new = main.create_or_replace_table("x", {"other": "string"}, message="anew")
+    new = main.create_or_replace_table("x", {"other": "string"}, message="again")
     assert len(main.log()) == before + 1
     assert new.id != old.id
     assert main.table("x").schema.names == ("other",)

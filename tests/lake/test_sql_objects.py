@@ -339,8 +339,8 @@ def test_branches_and_tags_are_created_merged_and_dropped(lake: Lake, sales: Cat
     assert lake.sql(spark, "MERGE BRANCH fix").commit is None  # type: ignore[union-attr]
     assert rows(lake.sql(spark, "SHOW LOG LIMIT 1"))[0][3] == "bring it"
     lake.sql(spark, "DROP BRANCH fix")
-    lake.sql(spark, "UNDROP BRANCH fix AS mended")
-    assert sales.branch_exists("mended") and not sales.branch_exists("fix")
+    lake.sql(spark, "UNDROP BRANCH fix AS repaired")
+    assert sales.branch_exists("repaired") and not sales.branch_exists("fix")
     lake.sql(spark, "RESTORE TABLE sales.orders TO VERSION AS OF '2026-q4'")
     assert sales.table("sales.orders").scan().count() == 2
     lake.sql(spark, "DROP TAG d")

@@ -1,6 +1,6 @@
 """A scan as a dataset of pyarrow: DuckDB, polars and others ask it for columns, and push filters into it.
 
-Each read plans anew, by what can be known of the pushed filter, so that files and row groups are skipped by Lakebed's
+Each read plans again, by what can be known of the pushed filter, so that files and row groups are skipped by Lakebed's
 statistics; the filter itself is then evaluated on the rows by Arrow. Deleted rows, inline rows, renamed columns and
 defaults are the scan's business.
 """

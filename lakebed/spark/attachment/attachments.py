@@ -52,7 +52,7 @@ def attachment_of(spark: SparkSession) -> Attachment | None:
 
 
 def put(spark: SparkSession, attached: Attached) -> None:
-    """Attach a session, in the place of a lake that it was attached to."""
+    """Attach a session; it replaces a lake that the session was attached to."""
     with LOCK:
         _forget_stopped()
         key = _key(spark)

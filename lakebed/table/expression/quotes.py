@@ -10,7 +10,7 @@ from lakebed.table.types.names import folded_column
 
 
 def check_quoted_names(text: str, names: Iterable[str]) -> None:
-    """Refuse an expression without columns that has one of these names in double quotes; a text alone is no mistake."""
+    """Refuse an expression without columns that has one of these names in double quotes: a text alone is fine."""
     known = {folded_column(name): name for name in names}
     quoted = _quoted_names(text, known)
     if quoted and _is_calculated_without_columns(text):

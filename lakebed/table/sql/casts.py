@@ -77,7 +77,7 @@ def plain_number(text: str) -> str | None:
 def dropped_pattern(type: Type) -> str | None:
     """What texts have that a cast to the type would drop, as a regular expression for Python and Java; None if nothing.
 
-    Zeros, and the zone of midnight, are no loss. It does not see digits of decimals with an exponent.
+    Zeros and the zone of midnight may go: nothing is lost. It does not see digits of decimals with an exponent.
     """
     if isinstance(type, Decimal):
         return rf"^[^eE]*\.[0-9]{{{type.scale}}}[0-9]*[1-9]"

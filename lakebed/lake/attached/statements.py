@@ -75,7 +75,7 @@ class Answering:
     def _by_spark(self) -> DataFrame:
         answer = self.own(self.text, self.args, **self.given)
         if self.text.lstrip()[:4].upper().strip() == "USE" and self.names.is_open:
-            self.names.use(())  # another database of Spark's: names of one part are no longer the lake's namespace's
+            self.names.use(())  # a database of Spark's was chosen: it now holds the names of one part
         return answer
 
     def _without_lake(self, statements: Sequence[Words]) -> DataFrame:

@@ -5,6 +5,7 @@ import random
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -15,6 +16,7 @@ from lakebed.store.transaction import Committed, Stale, Transaction
 T = TypeVar("T")
 
 RUN_SECONDS = 10.0
+LOSSES = 3  # after as many, a transaction runs while other writers wait
 
 _log = logging.getLogger("lakebed.store")
 
@@ -39,6 +41,13 @@ class Store(ABC):
     def settle(self) -> None:
         """Wait until every commit that already has its time is visible or failed: later commits get later times."""
 
+    def turn(self) -> AbstractContextManager[None]:
+        """Keep other writers out, if the store can: for a transaction that lost to them. Those who wait get it in turn.
+
+        `TimedOut` if another writer does not end.
+        """
+        return nullcontext()
+
     def copy_to(self, path: str) -> None:
         """Write the store's contents as of one moment to a new file, durably, while others go on writing.
 
@@ -53,8 +62,9 @@ class Store(ABC):
     def run(self, work: Callable[[Transaction], T], *, seconds: float = RUN_SECONDS) -> Ran[T]:
         """Run `work` in a transaction and commit it; retry while concurrent commits change what it read.
 
-        `work` may run many times and must not act on anything but the transaction. Gives up after `seconds` with
-        `Unavailable`. `OutcomeUnknown` is raised at once: only the caller knows whether running again is harmless.
+        After three losses it waits for its turn, in which nobody else can commit. `work` may run many times and must
+        not act on anything but the transaction. Gives up after `seconds` with `Unavailable`. `OutcomeUnknown` is raised
+        at once: only the caller knows whether running again is harmless.
         """
         return self._retry(work, seconds, (Stale, TimedOut))
 
@@ -69,7 +79,7 @@ class Store(ABC):
             with self.begin() as transaction:
                 return work(transaction)
 
-        return _until(attempt, seconds, (Stale, TimedOut))
+        return _until(attempt, seconds, (Stale, TimedOut), nullcontext)
 
     def _retry(self, work: Callable[[Transaction], T], seconds: float, again: tuple[type[Exception], ...]) -> Ran[T]:
         def attempt() -> Ran[T]:
@@ -77,7 +87,7 @@ class Store(ABC):
                 value = work(transaction)
                 return Ran(value, transaction.commit())
 
-        return _until(attempt, seconds, again)
+        return _until(attempt, seconds, again, self.turn)
 
     def __enter__(self) -> Self:
         return self
@@ -88,21 +98,28 @@ class Store(ABC):
         self.close()
 
 
-def _until(attempt: Callable[[], T], seconds: float, again: tuple[type[Exception], ...]) -> T:
+def _until(
+    attempt: Callable[[], T],
+    seconds: float,
+    again: tuple[type[Exception], ...],
+    turn: Callable[[], AbstractContextManager[None]],
+) -> T:
     """Retry after the errors in `again`, for at most `seconds`.
 
     Once the outcome of an attempt is unknown, it stays unknown: later failures reveal nothing about it.
     """
     deadline = time.monotonic() + seconds
-    tries = 0
+    tries = losses = 0
     unknown: OutcomeUnknown | None = None
     while True:
         try:
-            return attempt()
+            with turn() if losses >= LOSSES else nullcontext():
+                return attempt()
         except again as error:
             unknown = error if isinstance(error, OutcomeUnknown) else unknown
             tries += 1
-            pause = _pause(tries)
+            losses += isinstance(error, Stale)
+            pause = 0.0 if losses >= LOSSES else _pause(tries)  # a turn is waited for in a queue
             _log.debug("attempt %d of a store transaction failed: %s", tries, error)
             if time.monotonic() + pause > deadline:
                 if unknown is not None:

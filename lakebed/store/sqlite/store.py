@@ -11,7 +11,8 @@ lock is held only while they are validated and applied.
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from lakebed.store import limits
 from lakebed.store.buffered import BufferedTransaction, Snapshot
 from lakebed.store.conflicts import Batch, ReadSet, WriteSet, Written
 from lakebed.store.sqlite.copy import copy_database
-from lakebed.store.sqlite.file import FORMAT_VERSION, DatabaseFile, error_for
+from lakebed.store.sqlite.file import FORMAT_VERSION, DatabaseFile, error_for, errors_translated
 from lakebed.store.store import Store
 from lakebed.store.transaction import STAMP_BYTES, Committed, Entry, RangeRead, Stale, Transaction
 
@@ -56,13 +57,18 @@ class SQLiteStore(Store):
         return BufferedTransaction(self)
 
     def settle(self) -> None:
-        self._file.require_in_place()
-        try:
-            with self._file.write_lock, self._file.borrowed_connection() as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute("ROLLBACK")
-        except OSError as error:  # of the lock file
-            raise error_for(self._file.path, error) from error
+        with self.turn(), self._file.borrowed_connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the write lock, whose waiters get it in the order in which they asked."""
+        self._file.require_in_place()  # before the lock file is created, which would hide the problem
+        with ExitStack() as held:
+            with errors_translated(self._file.path):
+                held.enter_context(self._file.write_lock)
+            yield
 
     def copy_to(self, path: str) -> None:
         copy_database(self._file, Path(path))

@@ -3,16 +3,19 @@
 import fcntl
 import os
 import random
-import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lakebed.errors import TimedOut
+from lakebed.store.sqlite.turns import Turns
 
 
 class WriteLock:
     """A lock on a file of its own, created when it is first taken; the kernel frees it when its holder dies.
+
+    Threads of a process get it in the order in which they asked. The thread that has it may take it again.
 
     It is taken before SQLite's own lock, whose waiters back off for up to 100 ms, so that one process starved
     (slowest / fastest 0.09). It is for fairness, not safety: if the file is deleted, BEGIN IMMEDIATE still lets in one
@@ -22,42 +25,57 @@ class WriteLock:
     def __init__(self, path: Path, seconds: float) -> None:
         self.path = path
         self._seconds = seconds
-        self._threads = threading.Lock()
+        self._threads = Turns(seconds)
         self._descriptor: int | None = None
         self._held = -1, self._threads
 
     def __enter__(self) -> None:
         """Take the lock; `TimedOut` if that takes too long."""
-        deadline = time.monotonic() + self._seconds
-        if not self._threads.acquire(timeout=self._seconds):
+        began, threads = time.monotonic(), self._threads
+        if not threads.acquire(began):
             raise self._timed_out()
+        if threads.depth > 1:
+            return
         try:
-            self._held = self._lock_file(deadline), self._threads
+            self._held = self._lock_file(threads.deadline(began)), threads
         except BaseException:
-            self._threads.release()
+            threads.release()
             raise
+        threads.note_progress()
 
     def __exit__(self, *_: object) -> None:
         # In a child that was forked inside the `with`, the descriptor is the parent's, and closed.
         descriptor, threads = self._held
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        if threads.depth == 1:
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
         threads.release()
 
     def open(self) -> None:
         """Create the file now, so that a folder that can't be written is reported early."""
-        with self._threads:
+        with self._alone():
             self._open_file()
 
     def close(self) -> None:
         """Close the file, after the current writer of this process is done."""
-        with self._threads:
+        with self._alone():
             self._close_file()
 
     def forget(self) -> None:
         """Close the file in a forked child: the lock belongs to the open file, which parent and child share."""
-        self._threads = threading.Lock()
+        self._threads = Turns(self._seconds)
         self._close_file()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Wait for the current writer of this process, however long it takes."""
+        threads = self._threads
+        while not threads.acquire(time.monotonic()):
+            pass
+        try:
+            yield
+        finally:
+            threads.release()
 
     def _lock_file(self, deadline: float) -> int:
         while True:

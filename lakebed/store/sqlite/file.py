@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import logging
 import os
 import threading
 import weakref
@@ -15,6 +16,7 @@ import apsw
 from lakebed.errors import Corrupt, Forbidden, Invalid, LakebedError, TimedOut, Unavailable
 from lakebed.store.sqlite.deadlines import Deadlines
 from lakebed.store.sqlite.fork_gate import GATE, ForkAware, watch_forks
+from lakebed.store.sqlite.holders import READERS, holders, named
 from lakebed.store.sqlite.mounts import refuse_network_folder
 from lakebed.store.sqlite.write_lock import WriteLock
 from lakebed.store.transaction import Stale
@@ -40,6 +42,8 @@ _WAL_BYTES = 24_000_000  # above the size that SQLite truncates the WAL to (`jou
 _WAL_STEP = 4_000_000
 _WAL_PATIENCE = 0.1
 
+_log = logging.getLogger("lakebed.store")
+
 
 class DatabaseFile(ForkAware):
     """One database file as this process sees it.
@@ -63,6 +67,7 @@ class DatabaseFile(ForkAware):
         self._in_use: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._mutex = threading.RLock()
         self._next_restart = _WAL_BYTES
+        self._next_warning = 2 * _WAL_BYTES
         refuse_network_folder(self.path.parent)
         with errors_translated(self.path):
             watch_forks(self)
@@ -103,13 +108,31 @@ class DatabaseFile(ForkAware):
         size = size_of(self._wal)
         if size < self._next_restart:
             return
+        restarted = False
         with suppress(apsw.Error):
             connection.set_busy_timeout(int(_WAL_PATIENCE * 1000))
             frames, copied = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
-            size = 0 if frames == copied else size
+            restarted = frames == copied
         with suppress(apsw.Error):
             connection.set_busy_timeout(int(self._seconds * 1000))
-        self._next_restart = max(_WAL_BYTES, size + _WAL_STEP)
+        self._next_restart = _WAL_BYTES if restarted else max(_WAL_BYTES, size + _WAL_STEP)
+        self._warn_of_growth(0 if restarted else size)
+
+    def _warn_of_growth(self, size: int) -> None:
+        """Report who keeps the WAL from shrinking, each time that it has doubled."""
+        if size < self._next_warning:
+            if size == 0:
+                self._next_warning = 2 * _WAL_BYTES
+            return
+        self._next_warning = 2 * size
+        readers = [holder for holder in holders(beside(self.path, "-shm"), READERS) if holder.pid != os.getpid()]
+        _log.warning(
+            "%s has grown to %d MB, because %s reads an old state and does not go on. "
+            "Continue it (kill -CONT) or end it: then the next commits shrink the file",
+            self._wal,
+            size // 1_000_000,
+            named(readers, "a process"),
+        )
 
     def close(self) -> None:
         with self._mutex:

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lakebed.errors import TimedOut
+from lakebed.store.sqlite.holders import holders, named
 from lakebed.store.sqlite.turns import Turns
 
 
@@ -107,8 +108,9 @@ class WriteLock:
             return False
 
     def _timed_out(self) -> TimedOut:
+        holder = named(holders(self.path), "another writer")
         return TimedOut(
-            f"another writer held the store for more than {self._seconds:g} s; nothing was written",
+            f"{holder} held the store for more than {self._seconds:g} s; nothing was written",
             subject=str(self.path),
             advice="If a process hangs while writing, end it. Then run again.",
         )

@@ -7,6 +7,7 @@ import pytest
 from lakebed import OutcomeUnknown, Unavailable, event_id
 from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
+from tests.support.examples import diagonal
 from tests.support.faults import Fault, FaultyStore
 from tests.support.mutations import (
     CALLS,
@@ -65,8 +66,7 @@ FINDS_NOTHING = ("restore_table", "unset_properties", "namespace.unset_propertie
 """Calls that change nothing here: they commit only with an event id."""
 
 
-@pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS.keys())
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("call", "faults"), diagonal(CALLS, FAULTS))
 def test_a_lost_answer_makes_one_commit_and_one_effect(faulty, open_lake, call, faults):
     held = grown(open_lake(faulty))
     before = commit_count(faulty)

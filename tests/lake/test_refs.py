@@ -8,6 +8,7 @@ import pytest
 from lakebed import AlreadyExists, Forbidden, Invalid, event_id
 from lakebed.records.check.check import check
 from lakebed.store import MemoryStore
+from tests.support.examples import diagonal
 from tests.support.faults import Fault, FaultyStore
 
 FAULTS = {
@@ -91,8 +92,7 @@ def contents(catalog):
     return [one.name for one in (*catalog.namespaces(), *catalog.tables())]
 
 
-@pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS.keys())
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("call", "faults"), diagonal(CALLS, FAULTS))
 def test_a_lost_answer_makes_one_commit_and_one_effect(faulty, open_lake, call, faults):
     lake = grown(open_lake(faulty))
     faulty.arm(*faults)

@@ -163,7 +163,7 @@ def assert_whole(main):
         assert table.snapshots()[0].totals == {**found, "bytes": sum(one.file_size for one in live)}
 
 
-QUICK = {"delete", "compact", "transaction"}
+QUICK = {"transaction"}
 APART = {"upsert"}  # with manifests in files: the others differ by nothing in that
 EVERY = [
     pytest.param(name, size, id=f"{name}, {where}", marks=[] if name in quick else [pytest.mark.long])

@@ -359,14 +359,14 @@ def merge_branch(both: Both) -> None:
 Stage = Callable[[Both], None]
 
 STAGES: list[tuple[Stage, tuple[int, ...]]] = [
-    (load, (1, 2, 3, 13)),
-    (delete, (4, 6, 18, 21)),
-    (merge, (5, 12, 17, 20, 22)),
-    (compact, (9, 14, 15, 19)),
-    (evolve, (7, 8, 10, 11, 16)),
-    (merge_branch, (1, 5, 16, 21)),
+    (load, (3, 13)),
+    (delete, (21,)),
+    (merge, (17, 22)),
+    (compact, (9,)),
+    (evolve, (7, 16)),
+    (merge_branch, (1, 5)),
 ]
-"""What is done, and the queries that the normal run asks then: each of the 22 once after a change at least."""
+"""What is done, and the queries that `make test` asks then: some that read what was changed. The long run asks all."""
 
 
 def check(both: Both, numbers: Iterable[int]) -> dict[int, Answer]:
@@ -422,10 +422,9 @@ def _equal(found: Any, expected: Any) -> bool:
 
 
 @pytest.mark.timeout(1800)  # some hundred jobs: minutes on a machine of its own, more where others work too
-def test_the_22_queries_answer_alike_before_and_after_every_kind_of_change(both: Both) -> None:
+def test_queries_answer_alike_before_and_after_every_kind_of_change(both: Both) -> None:
     then, first = ask_at_each_stage(both, dict(STAGES))[0]
-    for number in (1, 2, 13):
-        assert ask(then, both.spark, QUERIES[number]) == first[number]
+    assert ask(then, both.spark, QUERIES[13]) == first[13]
     past = re.sub(r"(tpch\.\w+)", rf"\1 version as of {then.version}", QUERIES[3])
     assert ask(both.main, both.spark, past) == first[3]
 

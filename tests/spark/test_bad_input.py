@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 import lakebed
 from lakebed import Catalog, Field, Lake, LakebedError, Schema, Table
 from lakebed.errors import Corrupt, Invalid, Unavailable
+from tests.support.examples import long_but
 from tests.support.unchecked import set_unchecked
 
 Change = Callable[[Table, DataFrame], Any]
@@ -263,7 +264,7 @@ DAMAGE: dict[str, tuple[Spoil, str]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("damage", long_but(DAMAGE, ["is gone", "has other bytes"]))
 def test_a_data_file_that_can_not_be_read_is_named(
     spark: SparkSession, orders: Table, unchanged: Unchanged, damage: str
 ) -> None:

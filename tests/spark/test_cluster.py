@@ -143,6 +143,7 @@ WORKS = [
 
 
 @pytest.mark.parametrize("works", WORKS)
+@pytest.mark.long
 def test_each_row_is_there_once_though_an_executor_was_lost_while_it_was_written(
     cluster: Cluster, folder: Path, works: list[str]
 ) -> None:

@@ -22,6 +22,7 @@ from lakebed.files import local
 from lakebed.records.check.check import check
 from lakebed.store import SQLiteStore
 from lakebed.store.sqlite import store as sqlite
+from tests.support.examples import long_but
 
 DRIVER = Path(__file__).parent / "crash_driver.py"
 EVENT = "7b3d3f0e-0c55-4b0e-9a41-2f0e5f1b6c11"
@@ -156,7 +157,7 @@ class Copies:
         return frozenset(found)
 
 
-@pytest.mark.parametrize("work", WORKS)
+@pytest.mark.parametrize("work", long_but(WORKS, ["upsert"]))
 def test_a_driver_that_dies_before_any_of_its_writes_leaves_all_or_nothing(
     spark: SparkSession, template: Path, tmp_path: Path, work: str
 ) -> None:
@@ -194,7 +195,8 @@ def killed(folder: Path, work: str, *, writes: int = -1, files: int = -1) -> int
     return -1
 
 
-@pytest.mark.parametrize("files", [pytest.param(1, marks=pytest.mark.long), 2, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("files", [1, 2, 3])
 def test_a_driver_that_is_killed_while_tasks_write_leaves_nothing_to_be_seen(
     spark: SparkSession, template: Path, files: int
 ) -> None:

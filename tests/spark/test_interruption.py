@@ -106,6 +106,7 @@ def test_an_overwrite_that_is_interrupted_leaves_the_old_rows(spark: SparkSessio
     assert data_files(lake) == kept
 
 
+@pytest.mark.long
 def test_an_upsert_is_interrupted_while_its_rows_are_made(spark: SparkSession, table: Table) -> None:
     table.append(pyarrow.table({"id": [1, 2, 3]}))
     with ctrl_c_when(tasks_are_done(spark, 2)):

@@ -101,7 +101,7 @@ CHANGES = list(Scene(False).changes())
 @pytest.mark.parametrize("branched", [False, True], ids=["on a trunk", "on a branch"])
 @pytest.mark.parametrize("first", CHANGES)
 def test_a_commit_in_the_middle_of_another_is_as_if_it_came_before(first, branched):
-    step = examples(3, 1) if branched else 1
+    step = examples(5 if branched else 3, 1)
     for second in CHANGES[CHANGES.index(first) % step :: step]:
         racing, serial = Scene(branched), Scene(branched)
         raced = racing.run(first, meanwhile=second)

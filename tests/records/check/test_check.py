@@ -16,6 +16,7 @@ from lakebed.records.names import Casing
 from lakebed.store import MemoryStore, Version
 from lakebed.store.tuples import pack, unpack
 from lakebed.testing.metastore.writer import Writer, root_partition, trunk
+from tests.support.examples import examples
 from tests.support.faults import WrappedStore
 
 NOTHING = codec.encode(pb.ObjectName())
@@ -276,7 +277,7 @@ def is_newest(store, key):
 def provable(store, space, damage):
     hidden = UNPROVABLE.get((space, damage), lambda store, key: False)
     found = [(key, value) for key, value in rows(store, space) if not hidden(store, key)]
-    return found[:: max(1, len(found) // 5)] + found[-1:]
+    return found[:: max(1, len(found) // examples(1, 5))] + found[-1:]
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,10 @@ def values(table: Table, name: str) -> list[object]:
 
 @pytest.mark.parametrize(
     ("kind", "key"),
-    [("timestamptz", "timestamp_micros(253402300800000000 + id)"), ("date", "date_add(date'9999-12-31', int(id) + 1)")],
+    [
+        pytest.param("timestamptz", "timestamp_micros(253402300800000000 + id)", marks=pytest.mark.long),
+        ("date", "date_add(date'9999-12-31', int(id) + 1)"),
+    ],
 )
 def test_keys_behind_the_last_year_of_python_could_not_be_upserted(
     main: Catalog, spark: SparkSession, kind: str, key: str

@@ -58,7 +58,8 @@ def arrow(type: Type, values: list[Any]) -> pyarrow.Array:
     return pyarrow.array([*values, None])
 
 
-@pytest.mark.parametrize("ansi", ["true", pytest.param("false", marks=pytest.mark.long)])  # test_transforms has both
+@pytest.mark.long  # test_transforms has the most usual ones
+@pytest.mark.parametrize("ansi", ["true", "false"])
 def test_buckets_are_those_of_iceberg(spark: SparkSession, setting: Setting, ansi: str) -> None:
     values = {type: [*found, *[found[0]] * (ROWS - 1 - len(found))] for type, found in COLUMNS.items()}
     table = pyarrow.table({f"{at}": arrow(type, found) for at, (type, found) in enumerate(values.items())})

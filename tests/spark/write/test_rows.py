@@ -174,6 +174,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", place], check=True)  # Spark may still hold a file of its failed job
 
 
+@pytest.mark.long  # test_bad_input fills one, too
 def test_a_full_disk_is_told_and_leaves_the_lake_as_it_was(spark: SparkSession, small_disk: Path) -> None:
     with lakebed.connect(small_disk / "lake") as lake:
         lake.catalog().create_namespace("sales")

@@ -174,6 +174,7 @@ def outlived(spark: SparkSession) -> DataFrame:
     return spark.range(0, 2, 1, 2).selectExpr(f"if(id = 0, raise_error('my own mistake'), {OUTLIVES}) as id")
 
 
+@pytest.mark.long
 def test_a_task_that_outlived_its_failed_job_does_not_bring_the_folder_back(
     spark: SparkSession, files: LocalFiles
 ) -> None:

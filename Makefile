@@ -4,7 +4,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 # The first interpreter that runs and is new enough. To choose another: make test PYTHON=python3.12
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(shell $(p) -c '$(NEW_ENOUGH)' 2>/dev/null && echo $(p))))
 
-.PHONY: demo test test-all lint format bench proto clean
+.PHONY: demo test test-all lint format bench torture proto clean
 
 test: lint  ## lint, and run every test except the long ones
 	.venv/bin/pytest -n 2 -m "not long"
@@ -23,6 +23,9 @@ demo: .venv/ready  ## a first look: TPC-H in a lake, with Spark, checked with Du
 
 bench: .venv/ready
 	.venv/bin/python -m bench
+
+torture: .venv/ready  ## attack lakes, for minutes (MINUTES=10) or hours (HOURS=8); docs/trust.md says how
+	.venv/bin/python -m torture $(ATTACKS) --minutes $(if $(HOURS),$$(( $(HOURS) * 60 )),$(or $(MINUTES),10)) --seed $(or $(SEED),1)
 
 proto: .venv/ready  ## generate code after a change to a .proto file
 	.venv/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. lakebed/records/records.proto lakebed/table/manifest/manifest.proto

@@ -67,7 +67,7 @@ def folders(root: Path, text: str) -> list[str]:
 
 
 def pages_in_code(root: Path) -> Iterator[tuple[Path, str]]:
-    for folder in ("lakebed", "pyspark_lakebed", "bench", "demo"):
+    for folder in ("lakebed", "pyspark_lakebed", "bench", "demo", "torture"):
         for path in sorted((root / folder).rglob("*.py")):
             for name in PAGE_IN_CODE.findall(path.read_text(encoding="utf-8")):
                 if not (root / name).exists():

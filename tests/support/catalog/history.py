@@ -1,5 +1,6 @@
 """The model's lines and commits: what each line shows at each version, and where two of them came apart."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -34,28 +35,33 @@ class History:
 
     def __init__(self, trunk: str, first: State) -> None:
         self.lines = {trunk: Line(trunk)}
+        self._own: dict[str, list[int]] = {trunk: []}  # the versions of each line's own commits, ascending
         self.commits = {ROOT: Commit(ROOT, trunk, ROOT, (), first)}
 
     def add(self, line: str, version: int, state: State, parents: tuple[int, ...] | None = None) -> None:
         before = self.head(line)
+        self._own[line].append(version)
         self.commits[version] = Commit(version, line, before, (before,) if parents is None else parents, state)
 
     def fork(self, name: str, parent: str, version: int) -> None:
         self.lines[name] = Line(name, parent, version)
+        self._own[name] = []
 
     def log(self, line: str, version: int) -> Iterator[int]:
         """The versions of the commits that a line shows, newest first."""
-        own, at = self.lines[line], version
-        yield from sorted((one.version for one in self.commits.values() if self._is_of(one, line, at)), reverse=True)
+        own, versions = self.lines[line], self._own[line]
+        yield from reversed(versions[: bisect_right(versions, version)])
         if own.parent is not None:
-            yield from self.log(own.parent, min(at, own.fork))
+            yield from self.log(own.parent, min(version, own.fork))
 
-    def _is_of(self, commit: Commit, line: str, version: int) -> bool:
-        return commit.version != ROOT and commit.line == line and commit.version <= version
+    def versions(self, line: str, first: int, last: int) -> list[int]:
+        """The commits that a line showed one after another: the newest at `first`, and its own up to `last`."""
+        own, first = self._own[line], max(first, self.lines[line].fork)
+        return [self.head(line, first), *own[bisect_right(own, first) : bisect_right(own, last)]]
 
     def head(self, line: str, version: int | None = None) -> int:
         """The newest commit that a line shows."""
-        at = max(self.commits) if version is None else version
+        at = next(reversed(self.commits)) if version is None else version  # they are added in order
         return next(self.log(line, at), ROOT)
 
     def state(self, line: str, version: int | None = None) -> State:

@@ -5,6 +5,7 @@ state: id -> thing, dropped ones too; the catalog itself is a thing without a pa
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 Parts = tuple[str, ...]
 
@@ -17,7 +18,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A namespace, a table, a view, or the catalog. A table's rows are named by numbers, each in a file of its own."""
+    """A namespace, a table, a view, or the catalog. A table's rows are numbers here; the torture has pairs."""
 
     id: str
     kind: str
@@ -26,7 +27,7 @@ class Thing:
     dropped: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[int, str] = field(default_factory=dict)
-    rows: frozenset[int] = frozenset()
+    rows: frozenset[Any] = frozenset()
     sql: str | None = None
 
     @property

@@ -1,0 +1,51 @@
+"""Every attack runs, for a moment; `make torture` runs them for minutes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from torture.shim import compiler
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def torture(*arguments):
+    """A run in a process of its own: it forks, and loads the shim."""
+    words = [sys.executable, "-W", "error", "-m", "torture", *map(str, arguments)]
+    return subprocess.run(
+        words, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=500
+    )
+
+
+def attacks_of(path):
+    return {attack["attack"]: attack for attack in json.loads(path.read_text())["attacks"]}
+
+
+def test_a_moment_of_each_attack_counts_what_it_did(tmp_path):
+    path = tmp_path / "result.json"
+    names = ["histories", "faults", "clock", "damage", "inputs"]
+    ran = torture(*names, "--minutes", 0.08, "--seed", 11, "--without-controls", "--json", path, "--folder", tmp_path)
+    assert ran.returncode in (0, 1), ran.stderr
+    found = attacks_of(path)
+    assert list(found) == names
+    assert found["histories"]["findings"] == []
+    assert found["histories"]["counts"]["commits"] > 0
+    assert found["damage"]["counts"]["damaged files"] > 0
+    assert found["inputs"]["counts"]["calls"] > 0
+    for name in ("faults", "clock"):
+        assert bool(found[name]["skipped"]) is (compiler() is None)
+
+
+@pytest.mark.long
+def test_a_minute_of_attacks_with_controls_and_spark_finds_nothing(tmp_path):
+    path = tmp_path / "result.json"
+    ran = torture("--minutes", 1.5, "--seed", 12, "--json", path, "--folder", tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
+
+
+def test_an_unknown_attack_is_refused():
+    assert "no such attack: storms" in torture("storms").stderr

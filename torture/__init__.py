@@ -1,0 +1,1 @@
+"""Attacks on lakes: histories of many processes, faults of the system, damage, bad input. See docs/trust.md."""

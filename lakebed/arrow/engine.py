@@ -16,7 +16,7 @@ from lakebed.arrow.read.scan import Replan, Scan, pruned_plan
 from lakebed.arrow.read.stored import read_whole
 from lakebed.arrow.rows.assignments import assignments
 from lakebed.arrow.rows.delete import delete_rows, overwrite_rows
-from lakebed.arrow.rows.keys import check_keys, share_keys
+from lakebed.arrow.rows.keys import check_keys, check_table, share_keys
 from lakebed.arrow.rows.merge import bind_merge, merge_rows
 from lakebed.arrow.rows.source import keyed_rows
 from lakebed.arrow.rows.update import update_rows
@@ -75,6 +75,10 @@ class ArrowEngine:
 
     def check_keys(self, target: Target, change: RowChange) -> None:
         check_keys(target, change)
+
+    def check_table(self, target: Target) -> None:
+        """`Invalid` if two rows of the table have one primary key."""
+        check_table(target)
 
     def keep(self, data: object) -> "KeptTable":
         return KeptTable(kept_rows(data))

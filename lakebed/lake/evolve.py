@@ -1,10 +1,12 @@
 """The handle of a table's evolution."""
 
 from collections.abc import Iterable
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
+from lakebed.catalog.data.target import target_of
 from lakebed.catalog.objects.properties import is_text
 from lakebed.catalog.tables import evolution
 from lakebed.catalog.tables.evolution import Evolution, Step
@@ -15,6 +17,7 @@ from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import as_path, as_paths, as_texts, as_type, check_flag
+from lakebed.lake.engines import arrow_engine
 from lakebed.table.schema.evolution import FIRST, Position, after, before
 from lakebed.table.schema.schema import Path
 from lakebed.table.types.types import Type
@@ -112,11 +115,14 @@ class Evolve:
         self._add(evolution.set_default(as_path(path), default))
 
     def primary_key(self, names: Iterable[Path]) -> None:
-        """Make these required columns the key that identifies rows; an empty list removes the key."""
+        """Make these required columns the key that identifies rows; an empty list removes the key.
+
+        `Invalid` at the end of the `with` if two rows of the table have one key: the key columns of all rows are read.
+        """
         self._add(evolution.primary_key(as_paths(names, "a primary key")))
 
     def drop_key_columns(self, names: Iterable[Path]) -> None:
-        """Remove columns from the primary key; the others stay in it."""
+        """Remove columns from the primary key; the others stay in it, and must still tell all rows apart."""
         self._add(evolution.drop_key_columns(as_paths(names, "a primary key")))
 
     def partition_by(self, terms: Iterable[str]) -> None:
@@ -153,7 +159,14 @@ class Evolve:
     ) -> None:
         made, self._open = self._open, None
         if kind is None and made is not None:
-            self._committed = self._scope.change(made.make, self._request(*made.arguments), self._seen)
+            self._committed = self._scope.change(partial(self._make, made), self._request(*made.arguments), self._seen)
+
+    def _make(self, made: Evolution, work: Work) -> None:
+        before = table_state(work, self._table).schema.identifier_ids
+        made.make(work)
+        after = table_state(work, self._table)
+        if after.schema.identifier_ids and not (before and set(before) <= set(after.schema.identifier_ids)):
+            arrow_engine().check_table(target_of(work, after))
 
     def _begun(self) -> Work:
         """The state to check the steps on: of an evolution that comes again, the one that it had."""

@@ -238,6 +238,38 @@ def test_an_overwrite_of_partitions_repeats_no_key_of_another_partition(main: Ca
     assert ids(table) == [1, 2, 7]
 
 
+def test_a_primary_key_was_declared_over_rows_that_repeat_it(main: Catalog) -> None:
+    fields = [lakebed.Field("id", "long", required=True), lakebed.Field("day", "long", required=True)]
+    table = main.create_table("t", lakebed.Schema(fields))
+    table.append(rows(id=[1, 2, 2], day=[1, 1, 2]))
+    before = table.version, table.primary_key
+    with pytest.raises(Invalid, match="t: id = 2: a primary key is in two rows of the table"), table.evolve() as change:
+        change.primary_key(["id"])
+    assert (table.version, table.primary_key) == before
+    with table.evolve() as change:
+        change.primary_key(["id", "day"])
+    with pytest.raises(Invalid, match="id = 2"), table.evolve() as change:
+        change.drop_key_columns(["day"])
+    table.delete("day = 2")
+    with table.evolve() as change:
+        change.drop_key_columns(["day"])
+    assert table.primary_key == ("id",)
+
+
+def test_a_row_that_comes_while_a_primary_key_is_declared_may_not_repeat_it(main: Catalog) -> None:
+    table = main.create_table("t", lakebed.Schema([lakebed.Field("id", "long", required=True)]))
+    table.append(rows(id=[1, 2]))
+    with pytest.raises(Invalid, match="id = 2: a primary key is in two rows"), table.evolve() as change:
+        change.primary_key(["id"])
+        table.append(rows(id=[2]))
+    with pytest.raises(Conflict), main.transaction() as tx:
+        tx.table("t").delete("id = 2")
+        with tx.table("t").evolve() as change:
+            change.primary_key(["id"])
+        table.append(rows(id=[1]))
+    assert table.primary_key == ()
+
+
 ADDED: dict[str, Callable[[Table, int], Any]] = {
     "update": lambda table, number: table.update({"id": "100"}, where=f"id = {number}"),
     "overwrite": lambda table, _: table.overwrite(rows(id=[100])),

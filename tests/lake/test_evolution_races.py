@@ -89,7 +89,7 @@ LOST = {
     ),
     "spec": (lambda one: one.partition_by(["id"]), lambda other: other.partition_by(["price"])),
     "order": (lambda one: one.sort_by(["id"]), lambda other: other.sort_by(["price"])),
-    "key": (lambda one: one.primary_key(["id"]), lambda other: other.primary_key(["tenant"])),
+    "key": (lambda one: one.primary_key(["id"]), lambda other: other.primary_key(["id", "tenant"])),
 }
 
 

@@ -39,7 +39,9 @@ def check_keys(target: Target, change: RowChange) -> None:
     sources, schema = target.sources, target.schema
     with_written = replace(sources, pending={**sources.pending, **written.bodies})
     keys = _keys_of(with_written, schema, written.files)
-    _check_distinct(target.name, schema, keys)
+    repeated = _repeated(keys)
+    if repeated is not None:
+        raise _refused(target.name, schema, repeated, "comes twice in the rows that are given")
     filter = _key_filter(schema, keys)
     left = change.left_of(target.plan_keys(filter).files)
     scan = Scan(sources, schema, Plan(left, len(left)), filter, _key_columns(schema))
@@ -47,6 +49,24 @@ def check_keys(target: Target, change: RowChange) -> None:
         known = keys.join(_keys_in(rows, schema), keys=keys.column_names, join_type="left semi", use_threads=False)
         if known.num_rows:
             raise _refused(target.name, schema, known, "is in the table already")
+
+
+def check_table(target: Target) -> None:
+    """Refuse a primary key that two rows of the table share; the read set gets all keys.
+
+    The keys of all rows are read into memory.
+    """
+    files = target.plan_keys(None).files
+    scan = Scan(target.sources, target.schema, Plan(files, len(files)), columns=_key_columns(target.schema))
+    repeated = _repeated(_keys_in(scan.to_arrow(), target.schema))
+    if repeated is not None:
+        raise _refused(
+            target.name,
+            target.schema,
+            repeated,
+            "is in two rows of the table",
+            "Delete such rows, then declare the key.",
+        )
 
 
 def _keys_of(sources: Sources, schema: Schema, files: Sequence[DataFileRef]) -> pyarrow.Table:
@@ -85,13 +105,13 @@ def _key_filter(schema: Schema, keys: pyarrow.Table) -> Filter | None:
     return all_of(parts) if parts else None
 
 
-def _check_distinct(table: str, schema: Schema, keys: pyarrow.Table) -> None:
+def _repeated(keys: pyarrow.Table) -> pyarrow.Table | None:
+    """The keys that come more than once; None if there are none."""
     if keys.num_columns == 1 and _are_distinct(keys.column(0)):
-        return  # many times as fast as to group them
+        return None  # many times as fast as to group them
     counted = keys.group_by(keys.column_names).aggregate([([], "count_all")])
     repeated = counted.filter(pyarrow.compute.greater(counted["count_all"], 1))
-    if repeated.num_rows:
-        raise _refused(table, schema, repeated, "comes twice in the rows that are given")
+    return repeated if repeated.num_rows else None
 
 
 def _are_distinct(values: pyarrow.ChunkedArray) -> bool:
@@ -104,6 +124,6 @@ def _are_distinct(values: pyarrow.ChunkedArray) -> bool:
     return bool((in_order[1:] > in_order[:-1]).all())
 
 
-def _refused(table: str, schema: Schema, keys: pyarrow.Table, problem: str) -> Invalid:
+def _refused(table: str, schema: Schema, keys: pyarrow.Table, problem: str, advice: str = "") -> Invalid:
     example = [f"{name} = {shown_value(keys.column(place)[0])}" for place, name in enumerate(schema.key)]
-    return known_key(table, ", ".join(example), problem, f"at least {keys.num_rows}")
+    return known_key(table, ", ".join(example), problem, f"at least {keys.num_rows}", advice)

@@ -26,14 +26,14 @@ def repeated_key(example: str, keys: int) -> Invalid:
     )
 
 
-def known_key(table: str, example: str, problem: str, keys: object) -> Invalid:
+def known_key(table: str, example: str, problem: str, keys: object, advice: str = "") -> Invalid:
     """The error for a change that would leave two rows with one primary key; the example is such a key."""
     return Invalid(
         f"a primary key {problem}",
         subject=f"{table}: {example}",
         expected="one row for each primary key",
         found=f"{keys} such keys",
-        advice="Nothing was changed. Use upsert(…) to replace rows with the same keys.",
+        advice=f"Nothing was changed. {advice or 'Use upsert(…) to replace rows with the same keys.'}",
     )
 
 

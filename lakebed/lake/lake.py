@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from lakebed.lake.attached.session import AttachedSession
 
-_ARGUMENTS = ("create", "read_only", "project", "author")
+_ARGUMENTS = ("create", "read_only", "private", "trust_views", "project", "author")
 
 
 def connect(
@@ -62,6 +62,8 @@ def connect(
     *,
     create: bool | None = None,
     read_only: bool = False,
+    private: bool = False,
+    trust_views: bool | None = None,
     project: str = catalogs.DEFAULT,
     author: str | None = None,
     **unknown: Never,
@@ -72,6 +74,10 @@ def connect(
     `create=True` missing folders are created too, with `create=False` a missing lake is `NotFound`. `read_only=True`
     opens an existing lake that this user may not write to, or on a read-only disk: every change is `Forbidden`, and no
     file is created. `author` signs the commits; the default is the name of the user who runs this.
+
+    `private=True` makes a new lake that no other user can open. `trust_views` decides whether views may do all that you
+    may, such as reading files; by default the lake's property `views.trusted` does. Pass False for a lake from someone
+    else. docs/guide/security.md says more.
     """
     for name in unknown:
         check_option(name, _ARGUMENTS, "connect has no such argument")
@@ -80,7 +86,8 @@ def connect(
     address = parse_address(url)
     reads = check_flag("read_only", read_only) or bool(address.flag("read_only", None))
     named = address.options.get("project", project) if project == catalogs.DEFAULT else project
-    origin = Origin(address.folder, named, _user() if author is None else author, reads)
+    trusts = None if trust_views is None else check_flag("trust_views", trust_views)
+    origin = Origin(address.folder, named, _user() if author is None else author, reads, trusts)
     return Lake(_opened(origin, address, address.flag("create", create)))
 
 
@@ -92,6 +99,7 @@ class Origin:
     project: str
     author: str
     read_only: bool
+    trust_views: bool | None = None
 
     def reopened(self) -> Context:
         """The same lake, if this process has it open, or opened now; `NotFound` if it is gone."""
@@ -123,7 +131,14 @@ def _opened(origin: Origin, address: Address, create: bool | None) -> Context:
         metastore.close()
         raise
     context = Context(
-        metastore, files, Bodies(metastore), project, origin.author, origin.read_only, reopen=origin.reopened
+        metastore,
+        files,
+        Bodies(metastore),
+        project,
+        origin.author,
+        origin.read_only,
+        origin.trust_views,
+        reopen=origin.reopened,
     )
     _OPEN[origin] = context
     return context

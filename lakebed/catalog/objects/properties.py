@@ -22,6 +22,9 @@ _RECORDS: dict[int, type[_Record]] = {
 COMMENT = "comment"
 """The property that is an object's comment, as Iceberg has it."""
 
+TRUSTED_VIEWS = "views.trusted"
+"""The property of a catalog whose views may do all that their reader may; docs/guide/security.md."""
+
 
 def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """The properties, or `Invalid` if one is not text."""
@@ -70,8 +73,20 @@ def properties_of(work: Work, object_id: str) -> dict[str, str]:
 def set_properties(work: Work, object_id: str, properties: Mapping[str, str]) -> None:
     """Set some properties; all other properties stay."""
     given = check_properties(properties)
+    _check_trust(work, object_id, given)
     put_properties(work, object_id, {**properties_of(work, object_id), **given})
     work.note(Operation("set_properties", object_id, _name(work, object_id), detail=", ".join(sorted(given))))
+
+
+def _check_trust(work: Work, object_id: str, given: Mapping[str, str]) -> None:
+    """Refuse the property about views where nobody looks for it, and values that would mean nothing."""
+    value = given.get(TRUSTED_VIEWS)
+    if value is not None and object_id != work.top:
+        raise Invalid(
+            "this is a property of a catalog", subject=TRUSTED_VIEWS, advice="catalog.set_properties(…) sets it."
+        )
+    if value not in (None, "true", "false"):
+        raise Invalid("this property is true or false", subject=TRUSTED_VIEWS, found=repr(value))
 
 
 def unset_properties(work: Work, object_id: str, gone: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from typing import cast
 
 from lakebed.catalog.objects.properties import is_text, put_properties, with_comment
 from lakebed.catalog.tables.tables import missing_record, schema_of
+from lakebed.catalog.tables.trust import check_view_text
 from lakebed.catalog.transaction.bodies import SCHEMA
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
 from lakebed.catalog.transaction.objects import exists, find, free_place, name_of
@@ -114,6 +115,8 @@ def set_sql(work: Work, view: str, sql: Sql, schema: Schema | None = None) -> No
 
 
 def _put_text(work: Work, view: str, texts: dict[str, str], schema: Schema | None) -> None:
+    if SPARK in texts:
+        check_view_text(work, texts[SPARK])
     record = pb.ViewText(sql=texts)
     if schema is not None:
         # Taken from the allocator, so that two branches never give one id to two schemas.

@@ -110,6 +110,8 @@ class Context:
     project: str
     author: str = ""
     read_only: bool = False
+    trust_views: bool | None = None
+    """Whether views may do all that their reader may; None leaves it to the property of their catalog."""
     parents: ParentCache = field(default_factory=ParentCache)
     names: NameCache = field(default_factory=NameCache, compare=False)
     memory: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(TABLES), compare=False)

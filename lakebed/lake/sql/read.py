@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from lakebed.errors import Invalid, LakebedError, NotFound
+from lakebed.catalog.tables.trust import A_VIEW, trusts_views
+from lakebed.catalog.tables.trust import ADVICE as TRUST
+from lakebed.errors import Forbidden, Invalid, LakebedError, NotFound
 from lakebed.lake.sql.names import Moment, Objects, Places, pointed
 from lakebed.lake.sql.nearest import meant
 from lakebed.lake.sql.system_tables import is_system_name, system_rows
@@ -14,11 +16,13 @@ from lakebed.lake.view import View
 from lakebed.spark.expressions import is_ansi, is_utc
 from lakebed.spark.sql.conjuncts import prunable
 from lakebed.spark.sql.execute import missing_use, run
+from lakebed.spark.sql.judged import judged
 from lakebed.spark.sql.names import LakeName, time_of
 from lakebed.spark.sql.parsing import parse_query
 from lakebed.spark.sql.queries import Query, Use
 from lakebed.spark.sql.tokens import Words, quoted
 from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
+from lakebed.table.sql.kept import check_kept_condition, forbidden
 
 SESSION = ("global_temp", "spark_catalog")
 """First parts of names that are Spark's, unless the lake has them."""
@@ -26,8 +30,8 @@ SESSION = ("global_temp", "spark_catalog")
 FORMATS = ("parquet", "csv", "json", "orc", "text", "avro", "binaryfile", "delta", "iceberg")
 """Before a path in backticks they make a name of Spark's."""
 
-DEEPEST = 50
-"""How many views may stand on each other."""
+DEEPEST = 128
+"""How many views may stand on one another. Each takes four frames of Python's stack, and some 50 ms of Spark's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +40,18 @@ class Reader:
 
     spark: SparkSession
     places: Places
-    within: tuple[str, ...] = ()
-    """The views whose texts are being read."""
-    _frames: dict[tuple[Table, str], DataFrame] = field(default_factory=dict)
+    within: tuple[View, ...] = ()
+    """The views whose texts are being read, the outermost first."""
+    is_restricted: bool = False
+    """Whether it reads for a view that is not trusted: the lake's tables alone, and functions that compute."""
+    _frames: dict[tuple[Table | View, str], DataFrame] = field(default_factory=dict)
 
     def frame(self, query: Query) -> DataFrame:
         """The DataFrame of a query. If sqlglot did not find all names, Spark reports the missing ones in turn."""
-        self._check_unambiguous(query)
+        if self.is_restricted:
+            query = self._judged(query)
+        else:
+            self._check_unambiguous(query)
         while True:
             try:
                 return self._run(query)
@@ -54,8 +63,17 @@ class Reader:
                     raise
                 query = replace(query, uses=(*query.uses, use))
 
+    def _judged(self, query: Query) -> Query:
+        try:
+            return judged(self.spark, query)
+        except Forbidden as error:
+            error.advice = TRUST
+            raise
+
     def _run(self, query: Query) -> DataFrame:
-        found = {use: self._read(use, query.words) for use in query.uses}
+        found = {}
+        for use in query.uses:  # not in a comprehension, whose frame would count for views on one another
+            found[use] = self._read(use, query.words)
         frames = {use.name.start: one for use, one in found.items() if one is not None}
         own = replace(query, uses=tuple(use for use, one in found.items() if one is not None))
         return run(self.spark, own, frames)
@@ -87,9 +105,11 @@ class Reader:
             raise pointed(error, place) from error
         if container is None:
             system = system_rows(self.spark, self.places.read(name, moment), name.parts, use.conditions)
-            if system is not None and not (name.is_relative and is_temporary(self.spark, name.parts[-1])):
+            if system is not None and not self._is_hidden(name):
                 return system
-            if moment is None and (name.is_relative or self._is_of_session(name)):
+            if moment is None and self._is_of_session(name):
+                if self.is_restricted:
+                    raise pointed(_outside(name), place)
                 return None
             raise pointed(_missing(name, self.places.read(name, moment)), place)
         if container.table_exists(name.parts):
@@ -100,10 +120,16 @@ class Reader:
         """Whether the lake has the table, view or system table of a name now."""
         if self._container(name, None) is not None:
             return True
-        is_hidden = _is_path(name) or (name.is_relative and is_temporary(self.spark, name.parts[-1]))
+        is_hidden = _is_path(name) or self._is_hidden(name)
         return not is_hidden and is_system_name(self.places.read(name, None), name.parts)
 
+    def _is_hidden(self, name: LakeName) -> bool:
+        """Whether a temporary view of the session is meant, which the names of a view never are."""
+        return not self.is_restricted and name.is_relative and is_temporary(self.spark, name.parts[-1])
+
     def _is_of_session(self, name: LakeName) -> bool:
+        if name.is_relative:
+            return True
         return name.place is None and (self.places.is_attached or _is_path(name) or name.parts[0].lower() in SESSION)
 
     def _moment(self, name: LakeName) -> Moment | None:
@@ -111,12 +137,14 @@ class Reader:
         if given is None:
             return None
         if given.expression is not None:
+            if self.is_restricted:
+                check_kept_condition(given.expression, A_VIEW)
             return Moment(time=time_of(self.spark, given.expression))
         return Moment(given.version, given.time)
 
     def _container(self, name: LakeName, moment: Moment | None) -> Objects | None:
         """What holds the table or view of a name, None if there is none."""
-        if _is_path(name) or (name.is_relative and is_temporary(self.spark, name.parts[-1])):
+        if _is_path(name) or self._is_hidden(name):
             return None
         container = self.places.read(name, moment)
         return container if container.table_exists(name.parts) or container.view_exists(name.parts) else None
@@ -132,10 +160,23 @@ class Reader:
         return self._frames[key]
 
     def _view(self, view: View, places: Places, place: str) -> DataFrame:
-        if view.id in self.within or len(self.within) >= DEEPEST:
-            raise pointed(Invalid("a view is made of itself", subject=str(view.name)), place)
-        inner = replace(self, places=places, within=(*self.within, view.id))
-        return inner.frame(parse_query(view.sql_for()))
+        key = (view, str(places.version))
+        if key not in self._frames:
+            self._check_depth(view, place)
+            is_restricted = not trusts_views(view._scope.context, view._scope.ref)
+            inner = replace(self, places=places, within=(*self.within, view), is_restricted=is_restricted)
+            self._frames[key] = inner.frame(parse_query(view.sql_for(), namespace=()))
+        return self._frames[key]
+
+    def _check_depth(self, view: View, place: str) -> None:
+        ids = [one.id for one in self.within]
+        if view.id in ids:
+            circle = " → ".join(str(one.name) for one in (*self.within[ids.index(view.id) :], view))
+            raise pointed(Invalid("a view is made of itself", subject=circle), place)
+        if len(ids) >= DEEPEST:
+            problem = f"more than {DEEPEST} views stand on one another"
+            advice = "Write the rows of one of them into a table, and read that."
+            raise pointed(Invalid(problem, subject=str(view.name), advice=advice), place)
 
 
 def is_temporary(spark: SparkSession, name: str) -> bool:
@@ -155,6 +196,16 @@ def _metadata_columns(words: Words) -> list[str]:
 def _is_path(name: LakeName) -> bool:
     """Whether it is the path of files, which no name of the lake could be."""
     return name.place is None and name.parts[0].lower() in FORMATS and "/" in name.parts[-1]
+
+
+def _outside(name: LakeName) -> LakebedError:
+    """The error for a name in a view that is not the lake's."""
+    if name.is_relative:
+        advice = "The lake's views can't read tables of the session."
+        return NotFound("there is no such table or view in the lake", subject=name.spelled, advice=advice)
+    error = forbidden(A_VIEW, "can only read the lake's tables and views", name.spelled)
+    error.advice = TRUST
+    return error
 
 
 def _missing(name: LakeName, objects: Objects) -> NotFound:

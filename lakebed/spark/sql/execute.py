@@ -55,6 +55,27 @@ def run(spark: "SparkSession", query: Query, frames: Mapping[int, "DataFrame"]) 
         raise
 
 
+def placeholder(use: Use) -> str:
+    """A name for the rows of a use, as long as the names that PySpark gives."""
+    return f"lakebed_{use.name.start:0{_VIEW - 8}d}"
+
+
+def with_placeholders(query: Query) -> str:
+    """The text of a query with a placeholder for each use."""
+    pieces, position = [], 0
+    names = {f"t{use.name.start}": placeholder(use) for use in query.uses}
+    for edit in _edits(query):
+        name = "" if edit.frame is None else names[edit.frame]
+        pieces += [query.text[position : edit.start], edit.before, name, edit.after]
+        position = edit.end
+    return "".join([*pieces, query.text[position:]])
+
+
+def index_behind_placeholders(query: Query, index: int) -> int:
+    """The index in the original text for an index in the text with placeholders."""
+    return _original_index(index, _edits(query), _VIEW)
+
+
 def missing_use(spark: "SparkSession", error: Exception, query: Query) -> Use | None:
     """The name that Spark did not find, if that is the error and it may be one of the lake's."""
     if not isinstance(error, AnalysisException) or not (error.getCondition() or "").startswith(MISSING):

@@ -1,4 +1,4 @@
-"""Where Spark's own parser cuts a statement; the only module that reaches into Spark's JVM.
+"""Where Spark's own parser cuts a statement; this module and `reading.py` reach into Spark's JVM, and no other does.
 
 Spark's tree of a statement is asked for once, as text. Its words then fall into place by themselves: texts and quoted
 names are masked first, with what is the lake's own (`items@dev`), so that no word has a blank or a parenthesis in it.
@@ -36,7 +36,7 @@ _QUOTES = "'\"`"
 
 def with_marks(spark: "SparkSession", words: Words) -> Words:
     """The words of a statement, with the places where clauses begin if Spark reads it, else where it got stuck."""
-    if is_remote(spark) or not _has_parser(spark):
+    if is_remote(spark) or not has_parser(spark):
         return words
     text = masked(words)
     tree = spark_tree(spark, text)
@@ -45,7 +45,7 @@ def with_marks(spark: "SparkSession", words: Words) -> Words:
     return words if VARIABLE in text else replace(words, stuck=stuck_at(spark, text))
 
 
-def _has_parser(spark: "SparkSession") -> bool:
+def has_parser(spark: "SparkSession") -> bool:
     """Whether this Spark has its parser where 4.0 to 4.3 have it; a name that is not a class is a package to Py4J."""
     session: Any = spark
     java = _java(session._jvm)
@@ -72,7 +72,7 @@ def _masked_word(text: str, word: Word) -> str:
 
 def spark_tree(spark: "SparkSession", text: str) -> str | None:
     """Spark's tree of a statement as text, `(rule child (rule child))`; None if Spark can't read it."""
-    parser = _parser(spark, text)
+    parser = parser_of(spark, text)
     tree = parser.singleStatement()
     return None if parser.getNumberOfSyntaxErrors() else str(tree.toStringTree(parser))
 
@@ -80,7 +80,7 @@ def spark_tree(spark: "SparkSession", text: str) -> str | None:
 def stuck_at(spark: "SparkSession", text: str) -> int | None:
     """Where the word begins that Spark can't read; None if it does not say."""
     session: Any = spark
-    parser = _parser(spark, text)
+    parser = parser_of(spark, text)
     parser.setErrorHandler(_java(session._jvm).stops())
     try:
         parser.singleStatement()
@@ -91,7 +91,8 @@ def stuck_at(spark: "SparkSession", text: str) -> int | None:
     return None
 
 
-def _parser(spark: "SparkSession", text: str) -> Any:
+def parser_of(spark: "SparkSession", text: str) -> Any:
+    """Spark's parser of a text, which reports no errors by itself."""
     session: Any = spark
     java = _java(session._jvm)
     lexer = java.lexer(java.text(java.texts.fromString(text)))

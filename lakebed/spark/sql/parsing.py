@@ -82,9 +82,9 @@ def _unreadable(words: Words, stuck: int) -> Invalid:
     return words.refused("Spark can't read this statement from here on", at)
 
 
-def parse_query(text: str) -> Query:
-    """The query in a text."""
-    statement = parse_statement(text)
+def parse_query(text: str, namespace: tuple[str, ...] | None = None) -> Query:
+    """The query in a text; names of one part are looked for in the namespace, unless it is None."""
+    statement = parse_statement(text, namespace=namespace)
     if not isinstance(statement, Select):
         raise Invalid("this is not a query", subject=text[:80], expected="SELECT …")
     return statement.query

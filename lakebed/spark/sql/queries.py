@@ -71,6 +71,8 @@ class Query:
     called: frozenset[str] = frozenset()
     """The names of its tables and queries in it, casefolded."""
     replacements: tuple[Replacement, ...] = ()
+    is_understood: bool = True
+    """Whether sqlglot could read it, so that `uses` are all."""
 
 
 def find_uses(words: Words, text: str | None = None) -> Query:
@@ -82,7 +84,8 @@ def find_uses(words: Words, text: str | None = None) -> Query:
         tree = _tree(words, moments)
     except Invalid:
         uses = list(_plain_uses(words, moments))
-        return Query(words, written, tuple(uses), suspects=tuple(_suspects(words, uses, set())))
+        suspects = tuple(_suspects(words, uses, set()))
+        return Query(words, written, tuple(uses), suspects=suspects, is_understood=False)
     return _query(words, written, moments, tree)
 
 

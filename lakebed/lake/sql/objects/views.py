@@ -6,9 +6,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
+from lakebed.catalog.tables.trust import trusts_views
 from lakebed.catalog.transaction.commits import Commit
 from lakebed.errors import NotFound
 from lakebed.lake.sql.execution import Execution
+from lakebed.lake.sql.names import Objects
 from lakebed.lake.sql.objects.alter import renamed
 from lakebed.lake.sql.objects.places import pointing, shown_object
 from lakebed.lake.sql.read import is_temporary
@@ -28,7 +30,7 @@ def create_view(execution: Execution, statement: CreateView) -> View:
     name, by = statement.view, execution.by.keywords
     container = execution.container(name)
     replaced = container.view(name.parts) if statement.replace and container.view_exists(name.parts) else None
-    text, frame = _stored_text(execution, statement.query), _run(execution, statement.query, replaced)
+    text, frame = _stored_text(execution, statement.query), _run(execution, container, statement.query, replaced)
     schema = _declared(execution, statement, frame) if statement.columns else None
     if statement.columns:
         columns = ", ".join(quoted(column.name) for column in statement.columns)
@@ -76,13 +78,16 @@ def alter_view(execution: Execution, statement: AlterView) -> Commit | None:
                 return view.set_properties(dict(properties), **by)
             case UnsetProperties(names):
                 return view.unset_properties(names, **by)
-    _run(execution, statement.change, view)
-    return view.set_sql(_stored_text(execution, statement.change), **by)
+    text = _stored_text(execution, statement.change)
+    _run(execution, container, statement.change, view)
+    return view.set_sql(text, **by)
 
 
-def _run(execution: Execution, query: Query, view: View | None) -> DataFrame:
+def _run(execution: Execution, container: Objects, query: Query, view: View | None) -> DataFrame:
     """The rows of a view's query; `Invalid` if it reads the view, also through others, which it would break."""
-    return replace(execution.reader, within=() if view is None else (view.id,)).frame(query)
+    is_restricted = not trusts_views(container._scope.context, container._scope.ref)
+    within = () if view is None else (view,)
+    return replace(execution.reader, within=within, is_restricted=is_restricted).frame(query)
 
 
 def _stored_text(execution: Execution, query: Query) -> str:

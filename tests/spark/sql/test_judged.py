@@ -24,7 +24,7 @@ def test_sparks_parser_alone_finds_what_reaches_out_of_the_lake(
             continue  # a name as any other: it is looked for in the lake, and never found
         with pytest.raises((Forbidden, ParseException)):
             judged(spark, find_uses(words_of(text, ())))
-    for text in ("explain select 1", "select * from t where (select count(*) from stream s) > 0"):
+    for text in ("explain select 1", "select * from stream(s)"):
         with pytest.raises(Forbidden, match="can only be a query"):
             judged(spark, parse_query(text, ()))
 

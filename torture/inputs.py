@@ -6,7 +6,7 @@ lake passes its own check afterwards, and shows all that it showed before.
 
 import random
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,13 @@ def inputs(plan: Plan) -> Result:
             result.found(f"batch {seed}, {last}", ended.trouble)
         else:
             result.counts += ended.answer.counts
-            result.findings += ended.answer.findings
+            result.findings += [one for one in ended.answer.findings if _is_new(one, result.findings)]
     return result
+
+
+def _is_new(finding: Finding, known: Sequence[Finding]) -> bool:
+    """Whether no other call found the same: an error is the same if it comes from the same line."""
+    return finding.seen.partition(": ")[0] not in {one.seen.partition(": ")[0] for one in known}
 
 
 def batch(folder: Path, how: Configuration, seed: str) -> Result:

@@ -103,10 +103,10 @@ def _typed(values: Any, field: Field | None) -> pyarrow.Array | None:
     given = [_as_given(value, field.type) for value in values]
     try:
         typed = pyarrow.array(given, wanted)
-    except _FAILED:
+        # Arrow cuts 1.5 to 1 and a time to its day without an error. Python's floats have no shorter form of their own.
+        return typed if field.type == FLOAT or typed.to_pylist() == given else None
+    except _FAILED:  # also of a number that Arrow takes for a moment that Python has no value for
         return None
-    # Arrow cuts 1.5 to 1 and a time to its day without an error. Python's floats have no shorter form of their own.
-    return typed if field.type == FLOAT or typed.to_pylist() == given else None
 
 
 def _as_given(value: Any, type: Type) -> Any:

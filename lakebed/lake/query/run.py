@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from lakebed.catalog.objects.properties import is_text
 from lakebed.errors import Invalid, NotFound
 from lakebed.lake.engines import check_installed
 from lakebed.lake.inspect import inspect
@@ -41,6 +42,8 @@ def run_query(line: Line, version: Version, text: str, args: QueryArgs | None) -
     """The rows of a query with the names of a line; tables without a moment are read at a version of the lake."""
     if not isinstance(text, str):
         raise Invalid("a query is text", expected="str", found=type(text).__name__)
+    if not is_text(text):
+        raise Invalid("a query has half of a surrogate pair", expected="valid Unicode", found=repr(text))
     check_installed("duckdb", "duckdb")
     import duckdb
 

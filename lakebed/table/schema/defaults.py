@@ -165,7 +165,7 @@ def _rescaled(value: decimal.Decimal, scale: int) -> decimal.Decimal:
 def _nearest(type: Type, given: float) -> Any:
     try:
         return struct.unpack("<f", struct.pack("<f", given))[0] if type == FLOAT else float(given)
-    except OverflowError:
+    except (OverflowError, struct.error):  # of a float too great, and of an integer too great to be one
         return given  # check_default reports it better
 
 

@@ -234,6 +234,7 @@ def test_nothing_outside_the_lake_can_be_read(shop, text, tmp_path):
         ("select * from sales.orders timestamp as of", Invalid, "a moment is missing"),
         ("select * from other@main.sales.orders", NotFound, "other"),
         (5, Invalid, "a query is text"),
+        ("select '\ud800'", Invalid, "half of a surrogate pair"),  # was a TypeError of DuckDB's
     ],
 )
 def test_mistakes_are_named(shop, text, error, match):

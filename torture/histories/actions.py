@@ -10,7 +10,18 @@ from lakebed.lake.catalog import Catalog
 from lakebed.lake.transaction import Transaction
 from torture.histories.deeds import Deed, Engine, LocalEngine, do
 from torture.histories.journal import Read, Step
-from torture.histories.worker import MOST_BRANCHES, NAMES, NAMESPACES, PAIR, PAIR_ROWS, Share, Worker, line_id
+from torture.histories.worker import (
+    GENTLE_KINDS,
+    MOST_BRANCHES,
+    NAMES,
+    NAMESPACES,
+    PAIR,
+    PAIR_ROWS,
+    ROW_KINDS,
+    Share,
+    Worker,
+    line_id,
+)
 from torture.shim import move_clock
 
 JUMPS = (0.0, -1.0, 0.5, -60.0, 30.0, -3600.0)
@@ -62,7 +73,7 @@ def _first_steps(worker: Worker, tx: Transaction) -> list[Step]:
 
 
 def change(worker: Worker, line: Catalog) -> None:
-    deed = worker.row_deed(worker.table(line))
+    deed = worker.row_deed(worker.table(line), ROW_KINDS if line.ref == "main" else GENTLE_KINDS)
     worker.do(line, Deed("truncate", deed.subject) if worker.chance.random() < 0.02 else deed)
 
 
@@ -138,7 +149,9 @@ def transact(worker: Worker, line: Catalog) -> None:
 
 
 def transfer(worker: Worker, line: Catalog) -> None:
-    """Move an amount from one table of the pair to the other."""
+    """Move an amount from one table of the pair to the other; mostly on the trunk, or no branch could be merged."""
+    if worker.chance.random() < 0.9:
+        line = worker.main
 
     def steps(tx: Transaction) -> Sequence[Step]:
         id, amount = worker.chance.randrange(PAIR_ROWS), worker.value()
@@ -186,6 +199,20 @@ def merge(worker: Worker, line: Catalog) -> None:
     if others:
         source = worker.chance.choice(others)
         worker.call("merge", line, (), lambda event: line.merge(source, event_id=event))
+
+
+def feature(worker: Worker, line: Catalog) -> None:
+    """A branch of this worker's own, as people use them: some changes, then the merge, then its end."""
+    worker.made += 1
+    name = f"f{worker.share.number}-{worker.made}"
+    worker.call("branch", line, (), lambda event: line.create_branch(name, event_id=event))
+    own = worker.main.branch(name)
+    for _ in range(worker.chance.randint(1, 4)):
+        worker.do(own, worker.row_deed(worker.table(own), GENTLE_KINDS))
+    if worker.chance.random() < 0.3:
+        worker.do(own, Deed("compact", worker.table(own)))
+    worker.call("merge", line, (), lambda event: line.merge(own, event_id=event))
+    worker.call("drop branch", line, (), lambda event: worker.main.drop_branch(name, event_id=event))
 
 
 # Reads.
@@ -260,7 +287,8 @@ ACTIONS: Mapping[str, tuple[Callable[[Worker, Catalog], None], int]] = {
     "drop branch": (drop_branch, 1),
     "undrop branch": (undrop_branch, 1),
     "tag": (tag, 1),
-    "merge": (merge, 8),
+    "merge": (merge, 4),
+    "feature": (feature, 8),
     "read": (read, 8),
     "read names": (read_names, 3),
     "read in transaction": (read_in_transaction, 6),

@@ -66,7 +66,7 @@ class _Check:
         tags = {one["name"]: (one["branch_id"], int(one["version"])) for one in self._rows("__tags")}
         replay = Replay(line_id(self.main), self.main._owner, forks, tags, self._column)
         replay.run(done)
-        replay.check_reads(self.entries, done)
+        replay.check_reads(self.entries)
         return replay
 
     def _rows(self, name: str) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ The model is the tests' own (tests/support/catalog): plain values, without versi
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.support.catalog.history import History
@@ -44,6 +44,7 @@ class Replay:
 
     def run(self, done: Sequence[Done]) -> None:
         """Do every commit to the model."""
+        self._times(done)
         for one in done:
             try:
                 self._do(one)
@@ -61,6 +62,7 @@ class Replay:
         match one.entry.verb:
             case "branch":
                 branch = one.commit.operations[0].object_id
+                self._check_fresh(one, *self.forks[branch])
                 self.history.fork(branch, *self.forks[branch])
             case "merge":
                 self._merge(one)
@@ -93,12 +95,19 @@ class Replay:
     def _merge(self, one: Done) -> None:
         line, source = one.commit.line, one.commit.parents[1]
         ours, theirs = self.history.head(line), self.history.head(source.line, int(source.version))
+        self._check_fresh(one, source.line, int(source.version))
         merged = merge(self.history.sides(ours, theirs))
         if not merged.is_fine:
             conflicts = f"{merged.conflicts} {merged.tangled}"
             self._found("merge", f"version {one.version} was merged although the model has conflicts: {conflicts}")
         self._check_keys(one, merged.state)
         self.history.add(line, one.version, merged.state, (ours, theirs))
+
+    def _check_fresh(self, one: Done, line: str, version: int) -> None:
+        """A merge or a fork takes all of the other line that was over before it began."""
+        newest = self._newest_before(replace(one.entry, line=line))
+        if version < newest:
+            self._found("stale", f"version {one.version}: {one.entry.name} took version {version}, not {newest}")
 
     def _check_keys(self, one: Done, state: State) -> None:
         """A primary key is that of one row: a merge that would break it has to be refused."""
@@ -108,9 +117,8 @@ class Replay:
 
     # Reads.
 
-    def check_reads(self, entries: Iterable[Entry], done: Sequence[Done]) -> None:
+    def check_reads(self, entries: Iterable[Entry]) -> None:
         """Compare every read outside of commits with the states that it may have seen."""
-        self._times(done)
         for entry in entries:
             if entry.outcome != COMMITTED or not entry.steps:
                 continue

@@ -21,7 +21,7 @@ SPARK_SECONDS = 60.0
 
 ACTIONS = (
     *("change", "compact", "evolve", "rename", "drop", "undrop"),
-    *("transaction", "branch", "merge", "read", "read version"),
+    *("transaction", "feature", "merge", "read", "read version"),
 )
 
 CONF = {

@@ -26,6 +26,9 @@ PAIR_ROWS = 10
 SHARED_KEYS = 16
 """Keys that all processes write; all other rows have keys of the process that made them."""
 MOST_BRANCHES = 5
+ROW_KINDS = (*("append",) * 4, *("upsert",) * 4, *("update",) * 3, *("delete",) * 2, "overwrite")
+GENTLE_KINDS = (*("append",) * 8, "upsert", "update", "delete")
+"""On a branch: what hardly ever conflicts, so that most merges come to something."""
 HANDLE = -1
 """The version of a call that answers a handle: the log has it."""
 
@@ -172,11 +175,9 @@ class Worker:
         modulus = self.chance.choice((2, 3, 5, 7, 11))
         return modulus, self.chance.randrange(modulus)
 
-    def row_deed(self, table: str) -> Deed:
+    def row_deed(self, table: str, kinds: Sequence[str] = ROW_KINDS) -> Deed:
         """A change of a table's rows."""
-        match self.chance.choice(
-            ("append",) * 4 + ("upsert",) * 4 + ("update",) * 3 + ("delete",) * 2 + ("overwrite",)
-        ):
+        match self.chance.choice(kinds):
             case "append":
                 return Deed("append", table, (self.rows(self.keys(self.chance.randint(1, 3))),))
             case "upsert":

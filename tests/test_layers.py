@@ -51,7 +51,7 @@ DRAWINGS = {
         add_files | write
         fit
         casting | foreign_columns | given_files | python_rows | read
-        expression | shape
+        expression | shape | validation
         transforms
         types
     """,

@@ -11,6 +11,7 @@ from lakebed.arrow.casting import with_whole_numbers
 from lakebed.arrow.python_rows import PythonRows, is_python_rows, table_of
 from lakebed.arrow.shape import AS_GIVEN, Misfit, misfits, shaped
 from lakebed.arrow.types import file_schema
+from lakebed.arrow.validation import ValidRows, validated
 from lakebed.errors import Invalid
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field
@@ -22,8 +23,13 @@ NO_COLUMNS = Schema([])
 def reader_of(data: object, schema: Schema = NO_COLUMNS) -> pyarrow.RecordBatchReader:
     """The rows that somebody gives, in any of the forms that `Table.append` lists; of pandas, without its index.
 
-    Plain Python values get the types of the schema's columns, others keep theirs.
+    Plain Python values get the types of the schema's columns, others keep theirs. Each batch is validated in full as it
+    is read.
     """
+    return data.reader if isinstance(data, ValidRows) else validated(_given_reader(data, schema))
+
+
+def _given_reader(data: object, schema: Schema) -> pyarrow.RecordBatchReader:
     if isinstance(data, pyarrow.RecordBatchReader):
         return data
     if isinstance(data, pyarrow.Table):

@@ -21,7 +21,6 @@ from lakebed.table.types.types import (
     FLOAT,
     INT,
     LONG,
-    STRING,
     TIME,
     TIMESTAMP,
     TIMESTAMP_NS,
@@ -175,8 +174,6 @@ def _converted(column: pyarrow.Array, type: Type, form: pyarrow.DataType, naming
             values = column if column.type == form else _cast(column, form, path)
             if type == TIME:
                 _check_times(values, path)
-            elif type == STRING and naming is AS_GIVEN:
-                _check_text(values, path)
             return values
 
 
@@ -248,20 +245,6 @@ def _check_times(column: pyarrow.Array, path: str) -> None:
                 expected=f"0 to {TIMES_OF_DAY[-1]} microseconds since midnight",
                 found=value,
             )
-
-
-def _check_text(column: pyarrow.Array, path: str) -> None:
-    """Refuse text that is not UTF-8: Arrow trusts its maker, so only a reader would find out."""
-    try:
-        column.validate(full=True)
-    except pyarrow.ArrowInvalid as error:
-        raise Invalid(
-            "a value is not text",
-            subject=path,
-            expected="UTF-8",
-            found=str(error),
-            advice="Decode it first, or keep bytes in a column of type binary.",
-        ) from error
 
 
 def _without_nulls(column: pyarrow.Array) -> pyarrow.Array:

@@ -7,6 +7,7 @@ import pyarrow
 
 from lakebed.errors import Invalid
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.limits import LEVELS, too_deep
 from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
@@ -148,7 +149,23 @@ def _arrow(type: Type, make: _Maker) -> pyarrow.DataType:
 
 def schema_of(arrow: pyarrow.Schema) -> Schema:
     """An Arrow schema as ours, still without ids; `Invalid` names a column whose type a table can't have."""
+    for field in arrow:
+        _check_nesting(field)
     return Schema([_field_of(field, field.name) for field in arrow])
+
+
+def _check_nesting(field: pyarrow.Field) -> None:
+    """Refuse a column with more levels than `LEVELS`. Without recursion, since its type may be of any depth."""
+    deepest, pending = 0, [(field.type, 0)]
+    while pending:
+        type, above = pending.pop()
+        entries = pyarrow.types.is_map(type)  # its one field is the struct of a key and a value
+        own = above + (2 if entries or is_list(type) else 1 if type.num_fields else 0)
+        deepest = max(deepest, own)
+        fields = type.field(0).type if entries else type
+        pending += [(fields.field(place).type, own) for place in range(fields.num_fields)]
+    if deepest > LEVELS:
+        raise too_deep(field.name, deepest)
 
 
 def _field_of(arrow: pyarrow.Field, path: str) -> Field:

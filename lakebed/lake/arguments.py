@@ -19,6 +19,7 @@ from lakebed.store import Version
 from lakebed.table.partition.sort_order import SortField, order_texts
 from lakebed.table.partition.spec import PartitionField, spec_texts
 from lakebed.table.schema.schema import Path, Schema
+from lakebed.table.types.nesting import check_nesting
 from lakebed.table.types.types import Field, Type
 
 if TYPE_CHECKING:
@@ -159,6 +160,12 @@ def schema_of(given: SchemaLike) -> Schema:
 
     The types of a mapping are names or pyarrow's.
     """
+    schema = _given_schema(given)
+    check_nesting(schema.fields)  # first: much that follows recurses into types
+    return schema
+
+
+def _given_schema(given: SchemaLike) -> Schema:
     if isinstance(given, Schema):
         return given
     if isinstance(given, Mapping):

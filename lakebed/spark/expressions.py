@@ -14,6 +14,7 @@ from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid, LakebedError
 from lakebed.table.sql.tree import short
+from lakebed.table.types.limits import check_expression
 
 ANSI = "spark.sql.ansi.enabled"
 ZONE = "spark.sql.session.timeZone"
@@ -80,6 +81,7 @@ def typed_expression(frame: DataFrame, text: str, label: str, table: str) -> tup
     """
     if not isinstance(text, str):
         raise Invalid(f"{label} is text in SQL", subject=table, expected="str", found=f"{text!r:.80}")
+    check_expression(text, label)
     check_quotes(frame.sparkSession, text, label, table)
     with analysis_errors(label, text, table):
         expression = F.expr(text)

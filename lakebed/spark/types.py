@@ -8,6 +8,7 @@ from pyspark.sql import types as spark
 from lakebed.errors import Invalid
 from lakebed.spark.literals import literal_sql
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.limits import LEVELS, too_deep
 from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
@@ -103,7 +104,33 @@ def readable_schema(schema: Schema) -> Schema:
 
 def schema_of(struct: spark.StructType) -> Schema:
     """The schema of a table for a DataFrame's rows; `Invalid` names a column whose type no table has."""
+    for field in struct.fields:
+        _check_nesting(field)
     return Schema(_fields(struct, ""))
+
+
+def _check_nesting(field: spark.StructField) -> None:
+    """Refuse a column with more levels than `LEVELS`. Without recursion, since its type may be of any depth."""
+    deepest, pending = 0, [(field.dataType, 0)]
+    while pending:
+        type_, above = pending.pop()
+        children = _children(type_)
+        own = above + (1 if isinstance(type_, spark.StructType) else 2 if children else 0)
+        deepest = max(deepest, own)
+        pending += [(child, own) for child in children]
+    if deepest > LEVELS:
+        raise too_deep(field.name, deepest)
+
+
+def _children(type_: spark.DataType) -> list[spark.DataType]:
+    match type_:
+        case spark.StructType():
+            return [field.dataType for field in type_.fields]
+        case spark.ArrayType():
+            return [type_.elementType]
+        case spark.MapType():
+            return [type_.keyType, type_.valueType]
+    return []
 
 
 def primitive_of(type_: spark.DataType) -> Primitive | None:

@@ -205,7 +205,8 @@ def test_nothing_else_is_cast(given: pyarrow.Array, type: str) -> None:
 def test_a_time_of_another_day_is_refused(value: int) -> None:
     with pytest.raises(Invalid, match="not a time of day") as caught:
         one_column(pyarrow.array([0, None, value], pyarrow.time64("us")), "time")
-    assert (caught.value.subject, caught.value.found) == ("a", value)
+    assert caught.value.subject == "a"
+    assert f"time64[us] {value}" in caught.value.found
     nested = pyarrow.ListArray.from_arrays([0, 1], pyarrow.array([value], pyarrow.time64("us")))
     with pytest.raises(Invalid, match=r"a\.element: a value is not a time of day"):
         one_column(nested, "list<time>")

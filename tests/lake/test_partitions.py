@@ -323,6 +323,13 @@ def test_a_location_is_a_folder_of_the_lake(main, folder):
         assert all(path.startswith(f"{folder}/cold/store/{table.id}/") for path in table.scan().files())
 
 
+def test_a_table_at_the_place_of_the_catalog_was_acknowledged(main, unchanged):
+    other = main.create_table("other", {"id": "long"})
+    for location in ("catalog.db", "tables/../catalog.db", other.location, "..", f"{'x' * 200}/" * 5 + "x"):
+        with unchanged(), pytest.raises(Invalid, match=r"can't be there|not allowed"):
+            main.create_table("t", {"id": "long"}, location=location)
+
+
 def test_an_event_id_stands_for_the_whole_layout(main, unchanged):
     layout = {"partition_by": ["day(at)"], "sort_by": ["id"], "primary_key": ["id"], "location": "cold"}
     once = event_id("make")

@@ -4,7 +4,7 @@ A body is one Arrow IPC stream with the columns of `file_schema`, like a data fi
 values have checksums of their own.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from secrets import randbits
@@ -15,6 +15,7 @@ from pyarrow.ipc import IpcWriteOptions, new_stream
 
 from lakebed.arrow.fit import fit, reader_of
 from lakebed.arrow.types import file_schema
+from lakebed.arrow.validation import ValidRows
 from lakebed.arrow.write.partitions import parts_of
 from lakebed.arrow.write.statistics import add_statistics
 from lakebed.table.filter.filter import Value
@@ -54,8 +55,8 @@ def inline(
     order: SortOrder = UNSORTED,
     *,
     room_bytes: int,
-) -> Inlined | pyarrow.RecordBatchReader:
-    """The rows as bodies; if there are too many, a reader of all of them, to be written to files.
+) -> Inlined | ValidRows:
+    """The rows as bodies; if there are too many, all of them, to be written to files.
 
     There are too many if one stream of all rows has more than `limit_bytes`, or their bodies, one for each partition,
     have more than `room_bytes` together. A reader is read only until that is known.
@@ -63,11 +64,15 @@ def inline(
     reader = reader_of(data, schema)
     batches, is_all = _first_batches(reader, TRIED * limit_bytes)
     if is_all:
-        fitted = list(fit(pyarrow.RecordBatchReader.from_batches(reader.schema, batches), schema))
+        fitted = list(fit(_valid(reader.schema, batches), schema))
         inlined = _inlined(schema, fitted, limit_bytes, spec, order) if fitted else Inlined((), {})
         if inlined is not None and sum(map(len, inlined.bodies.values())) <= room_bytes:
             return inlined
-    return pyarrow.RecordBatchReader.from_batches(reader.schema, chain(batches, reader))
+    return _valid(reader.schema, chain(batches, reader))
+
+
+def _valid(form: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch]) -> ValidRows:
+    return ValidRows(pyarrow.RecordBatchReader.from_batches(form, batches))
 
 
 def _first_batches(reader: pyarrow.RecordBatchReader, most: int) -> tuple[list[pyarrow.RecordBatch], bool]:

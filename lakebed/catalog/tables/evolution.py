@@ -152,9 +152,9 @@ def add_column(
     path: Path, type: Type | str, *, required: bool, default: Any, comment: str, position: Position | None
 ) -> Step:
     """Add a column; the struct around it must not have been renamed or dropped."""
+    count = evolution.column_id_count(type)
 
     def take(state: TableState, ids: TableIds) -> TableState:
-        count = evolution.column_id_count(type)
         first, used = ids.take(FIELD, count), set(ids.first_names())
         while True:
             schema = evolution.add_column(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from lakebed.catalog.objects.properties import with_comment
+from lakebed.catalog.tables.locations import check_location
 from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC, BodyKey
 from lakebed.catalog.transaction.commits import Argument
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
@@ -13,7 +14,6 @@ from lakebed.catalog.transaction.pending_delta import Delta
 from lakebed.catalog.transaction.tombstones import expired, find_purge
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Corrupt, Invalid, LakebedError
-from lakebed.files.paths import check_path
 from lakebed.metastore import Operation, life, new_id
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
@@ -23,6 +23,7 @@ from lakebed.table.partition.spec import UNPARTITIONED, PartitionSpec, make_spec
 from lakebed.table.schema.json import schema_from_json, schema_to_json
 from lakebed.table.schema.metadata_columns import check_free_name
 from lakebed.table.schema.schema import Path, Schema, id_count, with_ids, with_key
+from lakebed.table.types.nesting import check_nesting
 
 # Properties are loaded with the rest: every writer asks for them next.
 _STATE = (Attribute.SCHEMA, Attribute.STORAGE, Attribute.SPEC, Attribute.SORT, Attribute.PROPERTIES)
@@ -159,6 +160,7 @@ def create_table(
         raise Invalid("a table needs at least one column", subject=spelled(parse_name(name)))
     for column in schema.names:
         check_free_name(column)
+    check_nesting(schema.fields)
     given = with_comment(properties, comment)
     # The ids start at 1: nobody can have used the table's allocators yet. The first delta takes them from there.
     numbered = with_key(with_ids(schema, 1, 1), layout.primary_key)
@@ -198,7 +200,7 @@ def _location(table: str, parent: str | None) -> str:
     """A folder of the table's own below `parent`, so that purging it can't delete files of others."""
     if parent is None:
         return f"tables/{table}"
-    check_path(parent)
+    check_location(parent)
     return f"{parent.rstrip('/')}/{table}"
 
 

@@ -18,6 +18,8 @@ from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Schema, with_ids
+from lakebed.table.types.limits import check_statement
+from lakebed.table.types.nesting import check_nesting
 
 SPARK = "spark"
 """The dialect of a text that is given without one."""
@@ -49,6 +51,7 @@ def check_sql(sql: Sql) -> dict[str, str]:
             )
         if not is_text(text) or not text.strip():
             raise Invalid("this is not an SQL query", subject=dialect, expected="text", found=repr(text))
+        check_statement(text)
     return dict(sorted(texts.items()))
 
 
@@ -119,6 +122,7 @@ def _put_text(work: Work, view: str, texts: dict[str, str], schema: Schema | Non
         check_view_text(work, texts[SPARK])
     record = pb.ViewText(sql=texts)
     if schema is not None:
+        check_nesting(schema.fields)
         # Taken from the allocator, so that two branches never give one id to two schemas.
         numbered = with_ids(schema, work.context.metastore.allocate(view, SCHEMA), 1)
         work.put_body(view, SCHEMA, numbered.id, schema_to_json(numbered))

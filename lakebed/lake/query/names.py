@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from lakebed.errors import Invalid
+from lakebed.table.types.limits import check_statement
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _EXPLAIN = re.compile(r"\A(?:\s|--[^\n]*\n|/\*.*?\*/)*EXPLAIN(?:\s+ANALYZE)?\b", re.IGNORECASE | re.DOTALL)
@@ -129,6 +130,7 @@ def _tokens(text: str) -> list[Token]:
     from sqlglot.dialects.duckdb import DuckDB  # here, since it takes over 100 ms to import
     from sqlglot.errors import SqlglotError
 
+    check_statement(text)
     try:
         # sqlglot reads what follows EXPLAIN as one text.
         found = DuckDB().tokenize(_EXPLAIN.sub(lambda match: " " * len(match.group()), text))

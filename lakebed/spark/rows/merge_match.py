@@ -17,6 +17,7 @@ from lakebed.table.expression.expression import Cast, ColumnOf, Expression
 from lakebed.table.expression.merge_clauses import KeyPair, bind_keys
 from lakebed.table.expression.types import WHOLE
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.limits import check_expression
 from lakebed.table.types.types import DOUBLE, FLOAT, Field
 
 
@@ -39,6 +40,8 @@ class Matching:
 
 def matching(on: str | Sequence[str], target: Schema, source: Schema) -> Matching:
     """How rows match: by a column, by several, or by any condition in SQL, whose mistakes Spark finds."""
+    if isinstance(on, str):
+        check_expression(on, "a condition")
     try:
         pairs = bind_keys(on, target, source)
     except Invalid:

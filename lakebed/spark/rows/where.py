@@ -19,6 +19,7 @@ from lakebed.table.filter.filter import ALWAYS, Filter, all_of, fields_of
 from lakebed.table.filter.parse import parse_condition
 from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.limits import check_expression
 from lakebed.table.types.types import TIMESTAMP, TIMESTAMPTZ, Field, walk
 
 VARIABLE: Final = "${"
@@ -58,6 +59,7 @@ def bind_where(where: str | Condition, schema: Schema) -> Where:
     """
     if not isinstance(where, str):
         return Where(bind(where, schema), (), str(where))
+    check_expression(where, "a condition")
     if isinstance(where, SessionText) and VARIABLE in where:
         return Where(ALWAYS, (where,))
     filters: list[Filter] = []

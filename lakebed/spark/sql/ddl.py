@@ -14,6 +14,7 @@ from lakebed.spark.sql.tokens import Words, tokens_of
 from lakebed.spark.types import result_schema, schema_of
 from lakebed.table.schema.defaults import plain_default
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.limits import check_type_text
 from lakebed.table.types.types import Field
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def _field(spark: "SparkSession", column: Column, words: Words) -> Field:
 
 def _typed_field(column: Column, words: Words) -> Field:
     """The column with its type, as Spark reads it, or else as schemas in Python are read: `text`, `float64`."""
+    check_type_text(column.name, column.type)
     try:
         declared = StructType.fromDDL(f"{quoted(column.name)} {column.type}")
         return schema_of(cast(StructType, declared)).fields[0]

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from lakebed.errors import Invalid
+from lakebed.table.types.limits import check_statement
 
 _BLOCK = re.compile(r"/\*.*?\*/", re.DOTALL)
 _LINE_GOES_ON = re.compile(r"--[^\n]*\\\r?\n")
@@ -179,6 +180,7 @@ def tokens_of(text: str) -> list[Word]:
 
     if not isinstance(text, str):
         raise Invalid("SQL is text", expected="str", found=type(text).__name__)
+    check_statement(text)
     try:
         tokens = _tokens(Spark(), text)
     except SqlglotError as error:

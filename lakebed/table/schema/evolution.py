@@ -19,6 +19,7 @@ from lakebed.table.schema.defaults import plain_default
 from lakebed.table.schema.metadata_columns import check_free_name
 from lakebed.table.schema.schema import Path, Schema, check_identifier, check_key_names, physical_names
 from lakebed.table.types.names import folded_column
+from lakebed.table.types.nesting import check_nesting
 from lakebed.table.types.types import (
     BINARY,
     DOUBLE,
@@ -104,6 +105,7 @@ def add_column(
     value = plain_default(new, default)
     if required and value is None:
         raise _refused(path, "a required column can't be added without a default: existing rows would have no value")
+    check_nesting([new], above)
     [numbered] = numbered_fields((new,), ids)
     used = {*used_names, *physical_names(schema)}
     column = replace(
@@ -221,7 +223,9 @@ def new_columns(table: Schema, given: Schema) -> list[tuple[tuple[str, ...], Typ
 
 
 def _parsed(type: Type | str) -> Type:
-    return Field("", type).type  # type: ignore[arg-type]  # text is parsed there
+    field = Field("", type)  # type: ignore[arg-type]  # text is parsed there
+    check_nesting([field])
+    return field.type
 
 
 def _new_place(schema: Schema, path: Path) -> tuple[Way, str]:

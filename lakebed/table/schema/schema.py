@@ -222,12 +222,14 @@ def _fields(types: Mapping[str, str | Type]) -> Fields:
 
 
 def _check_defaults(fields: Fields) -> None:
-    for field in fields:
+    pending = [*fields]  # without recursion: a caller's types may be of any depth, until they are checked
+    while pending:
+        field = pending.pop()
         if field.initial_default is not None or field.write_default is not None:
             check_default(field, field.initial_default)
             check_default(field, field.write_default)
         if not isinstance(field.type, Simple):  # most are simple, and reads make a schema for every row group
-            _check_defaults(children_of(field.type))
+            pending += children_of(field.type)
 
 
 def _check_identifiers(schema: Schema) -> None:

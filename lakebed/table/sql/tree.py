@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from lakebed.errors import Invalid
+from lakebed.table.types.limits import check_expression
 from lakebed.table.types.types import (
     BINARY,
     BOOLEAN,
@@ -57,6 +58,7 @@ def only_tree(text: str, what: str) -> "Node | None":
 
     if not isinstance(text, str):
         raise Invalid(f"{what} must be text", expected="str", found=type(text).__name__)
+    check_expression(text, what)
     dialect = Spark()
     try:
         # As a condition: a statement may begin with a column's name, such as comment or set.

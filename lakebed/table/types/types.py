@@ -4,11 +4,14 @@ A nested type has children, which are fields like those of a struct: a list has 
 """
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from lakebed.errors import Invalid
+from lakebed.table.types.limits import EXPRESSION_CHARACTERS, LEVELS, check_length, shown, too_deep
 from lakebed.table.types.names import check_column_names
 from lakebed.table.types.synonyms import SYNONYMS, TWO_WORDS, ZONES, nearest
 
@@ -17,7 +20,6 @@ ELEMENT, KEY, VALUE = "element", "key", "value"  # what Parquet, Iceberg and Spa
 UNLIMITED = 0  # the length of a column that had one, and is to have none
 
 _LENGTHS = range(1, 2**31)  # of fixed, as Arrow and Parquet count them
-_DEPTH = 100  # of types in types; Parquet readers and Python's own stack end not far beyond
 _BRACKETS = {"(": ")", "[": "]"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _TOKEN = re.compile(rf"\s*({_PLAIN.pattern}|[0-9]{{1,10}}|`(?:[^`]|``)+`|[<>()\[\],:])\s*")
@@ -204,7 +206,7 @@ def parse_type(text: str) -> Type:
 def parse_declared(text: str) -> Type | Limited:
     """The same for the type of a column, which may have a length: `varchar(20)`, `char(2)`, `varbinary(16)`."""
     tokens = _tokens(text)
-    _check_depth(tokens)
+    _check_depth(tokens, text)
     type = _parse(tokens, text)
     if tokens:
         raise _unreadable(text, f"{tokens[0]!r} after the type")
@@ -288,29 +290,42 @@ def quoted_name(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
-def _tokens(text: str) -> list[str]:
-    tokens, at = [], 0
+_Tokens = deque[str]
+
+
+def _tokens(text: str) -> _Tokens:
+    check_length(text, "a type", EXPRESSION_CHARACTERS)
+    tokens, at = _Tokens(), 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise _unreadable(text, repr(text[at:]))
+            raise _unreadable(text, repr(text[at : at + 80]))
         tokens.append(match.group(1))
         at = match.end()
     return tokens
 
 
-def _check_depth(tokens: list[str]) -> None:
-    depth = 0
+def _begins(tokens: _Tokens, token: str) -> bool:
+    return bool(tokens) and tokens[0] == token
+
+
+def _check_depth(tokens: _Tokens, text: str) -> None:
+    """Refuse a text nested beyond `LEVELS`, before it is parsed by recursion."""
+    deepest, opened, last = 0, [0], ""
     for token in tokens:
-        depth += (token == "<") - (token == ">")
-        if depth > _DEPTH:
-            raise Invalid("a type is nested too deeply", expected=f"at most {_DEPTH} levels")
+        if token == "<":
+            opened.append(opened[-1] + (1 if SYNONYMS.get(last, last) == "struct" else 2))
+        elif token == ">" and len(opened) > 1:
+            opened.pop()
+        deepest, last = max(deepest, opened[-1]), token.lower()
+    if deepest > LEVELS:
+        raise too_deep(text, deepest)
 
 
-def _parse(tokens: list[str], text: str) -> Type | Limited:
+def _parse(tokens: _Tokens, text: str) -> Type | Limited:
     name = _take(tokens, text).lower()
     if tokens and (name, tokens[0].lower()) in TWO_WORDS:
-        name = TWO_WORDS[name, tokens.pop(0).lower()]
+        name = TWO_WORDS[name, tokens.popleft().lower()]
     name = SYNONYMS.get(name, name)
     if name in _PARSERS:
         return _PARSERS[name](tokens, text)
@@ -320,7 +335,7 @@ def _parse(tokens: list[str], text: str) -> Type | Limited:
     return type
 
 
-def _parse_part(tokens: list[str], text: str) -> Type:
+def _parse_part(tokens: _Tokens, text: str) -> Type:
     """A type inside of a list or map, whose values no check reaches."""
     return _unlimited(_parse(tokens, text))
 
@@ -335,13 +350,13 @@ def _unlimited(declared: Type | Limited) -> Type:
     return declared
 
 
-def _parse_numbers(tokens: list[str], text: str, most: int) -> list[int]:
+def _parse_numbers(tokens: _Tokens, text: str, most: int) -> list[int]:
     """The numbers in parentheses after a name, none without parentheses."""
-    if tokens[:1] != ["("]:
+    if not _begins(tokens, "("):
         return []
     numbers = list[int]()
-    while not numbers or tokens[:1] == [","]:
-        tokens.pop(0)
+    while not numbers or _begins(tokens, ","):
+        tokens.popleft()
         number = _take(tokens, text)
         if not number.isdigit() or len(numbers) == most:
             raise _unreadable(text, repr(number))
@@ -350,16 +365,17 @@ def _parse_numbers(tokens: list[str], text: str, most: int) -> list[int]:
     return numbers
 
 
-def _parse_decimal(tokens: list[str], text: str) -> Type:
+def _parse_decimal(tokens: _Tokens, text: str) -> Type:
     precision, scale = (*(given := _parse_numbers(tokens, text, 2)), *(10, 0)[len(given) :])  # as in Spark
     return Decimal(precision, scale)
 
 
-def _parse_timestamp(tokens: list[str], text: str) -> Type:
+def _parse_timestamp(tokens: _Tokens, text: str) -> Type:
     [digits] = _parse_numbers(tokens, text, 1) or [_MICROSECONDS]
-    zone = " ".join(tokens[:3]).lower()
+    zone = " ".join(islice(tokens, 3)).lower()
     if zone in ZONES:
-        del tokens[:3]
+        for _ in range(3):
+            tokens.popleft()
     if digits > 9:
         raise _unreadable(text, f"{digits} digits of a second")
     suffix = "" if digits <= _MICROSECONDS else "_ns"
@@ -367,7 +383,7 @@ def _parse_timestamp(tokens: list[str], text: str) -> Type:
 
 
 def _limited(type: Primitive, default: int | None) -> "_Parser":
-    def parse(tokens: list[str], text: str) -> Type | Limited:
+    def parse(tokens: _Tokens, text: str) -> Type | Limited:
         lengths = _parse_numbers(tokens, text, 1)
         length = lengths[0] if lengths else default
         if length == 0:
@@ -377,11 +393,11 @@ def _limited(type: Primitive, default: int | None) -> "_Parser":
     return parse
 
 
-def _parse_binary(tokens: list[str], text: str) -> Type:
+def _parse_binary(tokens: _Tokens, text: str) -> Type:
     return Fixed(*lengths) if (lengths := _parse_numbers(tokens, text, 1)) else BINARY
 
 
-def _parse_fixed(tokens: list[str], text: str) -> Type:
+def _parse_fixed(tokens: _Tokens, text: str) -> Type:
     opening = _take(tokens, text)
     if opening not in _BRACKETS:
         raise _unreadable(text, f"{opening!r} instead of '('")
@@ -392,14 +408,14 @@ def _parse_fixed(tokens: list[str], text: str) -> Type:
     return Fixed(int(length))
 
 
-def _parse_list(tokens: list[str], text: str) -> Type:
+def _parse_list(tokens: _Tokens, text: str) -> Type:
     _expect(tokens, "<", text)
     element = _parse_part(tokens, text)
     _expect(tokens, ">", text)
     return List(element)
 
 
-def _parse_map(tokens: list[str], text: str) -> Type:
+def _parse_map(tokens: _Tokens, text: str) -> Type:
     _expect(tokens, "<", text)
     key = _parse_part(tokens, text)
     _expect(tokens, ",", text)
@@ -408,30 +424,30 @@ def _parse_map(tokens: list[str], text: str) -> Type:
     return Map(key, value)
 
 
-def _parse_struct(tokens: list[str], text: str) -> Type:
+def _parse_struct(tokens: _Tokens, text: str) -> Type:
     _expect(tokens, "<", text)
     fields = [_parse_field(tokens, text)]
-    while tokens[:1] == [","]:
-        tokens.pop(0)
+    while _begins(tokens, ","):
+        tokens.popleft()
         fields.append(_parse_field(tokens, text))
     _expect(tokens, ">", text)
     return Struct(tuple(fields))
 
 
-def _parse_field(tokens: list[str], text: str) -> Field:
+def _parse_field(tokens: _Tokens, text: str) -> Field:
     token = _take(tokens, text)
     if token in "<>()[],:":
         raise _unreadable(text, f"{token!r} instead of a field's name")
     name = token[1:-1].replace("``", "`") if token.startswith("`") else token
-    if tokens[:1] == [":"]:  # which SQL leaves out
-        tokens.pop(0)
+    if _begins(tokens, ":"):  # which SQL leaves out
+        tokens.popleft()
     declared = _parse(tokens, text)
     if isinstance(declared, Limited):
         return Field(name, declared.type, max_length=declared.length)
     return Field(name, declared)
 
 
-_Parser = Callable[[list[str], str], Type | Limited]
+_Parser = Callable[[_Tokens, str], Type | Limited]
 _PARSERS: dict[str, _Parser] = {
     "decimal": _parse_decimal,
     "timestamp": _parse_timestamp,
@@ -446,13 +462,13 @@ _PARSERS: dict[str, _Parser] = {
 }
 
 
-def _take(tokens: list[str], text: str) -> str:
+def _take(tokens: _Tokens, text: str) -> str:
     if not tokens:
         raise _unreadable(text, "the end of the text")
-    return tokens.pop(0)
+    return tokens.popleft()
 
 
-def _expect(tokens: list[str], wanted: str, text: str) -> None:
+def _expect(tokens: _Tokens, wanted: str, text: str) -> None:
     found = _take(tokens, text)
     if found != wanted:
         raise _unreadable(text, f"{found!r} instead of {wanted!r}")
@@ -460,6 +476,7 @@ def _expect(tokens: list[str], wanted: str, text: str) -> None:
 
 def _unreadable(text: str, found: str) -> Invalid:
     names = ", ".join([*NAMES, "fixed(length)", "decimal(p, s)", "list<…>", "map<…, …>", "struct<name: …>"])
+    found = found if len(found) <= 80 else f"{found[:79]}…"
     near = nearest(found.strip("'"), [*NAMES, *SYNONYMS, *_PARSERS])
     advice = f"Did you mean {near}?" if near else ""
-    return Invalid("this is not the name of a type", subject=repr(text), expected=names, found=found, advice=advice)
+    return Invalid("this is not the name of a type", subject=shown(text), expected=names, found=found, advice=advice)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyarrow.ipc import open_stream
 
 from lakebed.arrow.types import file_schema, schema_of
+from lakebed.arrow.validation import ValidRows
 from lakebed.arrow.write.inline import ID_BITS, PLAIN_BYTES, TRIED, Inlined, inline
 from lakebed.errors import Invalid
 from lakebed.table.manifest.delta import ADDED, COLUMNAR
@@ -85,14 +86,14 @@ def test_the_limit_is_of_the_stream() -> None:
     size = kept(rows(10)).entries[0].file_size
     assert kept(rows(10), size).entries[0].file_size == size
     given_back = inline(SCHEMA, rows(10), size - 1, room_bytes=ROOM)
-    assert isinstance(given_back, pyarrow.RecordBatchReader)
-    assert given_back.read_all() == rows(10)
+    assert isinstance(given_back, ValidRows)
+    assert given_back.reader.read_all() == rows(10)
 
 
 def test_the_room_is_for_all_bodies() -> None:
     size = kept(rows(10)).entries[0].file_size
     assert isinstance(inline(SCHEMA, rows(10), LIMIT, room_bytes=size), Inlined)
-    assert isinstance(inline(SCHEMA, rows(10), LIMIT, room_bytes=size - 1), pyarrow.RecordBatchReader)
+    assert isinstance(inline(SCHEMA, rows(10), LIMIT, room_bytes=size - 1), ValidRows)
 
 
 @given(st.lists(st.integers(0, 50), max_size=6), st.integers(1, 4000))
@@ -105,7 +106,7 @@ def test_no_row_is_lost_or_doubled_whatever_the_limit(sizes: list[int], limit: i
         found = [one["id-1"] for part in stored(made) for one in part]
         assert all(one.file_size <= limit for one in made.entries)
     else:
-        found = made.read_all()["id"].to_pylist()
+        found = made.reader.read_all()["id"].to_pylist()
     assert found == list(range(sum(sizes)))
 
 
@@ -118,7 +119,7 @@ def test_a_stream_is_read_no_further_than_it_takes_to_know() -> None:
             yield rows(10_000, number).to_batches()[0]
 
     reader = pyarrow.RecordBatchReader.from_batches(rows(0).schema, given_batches())
-    assert isinstance(inline(SCHEMA, reader, LIMIT, room_bytes=ROOM), pyarrow.RecordBatchReader)
+    assert isinstance(inline(SCHEMA, reader, LIMIT, room_bytes=ROOM), ValidRows)
     assert len(seen) == 1 + TRIED * LIMIT // rows(10_000).nbytes
 
 
@@ -161,14 +162,14 @@ def test_many_partitions_of_few_rows_are_inline_while_there_is_room() -> None:
     assert len(made.bodies) == 500
     assert total > LIMIT
     assert isinstance(inline(SCHEMA, rows(500), LIMIT, spec, room_bytes=total), Inlined)
-    assert isinstance(inline(SCHEMA, rows(500), LIMIT, spec, room_bytes=total - 1), pyarrow.RecordBatchReader)
+    assert isinstance(inline(SCHEMA, rows(500), LIMIT, spec, room_bytes=total - 1), ValidRows)
 
 
 def test_a_limit_that_several_partitions_pass_together_gives_all_rows_back() -> None:
     spec = make_spec(SCHEMA, ["id"], spec_id=1)
     given_back = inline(SCHEMA, rows(60), 500, spec, room_bytes=ROOM)
-    assert isinstance(given_back, pyarrow.RecordBatchReader)
-    assert given_back.read_all() == rows(60)
+    assert isinstance(given_back, ValidRows)
+    assert given_back.reader.read_all() == rows(60)
 
 
 def test_rows_are_sorted() -> None:

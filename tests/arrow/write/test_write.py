@@ -42,9 +42,9 @@ def files(tmp_path: Path) -> LocalFiles:
 def rows(count: int, start: int = 0) -> pyarrow.RecordBatch:
     numbers = range(start, start + count)
     columns = [
-        pyarrow.array(numbers),
-        pyarrow.array([f"n{one}" for one in numbers]),
-        pyarrow.array(map(float, numbers)),
+        pyarrow.array(numbers, pyarrow.int64()),
+        pyarrow.array([f"n{one}" for one in numbers], pyarrow.string()),
+        pyarrow.array(map(float, numbers), pyarrow.float64()),
     ]
     return pyarrow.record_batch(columns, names=["id", "name", "x"])
 

@@ -138,9 +138,15 @@ def test_what_names_no_type_is_invalid(text):
         parse_type(text)
 
 
-def test_a_type_may_be_nested_a_hundred_levels_deep():
-    text = "list<" * 100 + "int" + ">" * 100
+@pytest.mark.parametrize(("begin", "most"), [("list<", 16), ("map<int, ", 16), ("struct<a: ", 32)])
+def test_a_text_nested_more_deeply_than_readers_read_is_refused(begin, most):
+    text = begin * most + "int" + ">" * most
     assert str(parse_type(text)) == text
+    found = 32 + 32 // most
+    with pytest.raises(Invalid, match=f"nested too deeply .expected at most 32 levels.*found {found} levels"):
+        parse_type(f"{begin}{text}>")
+    with pytest.raises(Invalid, match="nested too deeply"):
+        parse_type(begin * 20_000)
 
 
 def test_a_refusal_says_what_it_knows():

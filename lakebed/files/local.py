@@ -21,7 +21,7 @@ from lakebed.files.external import (
     url_of,
 )
 from lakebed.files.files import Contents, Data, DeleteFailure, DeleteFailures, FileInfo, Files, pieces
-from lakebed.files.fsync import make_folders, opened, sync_file, sync_folder, write_whole
+from lakebed.files.fsync import make_folders, make_private_folder, opened, sync_file, sync_folder, write_whole
 from lakebed.files.listing import info, sweep, walk
 from lakebed.files.os_errors import (
     change_error,
@@ -46,15 +46,20 @@ BUFFER = 1 << 18
 
 
 class LocalFiles(Files):
-    """The files below a folder, which is created if it is missing; `Invalid` if it is a file."""
+    """The files below a folder, which is created if it is missing; `Invalid` if it is a file.
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
+    No file or folder below it has a permission that it does not have itself: in a folder of mode 700 all files are the
+    owner's alone. With `private` it gets that mode if it is new or empty.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
         # Resolved once: links may lead to the root itself, but not to anything below it.
         self.root = os.path.realpath(root)
         with os_errors_translated(self.root):
+            if private:
+                make_private_folder(self.root)
             make_folders(self.root, "/")
-            if not stat.S_ISDIR(os.stat(self.root).st_mode):
-                raise wrong_kind(self.root, "a folder", "a file")
+            self.permissions = permissions_of_folder(self.root)
 
     @property
     def url(self) -> str:
@@ -151,10 +156,10 @@ class LocalFiles(Files):
         folders = {folder for path in files if not is_external(path) for folder in _folders_of(path)}
         for path, full in files.items():
             with os_errors_translated(path, sync_error):
-                sync_file(full)
+                sync_file(full, 0o777 if is_external(path) else self.permissions)
         for folder in sorted(folders, key=len, reverse=True):
             with os_errors_translated(folder or self.root, sync_error):
-                sync_folder(f"{self.root}/{folder}")
+                sync_folder(f"{self.root}/{folder}", self.permissions)
         _sync_outside([full for path, full in files.items() if is_external(path)])
 
     def sweep_temporaries(self, older_than_seconds: float) -> int:
@@ -207,11 +212,11 @@ class LocalFiles(Files):
             for _ in range(ATTEMPTS):
                 with suppress(FileNotFoundError):
                     try:
-                        return os.open(full, NEW, 0o666)
+                        return os.open(full, NEW, 0o666 & self.permissions)
                     except FileExistsError:
                         raise path_taken(path, "a file") from None
                 with suppress(FileNotFoundError):
-                    make_folders(os.path.dirname(full), self.root)
+                    make_folders(os.path.dirname(full), self.root, self.permissions)
         advice = f"Check that {self.root} is mounted, and run again."
         raise vanished(path, f"no folder {os.path.dirname(full)}", advice)
 
@@ -286,6 +291,14 @@ def _sync_outside(files: Sequence[str]) -> None:
         with os_errors_translated(folder, sync_error), suppress(PermissionError):
             # A folder that this user may not even list existed long before the file in it.
             sync_folder(folder)
+
+
+def permissions_of_folder(root: str) -> int:
+    """What all that is in a folder may be allowed at most; `Invalid` if it is a file."""
+    mode = os.stat(root).st_mode
+    if not stat.S_ISDIR(mode):
+        raise wrong_kind(root, "a folder", "a file")
+    return mode & 0o777 | 0o700
 
 
 def _folders_of(path: str) -> Iterator[str]:

@@ -1,15 +1,14 @@
 """Files in a local folder that are only read."""
 
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
 from lakebed.errors import Forbidden
 from lakebed.files.files import Data, DeleteFailures
-from lakebed.files.local import LocalFiles
-from lakebed.files.os_errors import os_errors_translated, wrong_kind
+from lakebed.files.local import LocalFiles, permissions_of_folder
+from lakebed.files.os_errors import os_errors_translated
 
 
 class ReadOnlyFiles(LocalFiles):
@@ -18,8 +17,7 @@ class ReadOnlyFiles(LocalFiles):
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.path.realpath(root)
         with os_errors_translated(self.root):
-            if not stat.S_ISDIR(os.stat(self.root).st_mode):
-                raise wrong_kind(self.root, "a folder", "a file")
+            self.permissions = permissions_of_folder(self.root)
 
     def put(self, path: str, data: Data) -> None:
         raise _read_only(path)

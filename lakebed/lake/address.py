@@ -1,6 +1,7 @@
 """The address of a lake: a folder, or a file: URL with options."""
 
 import os
+import shlex
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -50,6 +51,17 @@ class Address:
                 subject=self.folder,
                 found=f"no folder {parent}",
                 advice="Fix the path, or pass create=True.",
+            )
+
+    def check_private(self, permissions: int) -> None:
+        """Refuse a folder that is not empty, and that other users can open."""
+        if permissions & 0o077:
+            raise Invalid(
+                "other users may open this folder, and there is something in it",
+                subject=self.folder,
+                expected="mode 700",
+                found=f"mode {permissions:o}",
+                advice=f"If it is to be yours alone, run: chmod -R go= {shlex.quote(self.folder)}",
             )
 
     def has_lake(self) -> bool:

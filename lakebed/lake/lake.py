@@ -88,7 +88,7 @@ def connect(
     named = address.options.get("project", project) if project == catalogs.DEFAULT else project
     trusts = None if trust_views is None else check_flag("trust_views", trust_views)
     origin = Origin(address.folder, named, _user() if author is None else author, reads, trusts)
-    return Lake(_opened(origin, address, address.flag("create", create)))
+    return Lake(_opened(origin, address, address.flag("create", create), check_flag("private", private)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +116,13 @@ _OPEN: WeakValueDictionary[Origin, Context] = WeakValueDictionary()
 _OPENING = RLock()
 
 
-def _opened(origin: Origin, address: Address, create: bool | None) -> Context:
+def _opened(origin: Origin, address: Address, create: bool | None, private: bool = False) -> Context:
     may_create = False if origin.read_only else create
     address.check_creatable(may_create, origin.read_only)
     check_finished(address.folder)
-    files = ReadOnlyFiles(address.folder) if origin.read_only else LocalFiles(address.folder)
+    files = ReadOnlyFiles(address.folder) if origin.read_only else LocalFiles(address.folder, private=private)
+    if private:
+        address.check_private(files.permissions)
     database = f"{files.root}/{DATABASE}"
     metastore = RecordsMetastore(ReadOnlySQLiteStore(database) if origin.read_only else SQLiteStore(database))
     origin = replace(origin, folder=files.root)

@@ -289,8 +289,8 @@ def test_a_put_that_loses_its_new_folder_to_a_sweep_makes_it_again(
 ) -> None:
     real, swept = os.mkdir, []
 
-    def mkdir(folder: str) -> None:
-        real(folder)
+    def mkdir(folder: str, mode: int) -> None:
+        real(folder, mode)
         if len(swept) < 3:
             os.rmdir(folder)
             swept.append(folder)
@@ -302,7 +302,7 @@ def test_a_put_that_loses_its_new_folder_to_a_sweep_makes_it_again(
 
 
 def test_a_put_whose_folder_keeps_vanishing_gives_up(files: LocalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "mkdir", lambda folder: None)
+    monkeypatch.setattr(os, "mkdir", lambda folder, mode: None)
     with pytest.raises(Unavailable):
         files.put("a/b", b"x")
 

@@ -64,7 +64,7 @@ def _counted(files: int) -> str:
 def backup(context: Context, folder: str, open_copy: OpenCopy) -> Backup:
     """Copy the lake into an empty folder, or add to a backup of it what is new since."""
     _check_elsewhere(context, folder)
-    target = LocalFiles(folder)
+    target = LocalFiles(folder, private=_is_private(context))
     _check_target(context, target, open_copy)
     if _mark(target) is None:
         _put_mark(target, _Mark(context.metastore.lake_id, ()))
@@ -129,6 +129,11 @@ def _copy_file(context: Context, target: LocalFiles, reference: Reference) -> in
         for start in range(0, size, _CHUNK):
             copy.write(context.files.read(reference.path, start, min(_CHUNK, size - start)))
     return size
+
+
+def _is_private(context: Context) -> bool:
+    """Whether other users can't open the lake; then they can't open a new backup either."""
+    return isinstance(context.files, LocalFiles) and not context.files.permissions & 0o077
 
 
 def _check_elsewhere(context: Context, folder: str) -> None:

@@ -6,13 +6,14 @@ from pathlib import Path
 import apsw
 
 from lakebed.errors import AlreadyExists
-from lakebed.store.sqlite.file import DatabaseFile, errors_translated, sync_folder
+from lakebed.store.sqlite.file import DatabaseFile, create_file, errors_translated, sync_folder
 
 
 def copy_database(file: DatabaseFile, path: Path) -> None:
     """Copy by SQLite's own backup: all pages in one step, which is one read transaction of the WAL."""
     if path.exists():
         raise AlreadyExists("there is a file already", subject=str(path))
+    create_file(path)
     with file.borrowed_connection() as source, errors_translated(path):
         target = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         try:

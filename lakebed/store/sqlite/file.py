@@ -18,6 +18,7 @@ from lakebed.store.sqlite.deadlines import Deadlines
 from lakebed.store.sqlite.fork_gate import GATE, ForkAware, watch_forks
 from lakebed.store.sqlite.holders import READERS, holders, named
 from lakebed.store.sqlite.mounts import refuse_network_folder
+from lakebed.store.sqlite.permissions import permissions_beside
 from lakebed.store.sqlite.write_lock import WriteLock
 from lakebed.store.transaction import Stale
 
@@ -186,6 +187,7 @@ class DatabaseFile(ForkAware):
     def _prepare(self) -> None:
         """Open the database, and create its tables if the file is new. A crash in between leaves an empty file."""
         _make_folder(self.path.parent)
+        create_file(self.path)
         with GATE:
             connection = self._connect()
             self._in_use.add(connection)
@@ -295,6 +297,16 @@ def _make_folder(folder: Path) -> None:
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
         sync_folder(folder.parent)
+
+
+def create_file(path: Path) -> None:
+    """Create an empty file, unless there is one, with no permission that its folder does not have.
+
+    SQLite itself would let all users read it. Its journals get the permissions of the database.
+    """
+    with errors_translated(path):
+        if not path.exists():
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, permissions_beside(path)))
 
 
 def identity(path: Path) -> tuple[int, int] | None:

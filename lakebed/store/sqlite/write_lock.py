@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lakebed.errors import TimedOut
 from lakebed.store.sqlite.holders import holders, named
+from lakebed.store.sqlite.permissions import permissions_beside
 from lakebed.store.sqlite.turns import Turns
 
 
@@ -93,7 +94,7 @@ class WriteLock:
 
     def _open_file(self) -> int:
         if self._descriptor is None:
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, permissions_beside(self.path))
         return self._descriptor
 
     def _close_file(self) -> None:

@@ -138,9 +138,12 @@ def _load(name: str) -> object:
     if name == "__version__":
         return import_module("importlib.metadata").version("lakebed")
     if name == "spark":  # so that `lakebed.spark.session(lake)` needs no second import
+        import_module("lakebed.forks")
         return import_module("lakebed.spark")
     if name not in __all__:
         raise AttributeError(f"module 'lakebed' has no attribute {name!r}")
+    if name in _HOMES:
+        import_module("lakebed.forks")  # first, so that a fork waits for what follows
     value = globals()[name] = getattr(import_module(_HOMES.get(name, _ERRORS)), name)
     return value
 

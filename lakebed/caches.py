@@ -1,12 +1,12 @@
-"""Caches: a loading cache shared by threads, and the most recently used values."""
+"""Caches: a loading cache shared by threads, the most recently used values, and properties that are computed once."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 
+from lakebed import forks
 from lakebed.errors import Invalid
 
 Key = TypeVar("Key", bound=Hashable)
@@ -36,9 +36,10 @@ class SingleFlight(Generic[Value]):
             raise Invalid("the limit of a cache is negative", expected="0 bytes or more", found=limit)
         self._limit = limit
         self._size = size
-        self._lock = Lock()
+        self._lock = forks.lock()
         self._values: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
-        self._flights: dict[Hashable, Future[Value]] = {}
+        # By generation, too: after a fork, a load of a thread that the child does not have would never end.
+        self._flights: dict[tuple[int, Hashable], Future[Value]] = {}
         self._bytes = self._loads = self._hits = self._evictions = 0
 
     def get(self, key: Hashable, load: Callable[[], Value]) -> Value:
@@ -49,12 +50,13 @@ class SingleFlight(Generic[Value]):
                     self._values.move_to_end(key)
                     self._hits += 1
                     return self._values[key][0]
-                flight = self._flights.get(key)
+                place = (forks.generation(), key)
+                flight = self._flights.get(place)
                 if flight is None:
-                    mine = self._flights[key] = Future()
+                    mine = self._flights[place] = Future()
                     self._loads += 1
             if flight is None:
-                return self._load(key, load, mine)
+                return self._load(place, load, mine)
             error = flight.exception()
             if error is None:
                 with self._lock:
@@ -68,26 +70,26 @@ class SingleFlight(Generic[Value]):
         with self._lock:
             return Counts(self._loads, self._hits, self._evictions, len(self._values), self._bytes)
 
-    def _load(self, key: Hashable, load: Callable[[], Value], flight: Future[Value]) -> Value:
+    def _load(self, place: tuple[int, Hashable], load: Callable[[], Value], flight: Future[Value]) -> Value:
         try:
             value = load()
             size = self._size(value)
         except BaseException as error:
             with self._lock:
-                del self._flights[key]
+                del self._flights[place]
             flight.set_exception(error)
             raise
         with self._lock:
-            del self._flights[key]
-            self._keep(key, value, size)
+            del self._flights[place]
+            self._keep(place[1], value, size)
         flight.set_result(value)
         return value
 
     def _keep(self, key: Hashable, value: Value, size: int) -> None:
         if size > self._limit:
             return
-        self._values[key] = value, size
         self._bytes += size
+        self._values[key] = value, size
         while self._bytes > self._limit:
             _, (_, freed) = self._values.popitem(last=False)
             self._bytes -= freed
@@ -100,7 +102,7 @@ class Recent(Generic[Key, Value]):
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._known: OrderedDict[Key, Value] = OrderedDict()
-        self._lock = Lock()
+        self._lock = forks.lock()
 
     def get(self, key: Key) -> Value | None:
         with self._lock:
@@ -115,3 +117,28 @@ class Recent(Generic[Key, Value]):
             self._known.move_to_end(key)
             if len(self._known) > self._limit:
                 self._known.popitem(last=False)
+
+
+class remembered(Generic[Value]):  # lower case, as it is used: a decorator
+    """A property that is computed when it is first asked for, and kept in the object's `__dict__`.
+
+    As `functools.cached_property`, which in Python 3.11 holds one lock for all objects while it computes: a child that
+    is forked meanwhile would wait for it for ever.
+    """
+
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Value: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | Value:
+        if instance is None:
+            return self
+        value = instance.__dict__[self._name] = self._compute(instance)
+        return value

@@ -27,7 +27,7 @@ DRAWINGS = {
         metastore
         table | records
         store | files | caches
-        errors | html
+        errors | forks | html
     """,
     "lakebed.lake": """
         data_source

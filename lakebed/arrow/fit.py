@@ -89,8 +89,9 @@ def _fitted(reader: pyarrow.RecordBatchReader, schema: Schema) -> Iterator[pyarr
 
 def _is_of(module: str, name: str, data: object) -> bool:
     # A caller that never imported the module has none of its values, and importing pandas would take a second.
-    found = sys.modules.get(module)
-    return found is not None and isinstance(data, getattr(found, name))
+    # While another thread imports it, as pyarrow may do, the module has no such class yet, and nobody a value of it.
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(data, kind)
 
 
 def _are_batches(data: object) -> TypeGuard[Sequence[pyarrow.RecordBatch]]:

@@ -5,12 +5,12 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
-from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
+from lakebed import forks
 from lakebed.catalog.data.checkpoint_schedule import Checkpointing
 from lakebed.catalog.inspect.dropped import DroppedObject, dropped_catalogs
 from lakebed.catalog.inspect.lake_log import lake_log
@@ -113,7 +113,7 @@ class Origin:
 
 
 _OPEN: WeakValueDictionary[Origin, Context] = WeakValueDictionary()
-_OPENING = RLock()
+_OPENING = forks.recursive_lock()
 
 
 def _opened(origin: Origin, address: Address, create: bool | None, private: bool = False) -> Context:

@@ -1,11 +1,11 @@
 """The store in memory: the model for tests of the other stores, and a lake that lives as long as its process."""
 
-import threading
 import time
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Sequence
 
+from lakebed import forks
 from lakebed.errors import Invalid
 from lakebed.store.buffered import BufferedTransaction, Snapshot
 from lakebed.store.conflicts import Batch, ReadSet, WriteSet, Written
@@ -23,7 +23,7 @@ class MemoryStore(Store):
     url = "memory:"
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._keys: list[bytes] = []
         self._values: dict[bytes, _Values] = {}
         self._commits: list[Committed] = []

@@ -1,9 +1,11 @@
 """Rows that somebody gives, brought to the form of a table's files, or refused with every reason."""
 
 import decimal
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import duckdb
@@ -366,3 +368,9 @@ def test_the_advice_about_columns_that_do_not_fit_is_about_these() -> None:
         with pytest.raises(Invalid) as caught:
             fitted(pyarrow.table(rows), schema)
         assert ("cast=True" in caught.value.advice, "evolve=" in caught.value.advice) == (casts, adds)
+
+
+def test_rows_are_taken_while_another_thread_imports_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What it did: an append beside the first append of another thread, which imports pandas, was an AttributeError.
+    monkeypatch.setitem(sys.modules, "pandas", ModuleType("pandas"))
+    assert reader_of([{"a": 1}]).read_all().to_pylist() == [{"a": 1}]

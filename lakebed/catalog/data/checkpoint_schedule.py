@@ -4,8 +4,8 @@ import logging
 import os
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
 
+from lakebed import forks
 from lakebed.catalog.data.checkpoints import Checkpoint, load_part, write_checkpoint
 from lakebed.catalog.data.live_files import TableFiles, files_since_checkpoint
 from lakebed.catalog.tables.properties import CHECKPOINT_BYTES, CHECKPOINT_DELTAS, number, table_properties
@@ -63,7 +63,7 @@ class Checkpointing:
         self._pool: ThreadPoolExecutor | None = None
         self._process = os.getpid()
         self._waiting: set[tuple[str, str]] = set()
-        self._lock = Lock()
+        self._lock = forks.lock()
 
     def consider(self, context: Context, ref: Ref, deltas: Mapping[str, pb.TableHistory]) -> None:
         """Look at the tables that a commit changed by these deltas, if a checkpoint may be due."""

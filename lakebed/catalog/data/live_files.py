@@ -6,7 +6,6 @@ that a plan has, with the files that a work itself adds or changes.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from operator import attrgetter, lt
 from typing import Any, Final, cast, overload
 
@@ -15,6 +14,7 @@ import pyarrow
 import pyarrow.compute
 from numpy.typing import NDArray
 
+from lakebed.caches import remembered
 from lakebed.catalog.data.checkpoints import Checkpoint, find_checkpoint, find_checkpoints, load_part
 from lakebed.catalog.data.deletion_vectors import live_rows, read_vector
 from lakebed.catalog.data.deltas import histories, history, record_of, whole_manifest
@@ -127,14 +127,14 @@ class LiveFiles(Sequence[PlannedFile]):
         committed = iter(self._files(self._order[[place for place in places if place < border]]))
         return tuple(PlannedFile(next(committed) if place < border else self.own[place - border]) for place in places)
 
-    @cached_property
+    @remembered
     def _loose(self) -> list[DataFileRef]:
         """The committed files that deltas since the checkpoint added or changed."""
         overlay = self.committed.overlay
         files = (*overlay.changed.values(), *(live.file for live in overlay.added.values()))
         return [file for file in files if file.path not in self.altered] if self.altered else list(files)
 
-    @cached_property
+    @remembered
     def _stored(self) -> list[FileRows]:
         """The files that are as the checkpoint has them, by its parts; `Corrupt` if a delta changes a missing file."""
         if self.committed.checkpoint is None:
@@ -167,7 +167,7 @@ class LiveFiles(Sequence[PlannedFile]):
         is_gone = pyarrow.compute.is_in(paths, value_set=pyarrow.array(gone, paths.type))
         return FileRows(columns, numpy.flatnonzero(~is_gone.to_numpy(zero_copy_only=False)))
 
-    @cached_property
+    @remembered
     def _order(self) -> Places:
         """The places of the committed files, by their first row ids and then by path.
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import cast
 
+from lakebed.caches import remembered
 from lakebed.metastore import Child, Commit, Dropped, Page, Reader, State
 from lakebed.metastore.change import LifeRecord
 from lakebed.metastore.pages import Question, check_limit
@@ -150,7 +150,7 @@ class GrantedReader(Reader):
             containers = {cast(LifeRecord, state.record).container_id for state in path}
             self._known[object_id] = bool(path) and not self._granted.isdisjoint({object_id, *containers})
 
-    @cached_property
+    @remembered
     def _led_to(self) -> dict[str, LifeRecord]:
         """The granted objects that are alive and the namespaces that lead to them, by their ids."""
         found: dict[str, LifeRecord] = {}

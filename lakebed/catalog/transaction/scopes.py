@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from threading import RLock
 from time import monotonic
 from typing import ClassVar, NoReturn, Protocol
 
+from lakebed import forks
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id, commit_of, nothing_changed
 from lakebed.catalog.transaction.conflicts import explained_conflict, lost_race
 from lakebed.catalog.transaction.context import Context, Ref, unpicklable
@@ -206,7 +206,8 @@ class Open:
         self._known: StoredCommit | None = None
         self._work: Work | None = None
         self._begun = False
-        self._lock = RLock()  # threads may write files concurrently, but add to the work one at a time
+        self._process = forks.generation()
+        self._lock = forks.recursive_lock()  # threads may write files concurrently, but add to the work one at a time
 
     def begin(self) -> None:
         """Take the newest version as the base; if the transaction is repeated, the base that it had."""
@@ -221,6 +222,10 @@ class Open:
             self._work = Work(self.context, self.ref, self._known.base, made)
 
     def read(self) -> Work:
+        if self._process != forks.generation():
+            # Otherwise parent and child would commit two different changes under one event id.
+            advice = "Begin another one there."
+            raise Invalid("a transaction can't be used in a forked process", subject=self._subject, advice=advice)
         if self._work is None:
             problem = "the transaction is over" if self._begun else "the transaction has not begun"
             raise Invalid(problem, subject=self._subject, advice="Use it inside its `with`.")
@@ -290,9 +295,9 @@ class Open:
         return self.commit() or nothing_changed(seen.log(limit=1).items[0])
 
     def close(self) -> None:
-        """End the transaction and forget its changes."""
+        """End the transaction and forget its changes. In a forked process, the parent's files stay."""
         with self._lock:
-            if self._work is not None:
+            if self._work is not None and self._process == forks.generation():
                 self._work.discard()
             self._work = None
 

@@ -1,9 +1,9 @@
 """A cache of what a branch inherits from its ancestors: a line at a fixed version never changes."""
 
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from lakebed import forks
 from lakebed.records import cells
 from lakebed.records.cells import LineAt, Row, Sight, Source, Stretch
 from lakebed.records.layout import Cell, Space
@@ -26,7 +26,7 @@ class Ancestors:
         self._known: OrderedDict[_Key, tuple[_Value, int]] = OrderedDict()
         self._capacity = capacity
         self._size = 0
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     def look(self, reads: Reads, sight: Sight, wanted: Sequence[Cell]) -> list[Row | None]:
         """Each cell's row in the nearest line that has one."""

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from threading import RLock
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from lakebed.forks import recursive_lock
 from lakebed.spark.attachment.attached import Attached
 from lakebed.spark.session import is_remote, is_stopped
 
-LOCK: Final = RLock()
+LOCK: Final = recursive_lock()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import weakref
 from abc import ABC, abstractmethod
 from types import TracebackType
 
+from lakebed import forks
 from lakebed.errors import Unavailable
 
 PATIENCE = 10.0  # seconds; no call takes that long, unless its own thread forks
@@ -77,6 +78,7 @@ def watch_forks(thing: ForkAware) -> None:
 
 
 def _before() -> None:
+    forks.wait_for_imports()  # while the gate is open, so that other threads go on
     try:
         for thing in list(_aware):
             thing.before_fork()

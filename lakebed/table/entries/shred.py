@@ -1,13 +1,13 @@
 """The columns of files' entries, made from the serialized entries: plain fields, lists by field id, and the rest."""
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property
 from typing import Final
 
 import numpy
 import pyarrow
 from google.protobuf.message import Message
 
+from lakebed.caches import remembered
 from lakebed.table.entries.layout import (
     ENTRY_COLUMNS,
     LAYOUT_COLUMNS,
@@ -45,7 +45,7 @@ class Shredded:
     def num_rows(self) -> int:
         return len(self._files)
 
-    @cached_property
+    @remembered
     def names(self) -> Sequence[str]:
         statistics = [f"{kind}.{id}" for id in self._lists["statistics"].layouts.ids() for kind in STATISTIC_FIELDS]
         partition = [f"{PARTITION}.{id}" for id in self._lists["partition"].layouts.ids()]
@@ -59,7 +59,7 @@ class Shredded:
             self._columns[name] = self._make(name)
         return self._columns[name]
 
-    @cached_property
+    @remembered
     def _lists(self) -> dict[str, "_EntryList"]:
         return {
             name: _EntryList(self._fields, _TAGS[name], kind, _LIST_COLUMNS[name], self.num_rows)
@@ -121,7 +121,7 @@ class _EntryList:
         self._fields = Fields(self._messages)
         self._ids = self._fields.numbers(self._tags["field_id"]).values
 
-    @cached_property
+    @remembered
     def layouts(self) -> Layouts:
         """The ids that each entry lists, in order."""
         return layouts_of(self._owners, self._ids, self._rows)

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
+from lakebed.caches import remembered
 from lakebed.errors import Invalid
 from lakebed.table.schema.defaults import check_default
 from lakebed.table.types.names import check_column_names, folded_column
@@ -102,7 +102,7 @@ class Schema:
         """The path of the field with this id, for display."""
         return dotted_path(self.way_by_id(id))
 
-    @cached_property
+    @remembered
     def ways(self) -> Mapping[int, Way]:
         """The way to every field on every level, by the field's id."""
         return {way[-1].id: way for way in walk(self.fields)}
@@ -125,15 +125,15 @@ class Schema:
     def __hash__(self) -> int:
         return self._hash
 
-    @cached_property
+    @remembered
     def _hash(self) -> int:
         return hash((self.fields, self.id, self.identifier_ids))
 
-    @cached_property
+    @remembered
     def _by_name(self) -> dict[str, Field]:
         return {folded_column(column.name): column for column in self.fields}
 
-    @cached_property
+    @remembered
     def _by_path(self) -> dict[str, list[Way]]:
         ways: dict[str, list[Way]] = {}
         for way in walk(self.fields):

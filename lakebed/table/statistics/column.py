@@ -1,8 +1,8 @@
 """The statistics of a column in one file: from its entry, or of the default if the file is older than the column."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
+from lakebed.caches import remembered
 from lakebed.errors import Corrupt
 from lakebed.table.filter.filter import ColumnTest, Value
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
@@ -43,12 +43,12 @@ class KnownColumn:
         known = self.statistics
         return known.HasField("value_count") and known.HasField(count) and getattr(known, count) == known.value_count
 
-    @cached_property
+    @remembered
     def lower(self) -> Value | None:
         """No value but NaN is below it; None if unknown. It may lie below the least value, never above."""
         return self._bound(self.statistics.lower) if self.statistics.HasField("lower") else None
 
-    @cached_property
+    @remembered
     def upper(self) -> Value | None:
         """No value but NaN is above it; None if unknown."""
         return self._bound(self.statistics.upper) if self.statistics.HasField("upper") else None

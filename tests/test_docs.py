@@ -45,6 +45,7 @@ NOT_RUN = {
     "make lint",
     "make format",
     "make bench",
+    "make torture",
     "make proto",
     "make clean",
     "pip install lakebed",

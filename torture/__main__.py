@@ -19,9 +19,10 @@ from torture.damage import damage
 from torture.faults import faults
 from torture.histories.attack import histories, spark_histories
 from torture.inputs import inputs
-from torture.report import Outcome, line, write
+from torture.report import Outcome, line, markdown, publish, write
 
-BUILD = Path(__file__).parent.parent / "build" / "torture"
+ROOT = Path(__file__).parent.parent
+BUILD, PAGE = ROOT / "build" / "torture", ROOT / "docs" / "trust.md"
 
 ATTACKS = (
     Attack("histories", "what was acknowledged is there once, in one order, and readers see only that", 4, histories),
@@ -42,13 +43,10 @@ def main() -> int:
     chosen = [one for one in ATTACKS if one.name in asked.attacks] or ATTACKS
     BUILD.mkdir(parents=True, exist_ok=True)
     shim.run_with_shim(BUILD)
-    folder = Path(tempfile.mkdtemp(prefix="torture-", dir=asked.folder))
+    folder = Path(tempfile.mkdtemp(prefix="torture-", dir=asked.folder)).resolve()
     try:
-        blind = [
-            one.name
-            for one in _controls(asked.attacks)
-            if not asked.without_controls and not _sees(one, folder, asked.seed)
-        ]
+        controls = [] if asked.without_controls else _controls(asked.attacks)
+        blind = [one.name for one in controls if not _sees(one, folder, asked.seed)]
         if blind:
             print(f"a control was not found, so nothing below would mean anything: {', '.join(blind)}")
             return 2
@@ -56,6 +54,8 @@ def main() -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     write(asked.json, outcomes)
+    if asked.write:
+        publish(PAGE, markdown(outcomes, len(controls)))
     print(f"all of it as JSON: {asked.json}")
     return 1 if any(one.result.findings for one in outcomes) else 0
 
@@ -72,6 +72,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="what chance begins with")
     parser.add_argument("--folder", type=Path, help="where lakes are made: a disk of your own choice")
     parser.add_argument("--json", type=Path, default=BUILD / "result.json", help="where the result goes")
+    parser.add_argument("--write", action="store_true", help="put the result into docs/trust.md")
     parser.add_argument("--without-controls", action="store_true", help="to repeat a finding")
     return parser
 

@@ -1,6 +1,7 @@
 """The result of a run: a table for people, and JSON for whoever compares runs."""
 
 import json
+import os
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from torture.attack import Result
 
 MOST_SHOWN = 20
+BEGIN, END = "<!-- python -m torture --write begins -->", "<!-- python -m torture --write ends -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,26 @@ def line(outcome: Outcome) -> str:
     rows += [f"    {finding}" for finding in outcome.result.findings[:MOST_SHOWN]]
     more = len(outcome.result.findings) - MOST_SHOWN
     return "\n".join(rows + ([f"    and {more} more, in the JSON file"] if more > 0 else []))
+
+
+def markdown(outcomes: Sequence[Outcome], controls: int) -> str:
+    """The table of docs/trust.md."""
+    machine = f"{os.cpu_count()} cores ({platform.machine()}), {platform.system()}, Python {platform.python_version()}"
+    head = f"{datetime.now(UTC):%Y-%m-%d}, {machine}. All {controls} controls were found."
+    lines = [head, "", "| attack | seed | seconds | done | found |", "| --- | --- | --- | --- | --- |"]
+    for one in outcomes:
+        counts = ", ".join(f"{count:,} {name}" for name, count in one.result.counts.items())
+        lines.append(f"| `{one.name}` | {one.seed} | {one.seconds:.0f} | {counts} | {one.verdict} |")
+    return "\n".join(lines)
+
+
+def publish(page: Path, content: str) -> None:
+    """Replace the text between the page's marks; everything around it stays."""
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{page} has no marks for the figures: {BEGIN} and {END}")
+    page.write_text(f"{before}{begin}\n{content}\n{end}{after}", encoding="utf-8")
 
 
 def write(path: Path, outcomes: Sequence[Outcome]) -> None:

@@ -1,7 +1,7 @@
 """What a worker may do, each with a weight: how often, compared with the others."""
 
 from collections.abc import Callable, Mapping, Sequence
-from time import monotonic, monotonic_ns
+from time import monotonic, monotonic_ns, sleep
 from typing import Any
 
 import lakebed
@@ -35,6 +35,7 @@ def work(share: Share, engine: Engine | None = None) -> None:
         end = monotonic() + share.seconds
         while monotonic() < end:
             act_once(worker)
+            sleep(worker.chance.uniform(0.0, 2 * share.pause))
 
 
 def act_once(worker: Worker) -> None:

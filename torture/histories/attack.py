@@ -33,7 +33,7 @@ def spark_histories(plan: Plan) -> Result:
     how = CONFIGURATIONS[plan.seed % len(CONFIGURATIONS)]
     turn = replace(plan, seconds=max(plan.seconds, SPARK_SECONDS), folder=plan.folder / "round")
     result = Result()
-    _add(result, turn, Round(how, processes=4, starts=start_spark))
+    _add(result, turn, Round(how, processes=3, starts=start_spark, pause=0.5))
     return result
 
 

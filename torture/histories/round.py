@@ -26,7 +26,10 @@ RESTLESSNESS = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """How a history is made. `starts` begins one more process, such as one with Spark; it answers its id."""
+    """How a history is made. `starts` begins one more process, such as one with Spark; it answers its id.
+
+    `pause` is how long the others wait between calls, so that a slower one is not in conflict with them all the time.
+    """
 
     how: Configuration
     processes: int = PROCESSES
@@ -34,6 +37,7 @@ class Round:
     clock: bool = False
     actions: tuple[str, ...] = ()
     starts: Callable[[Share], int] | None = None
+    pause: float = 0.0
 
 
 def run_round(plan: Plan, chosen: Round) -> Result:
@@ -88,6 +92,7 @@ class _Crowd:
             reads_only,
             chosen.clock,
             chosen.actions,
+            chosen.pause,
         )
 
     def run(self, seconds: float) -> None:

@@ -46,6 +46,7 @@ class Share:
     reads_only: bool = False
     clock: bool = False
     actions: tuple[str, ...] = ()
+    pause: float = 0.0
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 The answer is right, or it is an error of `lakebed.errors`; never another one, a crash or a hang.
 """
 
-import os
 import random
 import re
 import shutil
@@ -18,7 +17,9 @@ from lakebed.errors import LakebedError
 from torture.attack import Plan, Result
 from torture.children import in_child
 from torture.configuration import CONFIGURATIONS, Configuration
+from torture.harms import DAMAGES
 from torture.histories.deeds import arrow_rows
+from torture.open_lakes import HARMS_WHILE_OPEN, damaged_while_open, ids
 from torture.scene import build, past, picture
 from torture.warm import warm_up
 
@@ -30,75 +31,9 @@ KINDS = {
     "deletion vectors": re.compile(r"\.puffin$"),
     "backup.json": re.compile(r"backup\.json$"),
 }
+OPEN = "while open"
 OTHER = "manifest or checkpoint"
 """All other files: manifests beside the catalog, and parts of checkpoints."""
-
-
-def flip_a_bit(path: Path, chance: random.Random) -> str:
-    size = path.stat().st_size
-    place, bit = chance.randrange(size), chance.randrange(8)
-    _patch(path, place, lambda old: bytes([old[0] ^ (1 << bit)]), 1)
-    return f"bit {bit} of byte {place} flipped"
-
-
-def zero_a_piece(path: Path, chance: random.Random) -> str:
-    length = min(chance.choice((16, 512, 4096)), path.stat().st_size)
-    place = chance.randrange(max(1, path.stat().st_size - length + 1)) // length * length
-    _patch(path, place, lambda old: bytes(len(old)), length)
-    return f"{length} bytes zeroed at {place}"
-
-
-def garble_a_piece(path: Path, chance: random.Random) -> str:
-    place = chance.randrange(path.stat().st_size)
-    _patch(path, place, lambda old: chance.randbytes(len(old)), 16)
-    return f"16 bytes replaced at {place}"
-
-
-def cut_the_end(path: Path, chance: random.Random) -> str:
-    size = chance.randrange(path.stat().st_size)
-    os.truncate(path, size)
-    return f"truncated to {size} bytes"
-
-
-def add_to_the_end(path: Path, chance: random.Random) -> str:
-    with path.open("ab") as file:
-        file.write(chance.randbytes(100))
-    return "100 bytes appended"
-
-
-def empty(path: Path, chance: random.Random) -> str:
-    os.truncate(path, 0)
-    return "emptied"
-
-
-def remove(path: Path, chance: random.Random) -> str:
-    path.unlink()
-    return "removed"
-
-
-def replace_by_a_sibling(path: Path, chance: random.Random) -> str:
-    """As after a copy that mixed files up."""
-    others = [one for one in path.parent.rglob(f"*{path.suffix}") if one != path and one.is_file()]
-    if not others:
-        return flip_a_bit(path, chance)
-    other = chance.choice(sorted(others))
-    shutil.copyfile(other, path)
-    return f"replaced by {other.name}"
-
-
-def _patch(path: Path, place: int, changed: Callable[[bytes], bytes], length: int) -> None:
-    with path.open("r+b") as file:
-        file.seek(place)
-        old = file.read(length)
-        file.seek(place)
-        file.write(changed(old))
-
-
-DAMAGES = (
-    *(flip_a_bit,) * 4,
-    *(zero_a_piece, garble_a_piece) * 2,
-    *(cut_the_end, add_to_the_end, empty, remove, replace_by_a_sibling),
-)
 
 
 def damage(plan: Plan) -> Result:
@@ -133,11 +68,31 @@ class Scene:
     def attack(self, plan: Plan, until: float, result: Result) -> None:
         """Until so many seconds are left."""
         files = self._files()
-        for kind in cycle(sorted(files)):
-            name, path = self.chance.choice(files[kind])
-            self.damage(kind, name, path, self.chance.choice(DAMAGES), result)
+        for kind in cycle((*sorted(files), OPEN)):
+            if kind == OPEN:
+                self._damage_while_open(self.chance.choice(sorted(HARMS_WHILE_OPEN)), result)
+            else:
+                name, path = self.chance.choice(files[kind])
+                self.damage(kind, name, path, self.chance.choice(DAMAGES), result)
             if plan.left < until:
                 return
+
+    def _damage_while_open(self, harm: str, result: Result) -> None:
+        """Take something away from a process that writes: what it was acknowledged is there, or a reader sees why."""
+        copy = self.copied("lake")
+        result.counts["damaged files"] += 1
+        result.counts[OPEN] += 1
+        written, trouble = damaged_while_open(copy, HARMS_WHILE_OPEN[harm])
+        seen = in_child(lambda: ids(copy), 60)
+        case = f"{self.how.name}, {harm} while a process had the lake open"
+        if trouble or seen.trouble:
+            result.found(case, trouble or seen.trouble)
+        elif isinstance(seen.answer, LakebedError):
+            result.counts[f"answered by {type(seen.answer).__name__}"] += 1
+        elif written - seen.answer:
+            result.found(case, f"acknowledged rows {sorted(written - seen.answer)} are gone, without an error")
+        else:
+            result.counts["answered right"] += 1
 
     def _files(self) -> dict[str, list[tuple[str, Path]]]:
         """Which lake has a file of a kind, and where in it."""
@@ -191,7 +146,7 @@ def _build(folder: Path, how: Configuration) -> None:
 def _everything(folder: Path) -> Any:
     """All that can be seen of a lake, or the error that it answers with."""
     try:
-        with lakebed.connect(folder, create=False) as lake:
+        with lakebed.connect(folder) as lake:  # as people do: it must not begin a new lake there
             return {"now": picture(lake), "past": past(lake)}
     except LakebedError as error:
         return error

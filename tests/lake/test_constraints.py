@@ -12,7 +12,7 @@ import pytest
 
 import lakebed
 from lakebed import Catalog, Table
-from lakebed.errors import Conflict, Invalid
+from lakebed.errors import Conflict, Forbidden, Invalid
 from lakebed.table.types.types import Field, Struct
 from tests.support.unchecked import set_unchecked
 
@@ -93,6 +93,15 @@ def test_a_check_that_can_not_be_read_stops_writes_and_names_its_property(orders
         orders.append(rows(id=[3]))
     orders.unset_properties(["check.odd"])
     orders.append(rows(id=[3]))
+
+
+def test_a_check_runs_nothing_with_the_rights_of_whoever_writes(main: Catalog, orders: Table) -> None:
+    for condition in ("reflect('java.lang.System', 'getenv', 'HOME') = id", "mine(id)", "'${env:HOME}' <> price"):
+        with pytest.raises(Forbidden, match=r"check\.c: a check runs with the rights of whoever uses it"):
+            orders.set_properties({"check.c": condition})
+        with pytest.raises(Forbidden):
+            main.create_table("x", {"id": "long", "price": "double"}, properties={"check.c": condition})
+    main.create_table("x", {"${user.name}": "varchar(3)"})  # whose length a check tests, by its name
 
 
 def test_a_check_of_a_renamed_column_goes_by_its_new_name(orders: Table) -> None:

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lakebed
 from lakebed import Catalog, Field, Lake, LakebedError, Schema, Table
-from lakebed.errors import Corrupt, Invalid, Unavailable
+from lakebed.errors import Corrupt, Forbidden, Invalid, Unavailable
 from tests.support.examples import long_but
 from tests.support.unchecked import set_unchecked
 
@@ -188,6 +188,11 @@ def test_rows_that_break_a_check_are_counted_and_one_is_shown(
     set_unchecked(orders, {"check.price": "cost >= 0"})
     unreadable = r"check\.price: a check .* can't be evaluated .*`cost` cannot be resolved.*Fix the property"
     told(unchanged, Invalid, lambda: orders.append(rows(spark, *GOOD)), unreadable)
+    set_unchecked(orders, {"check.price": "reflect('java.lang.System', 'getenv', 'HOME') = 'x'"})
+    harmful = (
+        r"check\.price: a check runs with the rights of whoever uses it.*which runs any Java code.*Fix the property"
+    )
+    told(unchanged, Forbidden, lambda: orders.append(rows(spark, *GOOD)), harmful)
 
 
 def test_a_column_that_is_not_there_is_named(

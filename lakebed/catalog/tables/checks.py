@@ -50,7 +50,7 @@ def _spelled(way: Way) -> str:
 def check_condition(check: Check, schema: Schema) -> None:
     """Refuse a check that can't be read, is not a condition, or names columns that the table does not have.
 
-    A function that only Spark knows is accepted: the local engine will refuse to write to the table.
+    A function that only Spark knows is accepted, if it only computes: the local engine then refuses to write.
     """
     try:
         tree = sql_tree(check.condition)
@@ -60,6 +60,7 @@ def check_condition(check: Check, schema: Schema) -> None:
             raise Invalid("a check can't have a query inside it")
     except Invalid as error:
         raise check.unreadable(error) from error
+    check.require_harmless()
     try:
         value = parse_expression(check.condition, rows_scope(schema))
     except Invalid:

@@ -7,11 +7,12 @@ from enum import Enum
 from typing import Final, cast
 
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import Invalid
+from lakebed.errors import Forbidden, Invalid
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.table.manifest.inline import DEFAULT_INLINE_BYTES, MOST_INLINE_BYTES
 from lakebed.table.schema.schema import Schema
+from lakebed.table.sql.kept import check_kept_condition
 from lakebed.table.statistics.bloom import FPP, unblocked_fpp
 from lakebed.table.statistics.bloom_values import can_have_bloom
 from lakebed.table.types.names import folded_column
@@ -134,6 +135,14 @@ class Check:
     def key(self) -> str:
         """The name of the property that defines it."""
         return f"{CHECK_PREFIX}{self.name}"
+
+    def require_harmless(self) -> None:
+        """`Forbidden` if it does more than compute: it runs with the rights of whoever writes."""
+        try:
+            check_kept_condition(self.condition, "a check")
+        except Forbidden as error:
+            error.subject, error.advice = self.key, "Fix the property, or unset it."
+            raise
 
     def broken(self, rows: str, example: str) -> Invalid:
         """The error for rows that violate it; `rows` says how many, `example` is one of them."""

@@ -49,10 +49,10 @@ def run_query(line: Line, version: Version, text: str, args: QueryArgs | None) -
 
     query = _Query(duckdb.connect(":memory:"), line, version)
     with explained(query.sources):
+        for lock in LOCKS:  # first of all: a moment may be an expression, which DuckDB evaluates
+            query.connection.execute(lock)
         prepared = query.prepared(text)
         _check_reads(query.connection, prepared)
-        for lock in LOCKS:
-            query.connection.execute(lock)
         relation = query.bound(prepared, args)
     return QueryRows(query.connection, relation, query.sources)
 

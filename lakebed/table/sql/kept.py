@@ -42,11 +42,11 @@ _STRINGS = ("STRING", "RAW_STRING", "NATIONAL_STRING")
 
 def check_kept_query(text: str, what: str) -> None:
     """`Forbidden` if a text reaches out of the lake; one that can't be read is left to whoever reads it."""
-    _check_substitution(text, what)
     try:
         tokens = _tokens(text)
     except Invalid:
-        return
+        tokens = []
+    _check_substitution(text, tokens, what)
     for number, token in enumerate(tokens):
         if number and token.type in _STRINGS and tokens[number - 1].reads("USING"):
             raise forbidden(what, "can't run a program", text[tokens[number - 1].start : token.end])
@@ -79,9 +79,12 @@ def forbidden(what: str, problem: str, found: str) -> Forbidden:
     return Forbidden(f"{what} runs with the rights of whoever uses it, and {problem}", found=found)
 
 
-def _check_substitution(text: str, what: str) -> None:
-    if found := SUBSTITUTED.search(text):
-        raise forbidden(what, "can't read settings or variables of the environment", found[0])
+def _check_substitution(text: str, tokens: "Sequence[_Token]", what: str) -> None:
+    """Refuse a variable. In backticks it is a name as any other, which stands for itself (`spark/variables.py`)."""
+    names = [token for token in tokens if token.type == "IDENTIFIER"]
+    for found in SUBSTITUTED.finditer(text):
+        if not any(name.start <= found.start() and found.end() <= name.end for name in names):
+            raise forbidden(what, "can't read settings or variables of the environment", found[0])
 
 
 class _Token:

@@ -222,6 +222,12 @@ def test_nothing_outside_the_lake_can_be_read(shop, text, tmp_path):
     assert secret.num_rows == 1
 
 
+def test_a_moment_reads_nothing_outside_the_lake(shop, tmp_path):
+    (tmp_path / "secret").write_text("2026-01-01")
+    with pytest.raises(Invalid, match="file system operations are disabled"):
+        shop.query(f"from sales.orders timestamp as of (select content from read_text('{tmp_path}/secret'))").to_list()
+
+
 @pytest.mark.parametrize(
     ("text", "error", "match"),
     [

@@ -21,7 +21,7 @@ HARMLESS = [
     "select * from sales.items@dev, range(3) r(x) limit (1)",
     "select if(a, b, c), date('2020-01-01'), a::decimal(10, 2), try_cast(a as int), first(x), any(x), `max`(x)",
     "select /*+ broadcast(t) */ from_json(a, 'x int'), current_user(), '$ {x}', '${}', '/etc/passwd' from t",
-    "select text.`a b`, csv.id from sales.text, sales.csv",
+    "select text.`a b`, csv.id, `${user.name}` from sales.text, sales.csv",
 ]
 
 HARMFUL = {

@@ -108,7 +108,7 @@ DRAWINGS = {
         transaction | version
     """,
     "lakebed.files": """
-        read_only
+        lake_files | read_only
         local
         external | listing | ranges
         files | fsync | os_errors | paths

@@ -24,7 +24,7 @@ from lakebed.catalog.transaction.context import Context, unpicklable
 from lakebed.catalog.upkeep.backup import Backup, check_finished
 from lakebed.catalog.upkeep.check import Findings
 from lakebed.errors import Invalid, NotFound
-from lakebed.files import LocalFiles, ReadOnlyFiles
+from lakebed.files import LakeFiles, ReadOnlyFiles
 from lakebed.html import ROWS, table_html
 from lakebed.lake.address import DATABASE, Address, check_option, parse_address
 from lakebed.lake.arguments import check_flag
@@ -120,7 +120,7 @@ def _opened(origin: Origin, address: Address, create: bool | None, private: bool
     may_create = False if origin.read_only else create
     address.check_creatable(may_create, origin.read_only)
     check_finished(address.folder)
-    files = ReadOnlyFiles(address.folder) if origin.read_only else LocalFiles(address.folder, private=private)
+    files = ReadOnlyFiles(address.folder) if origin.read_only else LakeFiles(address.folder, private=private)
     if private:
         address.check_private(files.permissions)
     database = f"{files.root}/{DATABASE}"

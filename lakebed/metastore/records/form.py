@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from time import sleep, time_ns
 from typing import cast
 
-from lakebed.errors import Invalid, NotFound, TooLarge
+from lakebed.errors import Invalid, NotFound, OutcomeUnknown, TooLarge, Unavailable
 from lakebed.metastore.change import Change, Commit, State
 from lakebed.metastore.kinds import new_id
 from lakebed.metastore.line import Line
@@ -106,7 +106,17 @@ class RecordsMetastore(Metastore):
         return self._store.read(lambda transaction: commits(transaction, [event_id]))[0]
 
     def allocate(self, table: str, kind: str, count: int = 1) -> int:
-        return self._store.run_idempotent(lambda transaction: bodies.allocate(transaction, table, kind, count)).value
+        try:
+            return self._store.run_idempotent(
+                lambda transaction: bodies.allocate(transaction, table, kind, count)
+            ).value
+        except OutcomeUnknown as error:  # ids may be lost, which is fine; no commit was tried
+            raise Unavailable(
+                f"the ids of {kind} could not be taken; nothing was committed",
+                subject=table,
+                found=error.problem,
+                advice="Check the disk, then run again.",
+            ) from error
 
     def bodies(self, wanted: Sequence[tuple[str, str, int]]) -> list[bytes | None]:
         return self._store.read(lambda transaction: bodies.load_bodies(transaction.snapshot, wanted))

@@ -50,7 +50,7 @@ DRAWINGS = {
         rows | sorted_rows | tasks
         add_files | write
         fit
-        casting | foreign_columns | given_files | python_rows | read
+        casting | foreign_columns | foreign_names | given_files | python_rows | read
         expression | shape | validation
         transforms
         types
@@ -63,7 +63,8 @@ DRAWINGS = {
         casting | read
         fit | format | jobs
         session | types
-        expressions | java | literals | locations
+        expressions
+        java | literals | locations | variables
     """,
     "lakebed.iceberg": """
         export

@@ -9,6 +9,7 @@ import pyarrow.compute
 from pyarrow.parquet import FileMetaData, ParquetFile
 
 from lakebed.arrow.foreign_columns import ForeignColumns, foreign_columns
+from lakebed.arrow.foreign_names import foreign_names
 from lakebed.arrow.given_files import given_files
 from lakebed.arrow.read.stored import BATCH_ROWS
 from lakebed.arrow.shape import AS_STORED, shaped
@@ -18,7 +19,7 @@ from lakebed.errors import Corrupt, Invalid
 from lakebed.files import Files
 from lakebed.files.os_errors import error_for
 from lakebed.table.filter.filter import Value
-from lakebed.table.manifest.file_fields import set_constants, set_field_ids
+from lakebed.table.manifest.file_fields import set_column_names, set_constants, set_field_ids, with_column_names
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.partition.hive import column_values, folder_values
 from lakebed.table.partition.spec import FIRST_FIELD_ID, BoundField, PartitionField, PartitionSpec, bound_fields
@@ -86,6 +87,7 @@ class _File:
 
     def __init__(self, files: Files, path: str, place: str, schema: Schema, spec: PartitionSpec) -> None:
         self._files, self._path, self._place, self._schema, self._spec = files, path, place, schema, spec
+        self._names: dict[int, str] = {}
         self.problems: list[str] = []
 
     def entry(self) -> DataFileRef | None:
@@ -114,6 +116,8 @@ class _File:
             if self.problems:
                 return None
             self._check_whole(parquet.metadata, size)
+            self._names = foreign_names(parquet.schema_arrow, self._schema.fields)
+            self._schema = Schema(with_column_names(self._schema.fields, self._names), self._schema.id)
             said = column_values(folder_values(self._place.split("/")[:-1]), self._schema.fields)
             constants = {field: value for field, value in said.items() if not _has_column(parquet.schema_arrow, field)}
             stored = tuple(field for field in self._schema.fields if field not in constants)
@@ -165,8 +169,9 @@ class _File:
         self, parquet: ParquetFile, size: int, columns: ForeignColumns, said: Said, constants: Said
     ) -> DataFileRef | None:
         file = data_file(parquet.metadata, self._schema, path=self._path, size=size)
-        if columns.others:
+        if columns.others or self._names:
             set_field_ids(file, columns.field_ids)
+            set_column_names(file, self._names)
         seal_blooms(file, self._files.read)
         set_constants(file, constants)
         fields = bound_fields(self._spec, self._schema)

@@ -10,7 +10,7 @@ from lakebed.arrow.shape import AS_STORED, misfits
 from lakebed.arrow.types import FIELD_ID, is_list
 from lakebed.table.manifest.file_fields import ABSENT
 from lakebed.table.statistics.footers import annotation_of, is_form_of
-from lakebed.table.types.names import folded_column
+from lakebed.table.types.names import folded_column, is_plain_name
 from lakebed.table.types.types import (
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -123,7 +123,8 @@ class _Comparison:
             self._result.add(f"{path}{arrow.name}", "there are two columns of this name")
         near = next((field for field in fields if folded_column(arrow.name) in _names(field)), None)
         if near is not None and arrow.name not in seen:
-            self._result.add(f"{path}{arrow.name}", f"files of the table call the column {near.physical_name!r}")
+            called = near.physical_name if is_plain_name(near.name) else near.name
+            self._result.add(f"{path}{arrow.name}", f"files of the table call the column {called!r}")
         if _id(arrow) is not None:
             self._result.add(f"{path}{arrow.name}", f"field id {_id(arrow)}, which belongs to another table")
         if arrow.name.startswith(ABSENT):

@@ -1,12 +1,14 @@
 """Iceberg's metadata document of a table."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from lakebed.catalog.inspect.table_documents import updated_ms
 from lakebed.catalog.transaction.pending_delta import new_rows
 from lakebed.iceberg.schemas import NAME_MAPPING, name_mapping, order_json, schema_json, spec_json
 from lakebed.iceberg.table import ExportedTable
+from lakebed.table.manifest.file_fields import column_names_of
 
 _OPERATIONS = {"create": "append"}  # Iceberg has four operations, and none for a table's first snapshot
 
@@ -34,7 +36,7 @@ def metadata(table: ExportedTable, manifest_list: str) -> dict[str, Any]:
         "last-partition-id": max(spec.highest_field_id for spec in table.specs),
         "default-sort-order-id": state.sort_order.id,
         "sort-orders": [order_json(order) for order in table.orders],
-        "properties": {**table.past.properties, NAME_MAPPING: name_mapping(state.schema)},
+        "properties": {**table.past.properties, NAME_MAPPING: name_mapping(state.schema, _other_names(table))},
         "current-snapshot-id": snapshot.id,
         "refs": {"main": {"snapshot-id": snapshot.id, "type": "branch"}},
         "snapshots": [_snapshot(table, manifest_list)],
@@ -42,6 +44,12 @@ def metadata(table: ExportedTable, manifest_list: str) -> dict[str, Any]:
         "metadata-log": [],
     }
     return document if table.format_version < 3 else {**document, "next-row-id": _next_row_id(table)}
+
+
+def _other_names(table: ExportedTable) -> Iterator[tuple[int, str]]:
+    """The names, with their fields' ids, that only some of the files have."""
+    for live in table.files:
+        yield from column_names_of(live.file).items()
 
 
 def _snapshot(table: ExportedTable, manifest_list: str) -> dict[str, Any]:

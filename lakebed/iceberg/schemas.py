@@ -28,9 +28,15 @@ def needs_v3(schema: Schema) -> bool:
     return any(_needs_v3(way[-1]) for way in walk(schema.fields))
 
 
-def name_mapping(schema: Schema) -> str:
-    """The name mapping: what each column is called in the files, whatever its name is now."""
-    return json.dumps(_mapped_fields(schema.fields), ensure_ascii=False)
+def name_mapping(schema: Schema, others: Iterable[tuple[int, str]] = ()) -> str:
+    """The name mapping: what each column is called in the files, whatever its name is now.
+
+    `others` are names, with their fields' ids, that only some files have.
+    """
+    more: dict[int, list[str]] = {}
+    for id, name in dict.fromkeys(others):
+        more.setdefault(id, []).append(name)
+    return json.dumps(_mapped_fields(schema.fields, more), ensure_ascii=False)
 
 
 def known_types(schemas: Iterable[Schema]) -> Mapping[int, Type]:
@@ -53,14 +59,15 @@ def _without_our_keys(body: Any) -> Any:
             return body
 
 
-def _mapped_fields(fields: Fields) -> list[dict[str, Any]]:
-    return [_mapped_field(field) for field in fields]
+def _mapped_fields(fields: Fields, more: Mapping[int, list[str]]) -> list[dict[str, Any]]:
+    return [_mapped_field(field, more) for field in fields]
 
 
-def _mapped_field(field: Field) -> dict[str, Any]:
-    mapped: dict[str, Any] = {"field-id": field.id, "names": [field.physical_name]}
+def _mapped_field(field: Field, more: Mapping[int, list[str]]) -> dict[str, Any]:
+    names = [field.physical_name, *more.get(field.id, ())]
+    mapped: dict[str, Any] = {"field-id": field.id, "names": names}
     children = children_of(field.type)
-    return {**mapped, "fields": _mapped_fields(children)} if children else mapped
+    return {**mapped, "fields": _mapped_fields(children, more)} if children else mapped
 
 
 def spec_json(spec: PartitionSpec) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark
 
 from lakebed.errors import Invalid, LakebedError
+from lakebed.spark.variables import written_expression
 from lakebed.table.sql.tree import short
 from lakebed.table.types.limits import check_expression
 
@@ -84,7 +85,7 @@ def typed_expression(frame: DataFrame, text: str, label: str, table: str) -> tup
     check_expression(text, label)
     check_quotes(frame.sparkSession, text, label, table)
     with analysis_errors(label, text, table):
-        expression = F.expr(text)
+        expression = written_expression(frame.sparkSession, text)
         # In a struct, where Spark refuses an expression that gives several rows, or none.
         [struct] = frame.select(F.struct(expression)).schema.fields
         return expression, cast(spark.StructType, struct.dataType).fields[0].dataType

@@ -16,6 +16,7 @@ from lakebed.spark.read.source import ORDINAL
 from lakebed.spark.write.layout import ORDERED, Complete, Layout, sorted_rows
 from lakebed.spark.write.transforms import Term, with_terms
 from lakebed.table.keys.encoding import encode_key, key_types, set_key_bounds
+from lakebed.table.manifest.file_fields import fields_for_file
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.sort_order import SortOrder, sorted_columns
 from lakebed.table.partition.transforms import IDENTITY
@@ -96,7 +97,8 @@ def set_exact_keys(files: Files, file: DataFileRef, schema: Schema) -> None:
     if len(types) == 1 and not _is_long(types[0]):
         set_key_bounds(file, schema)
     if not file.key_max:
-        ways = [schema.way_by_id(id) for id in schema.identifier_ids]
+        stored = Schema(fields_for_file(file, schema.fields))
+        ways = [stored.way_by_id(id) for id in schema.identifier_ids]
         columns = [".".join(field.physical_name for field in way) for way in ways]
         with ParquetFile(files.location(file.path)) as parquet:
             first = next(parquet.iter_batches(1, [0], columns))

@@ -1,12 +1,12 @@
 """Columns whose filters must not be pushed down to files, because Spark's reader would skip the wrong row groups."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from lakebed.table.manifest.file_fields import constant_ids
+from lakebed.table.manifest.file_fields import column_names_of, constant_ids
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import (
@@ -59,15 +59,16 @@ def files_by_pushdown(
 ) -> Iterator[tuple[frozenset[int], list[DataFileRef]]]:
     """The files by the columns, by id, whose values forbid pushdown in them.
 
-    Files of one group have the same `field_ids` and the same constant columns in their entries, too; most have none.
+    Files of one group have the same `field_ids`, names and constant columns in their entries, too; most have none.
     """
     numbers = [way for way in leaves(schema.fields) if way[-1].type in (FLOAT, DOUBLE)]
     times = [] if _has_new_calendar(spark) else [way for way in leaves(schema.fields) if way[-1].type in _SURE_FROM]
-    groups: defaultdict[tuple[frozenset[int], str, frozenset[int]], list[DataFileRef]] = defaultdict(list)
+    groups: defaultdict[tuple[frozenset[int], str, Hashable, frozenset[int]], list[DataFileRef]] = defaultdict(list)
     for file in data_files:
         hidden = _columns_with_nan(file, numbers) | _columns_with_old_times(file, times)
-        groups[hidden, file.field_ids, constant_ids(file)].append(file)
-    for (unpushable, _, _), alike in groups.items():
+        names = tuple(column_names_of(file).items())
+        groups[hidden, file.field_ids, names, constant_ids(file)].append(file)
+    for (unpushable, *_), alike in groups.items():
         yield unpushable, alike
 
 

@@ -41,6 +41,7 @@ from lakebed.spark.read.source import InlineReader
 from lakebed.spark.read.structs import files_by_probes, without_probes
 from lakebed.spark.session import check_running
 from lakebed.spark.types import check_types, readable_schema, result_schema, scan_schema
+from lakebed.spark.variables import scannable_fields
 from lakebed.table.filter.filter import Filter, fields_of
 from lakebed.table.manifest.file_fields import constant_ids, fields_for_file
 from lakebed.table.manifest.inline import is_inline
@@ -156,7 +157,7 @@ class _Reading:
     def _forms(self, data_files: Sequence[DataFileRef]) -> Iterator[tuple[_Form, list[DataFileRef]]]:
         for unpushable, group in files_by_pushdown(self._spark, data_files, self._known):
             for missing, alike in files_by_missing_fields(self._files, self._needed, group).items():
-                stored = fields_for_file(alike[0], self._known.fields)
+                stored = scannable_fields(self._spark, fields_for_file(alike[0], self._known.fields))
                 for scanned, same in self._files_by_probes(stored, alike).items():
                     hidden = self._unpushable | unpushable
                     constants = constant_ids(same[0])

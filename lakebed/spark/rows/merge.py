@@ -111,7 +111,7 @@ def _bound_merge(
     qualified_clauses = tuple(_qualified_clause(clause, shared) for clause in clauses)
     check_quotes(rows.sparkSession, str(on), _CONDITION, table)
     with analysis_errors(_CONDITION, str(on), table):
-        match = matching(on, schema, given)
+        match = matching(rows.sparkSession, on, schema, given)
     return Merge(table, schema, rows, match, qualified_clauses, source_keys(rows, match.keys))
 
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
 from lakebed.spark.rows.source import Keys
 from lakebed.spark.types import result_schema
+from lakebed.spark.variables import written_expression
 from lakebed.table.expression.conjuncts import conjuncts
 from lakebed.table.expression.expression import Cast, ColumnOf, Expression
 from lakebed.table.expression.merge_clauses import KeyPair, bind_keys
@@ -38,7 +39,7 @@ class Matching:
         return {pair.column.way[-1]: _as_target_type(pair) for pair in self.pairs if _can_prune(pair)}
 
 
-def matching(on: str | Sequence[str], target: Schema, source: Schema) -> Matching:
+def matching(spark: SparkSession, on: str | Sequence[str], target: Schema, source: Schema) -> Matching:
     """How rows match: by a column, by several, or by any condition in SQL, whose mistakes Spark finds."""
     if isinstance(on, str):
         check_expression(on, "a condition")
@@ -48,7 +49,7 @@ def matching(on: str | Sequence[str], target: Schema, source: Schema) -> Matchin
         if not isinstance(on, str) or not _is_condition(on):
             raise
         found = [pair for piece in conjuncts(on) for pair in _pairs(piece, target, source)]
-        return Matching(F.expr(on), tuple(found), on)
+        return Matching(written_expression(spark, on), tuple(found), on)
     return Matching(reduce(and_, map(_equality, pairs)), pairs, str(on))
 
 

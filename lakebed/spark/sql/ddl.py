@@ -12,6 +12,7 @@ from lakebed.spark.fit import quoted
 from lakebed.spark.sql.statements import Column
 from lakebed.spark.sql.tokens import Words, tokens_of
 from lakebed.spark.types import result_schema, schema_of
+from lakebed.spark.variables import verbatim
 from lakebed.table.schema.defaults import plain_default
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.limits import check_type_text
@@ -90,7 +91,7 @@ def _default(spark: "SparkSession", column: Column, field: Field, words: Words) 
     if isinstance(kind, TimestampType):  # which would come in this machine's zone, without naming it
         value = f"unix_micros({value})"
     try:
-        (row,) = spark.sql(f"SELECT {value} AS {quoted(column.name)}").collect()
+        (row,) = spark.sql(verbatim(spark, f"SELECT {value} AS {quoted(column.name)}")).collect()
     except PySparkException as error:
         raise words.refused("Spark can't calculate this default", column.word, expected="a constant") from error
     return row[0]

@@ -9,6 +9,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from lakebed.spark.expressions import quietly
 from lakebed.spark.sql.queries import Query, Use, name_at
 from lakebed.spark.sql.tokens import place, quoted
+from lakebed.spark.variables import verbatim, verbatim_template
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,7 +50,7 @@ def run(spark: "SparkSession", query: Query, frames: Mapping[int, "DataFrame"]) 
     given: dict[str, Any] = {f"t{use.name.start}": frames[use.name.start] for use in query.uses}
     try:
         with quietly():
-            return spark.sql(_edited(query.text, edits), **given)
+            return spark.sql(_edited(spark, query.text, edits), **given)
     except PySparkException as error:
         _point(error, query, edits, _view_length(spark))
         raise
@@ -100,15 +101,15 @@ def _edits(query: Query) -> list[_Edit]:
     return sorted(edits, key=lambda edit: edit.start)
 
 
-def _edited(text: str, edits: list[_Edit]) -> str:
+def _edited(spark: "SparkSession", text: str, edits: list[_Edit]) -> str:
     """The text with its edits; other braces are doubled, as PySpark's formatter wants them."""
     if not any(edit.frame for edit in edits):
-        return "".join(_plain_pieces(text, edits))
+        return verbatim(spark, "".join(_plain_pieces(text, edits)))
     pieces, position = [], 0
     for edit in edits:
         pieces += [_escaped(text[position : edit.start]), edit.text]
         position = edit.end
-    return "".join([*pieces, _escaped(text[position:])])
+    return verbatim_template(spark, "".join([*pieces, _escaped(text[position:])]))
 
 
 def _plain_pieces(text: str, edits: list[_Edit]) -> list[str]:

@@ -12,6 +12,7 @@ from lakebed.spark.rows.assignments import stored_value
 from lakebed.spark.sql.queries import Query, Replacement
 from lakebed.spark.sql.statements import GivenDefault, Insert, Matched
 from lakebed.spark.sql.tokens import Word
+from lakebed.spark.variables import written_expression
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import Field, Simple
@@ -35,7 +36,7 @@ def stored_rows(frame: "DataFrame", insert: Insert, schema: Schema) -> "DataFram
     fields = [_field(name, schema, insert) for name in names]
     numbered = frame.toDF(*_numbers(fields))
     for number, (_, sql, _) in enumerate(insert.constants):
-        numbered = numbered.withColumn(f"c{len(fields) + number}", F.expr(sql))
+        numbered = numbered.withColumn(f"c{len(fields) + number}", written_expression(frame.sparkSession, sql))
     return _cast(numbered, [*fields, *constants], insert.table.spelled)
 
 

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from lakebed.catalog.inspect.registry import is_system_table
 from lakebed.errors import Invalid
 from lakebed.spark.sql.tokens import Kind, Word, Words
+from lakebed.spark.variables import verbatim
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -149,7 +150,8 @@ def moment_behind(words: Words, begin: int) -> tuple[Moment | None, int]:
 def time_of(spark: "SparkSession", expression: str) -> datetime:
     """The instant that an expression evaluates to now, by Spark's rules and in the session's zone."""
     try:
-        (row,) = spark.sql(f"SELECT unix_micros(CAST({expression} AS TIMESTAMP))").collect()
+        text = verbatim(spark, f"SELECT unix_micros(CAST({expression} AS TIMESTAMP))")
+        (row,) = spark.sql(text).collect()
     except PySparkException as error:
         raise Invalid("this is not a time", subject=expression[:80], expected="an expression of constants") from error
     if row[0] is None:

@@ -13,6 +13,7 @@ from lakebed.errors import Invalid
 from lakebed.spark.expressions import drops_quotes, first_line, quietly
 from lakebed.spark.fit import check_rows, fit, quoted
 from lakebed.spark.types import result_schema
+from lakebed.spark.variables import written_expression
 from lakebed.table.schema.metadata_columns import ROW_ID
 from lakebed.table.schema.schema import Schema
 
@@ -67,7 +68,7 @@ def _is_broken(check: Check, rows: DataFrame) -> Column:
     check.require_harmless()  # a stranger's lake may have any
     if drops_quotes(rows.sparkSession, check.condition):
         raise check.unreadable(rf"Spark {rows.sparkSession.version} leaves a doubled quote out; write 'it\'s'")
-    condition = F.expr(check.condition)
+    condition = written_expression(rows.sparkSession, check.condition)
     try:
         with quietly():
             [found] = rows.select(condition.alias("holds")).schema.fields

@@ -1,6 +1,7 @@
 """Writes a DataFrame as data files, with Spark's own Parquet writer."""
 
 import re
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final
@@ -18,10 +19,12 @@ from lakebed.spark.fit import NULL_FOUND, check_rows, quoted
 from lakebed.spark.jobs.jobs import jobs_of
 from lakebed.spark.locations import spark_location
 from lakebed.spark.read.footer import count_nan, read_footer
+from lakebed.spark.variables import writable_names
 from lakebed.spark.write.layout import Complete, Layout, PartitionLayout
 from lakebed.spark.write.partitions import partitions_of
 from lakebed.spark.write.settings import ALWAYS, guessed_row_bytes, write_settings
 from lakebed.spark.write.transforms import TOO_NEAR
+from lakebed.table.manifest.file_fields import set_column_names, set_field_ids, with_column_names
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.sort_order import UNSORTED, SortOrder
 from lakebed.table.partition.spec import UNPARTITIONED, PartitionSpec
@@ -58,7 +61,7 @@ def write(
     fail before any job. If the job fails, its files are removed and Spark's own error goes through, except that a null
     in a required column is `Invalid` and a full disk `Unavailable`.
     """
-    layout = PartitionLayout(partitions_of(spec, schema), order, options.distribution)
+    layout = PartitionLayout(partitions_of(spec, written_schema(schema)), order, options.distribution)
     return write_with_layout(files, folder, schema, frame, layout, options, row_bytes=row_bytes)
 
 
@@ -76,7 +79,7 @@ def write_with_layout(
     check_rows(frame)
     _check_session(frame.sparkSession)
     _check_fresh(files, folder)
-    counted = Observation()
+    counted, own, schema = Observation(), schema, written_schema(schema)
     laid = layout.arranged_rows(frame, schema).observe(counted, F.count(F.lit(1)).alias(ROWS))
     settings = write_settings(options, schema, row_bytes or guessed_row_bytes(schema))
     jobs = jobs_of(frame.sparkSession, f"lakebed-write-{uuid4()}")
@@ -84,7 +87,7 @@ def write_with_layout(
         with jobs.tagged():
             writer = laid.write.mode("error").options(**settings).partitionBy(*layout.names)
             writer.parquet(spark_location(files, folder))
-        return _FinishedJob(files, folder, schema, layout).collect(counted.get[ROWS])
+        return _FinishedJob(files, folder, schema, writable_names(own), layout).collect(counted.get[ROWS])
     except BaseException as error:
         if not jobs.settle(SETTLING):
             error.add_note(f"Tasks of the job still run after {SETTLING} s; what they write to {folder} is garbage.")
@@ -94,6 +97,12 @@ def write_with_layout(
         if not ours and (write_error := _write_error(str(error), folder, frame)) is not None:
             raise write_error from error
         raise
+
+
+def written_schema(schema: Schema) -> Schema:
+    """The schema with the names that columns get in files: their physical names, unless Hadoop would change those."""
+    names = writable_names(schema)
+    return Schema(with_column_names(schema.fields, names), schema.id, schema.identifier_ids) if names else schema
 
 
 def _write_error(message: str, folder: str, frame: DataFrame) -> LakebedError | None:
@@ -153,8 +162,8 @@ def _check_fresh(files: Files, folder: str) -> None:
 class _FinishedJob:
     """A job that succeeded, and what it left in its folder."""
 
-    def __init__(self, files: Files, folder: str, schema: Schema, layout: Layout) -> None:
-        self._files, self._folder, self._schema, self._layout = files, folder, schema, layout
+    def __init__(self, files: Files, folder: str, schema: Schema, names: Mapping[int, str], layout: Layout) -> None:
+        self._files, self._folder, self._schema, self._names, self._layout = files, folder, schema, names, layout
         self._known: dict[tuple[str, ...], Complete] = {}
 
     def collect(self, rows: int) -> list[DataFileRef]:
@@ -189,6 +198,9 @@ class _FinishedJob:
         entry = data_file(read_footer(self._files, info), self._schema, path=info.path, size=info.size)
         count_nan(entry, self._schema)
         seal_blooms(entry, self._files.read)
+        if self._names:
+            set_column_names(entry, self._names)
+            set_field_ids(entry, self._schema.ways)
         if entry.num_rows:
             self._completion(info)(entry)
         return entry

@@ -1,7 +1,7 @@
-"""Which of a table's fields a file has, and the values of those that its folders' names say instead.
+"""Which of a table's fields a file has, what it calls them, and the values of those that its folders' names say.
 
 A file that was added in place may have columns that only happen to have a field's name. Its entry then lists the ids of
-the fields that it has.
+the fields that it has. A file may also have fields under other names than their physical ones; its entry lists them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from lakebed.errors import Corrupt
-from lakebed.table.manifest.manifest_pb2 import DataFileRef, PartitionValue
+from lakebed.table.manifest.manifest_pb2 import ColumnName, DataFileRef, PartitionValue
 from lakebed.table.types.types import Field, Fields, children_of, with_children
 from lakebed.table.types.values import decode_bound, encode_bound
 
@@ -67,10 +67,35 @@ def with_constants(file: DataFileRef, fields: Fields) -> Fields:
     )
 
 
+def set_column_names(file: DataFileRef, names: Mapping[int, str]) -> None:
+    """Write into a file's entry what it calls fields, by id, that have other physical names."""
+    file.ClearField("column_names")
+    for id, name in sorted(names.items()):
+        file.column_names.append(ColumnName(field_id=id, name=name))
+
+
+def column_names_of(file: DataFileRef) -> dict[int, str]:
+    """(field id) -> the file's name of a field that has another physical name; most files have none."""
+    return {column.field_id: column.name for column in file.column_names} if file.column_names else {}
+
+
+def with_column_names(fields: Fields, names: Mapping[int, str]) -> Fields:
+    """The fields with other physical names, by id, on every level."""
+    return tuple(
+        replace(
+            field,
+            physical_name=names.get(field.id, field.physical_name),
+            type=with_children(field.type, with_column_names(children_of(field.type), names)),
+        )
+        for field in fields
+    )
+
+
 def fields_for_file(file: DataFileRef, fields: Fields) -> Fields:
-    """The fields as a reader looks them up in a file: fields that it does not have get names that no column has."""
-    ids = field_ids_of(file)
-    return fields if ids is None else _with_absent(ids, fields)
+    """The fields as a reader looks them up in a file: by its own names; those that it lacks get names of no column."""
+    ids, names = field_ids_of(file), column_names_of(file)
+    named = with_column_names(fields, names) if names else fields
+    return named if ids is None else _with_absent(ids, named)
 
 
 def _with_absent(ids: frozenset[int], fields: Fields) -> Fields:

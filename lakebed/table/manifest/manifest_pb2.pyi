@@ -64,8 +64,16 @@ class EntryLocation(_message.Message):
     shared: bool
     def __init__(self, key: _Optional[str] = ..., offset: _Optional[int] = ..., length: _Optional[int] = ..., raw_length: _Optional[int] = ..., shared: _Optional[bool] = ...) -> None: ...
 
+class ColumnName(_message.Message):
+    __slots__ = ("field_id", "name")
+    FIELD_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    field_id: int
+    name: str
+    def __init__(self, field_id: _Optional[int] = ..., name: _Optional[str] = ...) -> None: ...
+
 class DataFileRef(_message.Message):
-    __slots__ = ("path", "file_size", "num_rows", "level", "seq_min", "seq_max", "key_min", "key_max", "dv_path", "dv_offset", "dv_length", "status", "format", "first_row_id", "statistics", "spec_id", "partition", "blocks", "deleted_rows", "key_schema_id", "field_ids", "constants")
+    __slots__ = ("path", "file_size", "num_rows", "level", "seq_min", "seq_max", "key_min", "key_max", "dv_path", "dv_offset", "dv_length", "status", "format", "first_row_id", "statistics", "spec_id", "partition", "blocks", "deleted_rows", "key_schema_id", "field_ids", "constants", "column_names")
     PATH_FIELD_NUMBER: _ClassVar[int]
     FILE_SIZE_FIELD_NUMBER: _ClassVar[int]
     NUM_ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -88,6 +96,7 @@ class DataFileRef(_message.Message):
     KEY_SCHEMA_ID_FIELD_NUMBER: _ClassVar[int]
     FIELD_IDS_FIELD_NUMBER: _ClassVar[int]
     CONSTANTS_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_NAMES_FIELD_NUMBER: _ClassVar[int]
     path: str
     file_size: int
     num_rows: int
@@ -110,7 +119,8 @@ class DataFileRef(_message.Message):
     key_schema_id: int
     field_ids: str
     constants: _containers.RepeatedCompositeFieldContainer[PartitionValue]
-    def __init__(self, path: _Optional[str] = ..., file_size: _Optional[int] = ..., num_rows: _Optional[int] = ..., level: _Optional[int] = ..., seq_min: _Optional[int] = ..., seq_max: _Optional[int] = ..., key_min: _Optional[bytes] = ..., key_max: _Optional[bytes] = ..., dv_path: _Optional[str] = ..., dv_offset: _Optional[int] = ..., dv_length: _Optional[int] = ..., status: _Optional[int] = ..., format: _Optional[int] = ..., first_row_id: _Optional[int] = ..., statistics: _Optional[_Iterable[_Union[ColumnStatistics, _Mapping]]] = ..., spec_id: _Optional[int] = ..., partition: _Optional[_Iterable[_Union[PartitionValue, _Mapping]]] = ..., blocks: _Optional[_Iterable[_Union[Block, _Mapping]]] = ..., deleted_rows: _Optional[int] = ..., key_schema_id: _Optional[int] = ..., field_ids: _Optional[str] = ..., constants: _Optional[_Iterable[_Union[PartitionValue, _Mapping]]] = ...) -> None: ...
+    column_names: _containers.RepeatedCompositeFieldContainer[ColumnName]
+    def __init__(self, path: _Optional[str] = ..., file_size: _Optional[int] = ..., num_rows: _Optional[int] = ..., level: _Optional[int] = ..., seq_min: _Optional[int] = ..., seq_max: _Optional[int] = ..., key_min: _Optional[bytes] = ..., key_max: _Optional[bytes] = ..., dv_path: _Optional[str] = ..., dv_offset: _Optional[int] = ..., dv_length: _Optional[int] = ..., status: _Optional[int] = ..., format: _Optional[int] = ..., first_row_id: _Optional[int] = ..., statistics: _Optional[_Iterable[_Union[ColumnStatistics, _Mapping]]] = ..., spec_id: _Optional[int] = ..., partition: _Optional[_Iterable[_Union[PartitionValue, _Mapping]]] = ..., blocks: _Optional[_Iterable[_Union[Block, _Mapping]]] = ..., deleted_rows: _Optional[int] = ..., key_schema_id: _Optional[int] = ..., field_ids: _Optional[str] = ..., constants: _Optional[_Iterable[_Union[PartitionValue, _Mapping]]] = ..., column_names: _Optional[_Iterable[_Union[ColumnName, _Mapping]]] = ...) -> None: ...
 
 class DeleteFileRef(_message.Message):
     __slots__ = ("path", "file_size", "content")

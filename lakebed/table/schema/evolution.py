@@ -18,7 +18,7 @@ from lakebed.errors import Invalid
 from lakebed.table.schema.defaults import plain_default
 from lakebed.table.schema.metadata_columns import check_free_name
 from lakebed.table.schema.schema import Path, Schema, check_identifier, check_key_names, physical_names
-from lakebed.table.types.names import folded_column
+from lakebed.table.types.names import folded_column, physical_name
 from lakebed.table.types.nesting import check_nesting
 from lakebed.table.types.types import (
     BINARY,
@@ -109,7 +109,7 @@ def add_column(
     [numbered] = numbered_fields((new,), ids)
     used = {*used_names, *physical_names(schema)}
     column = replace(
-        numbered, physical_name=_physical_name(name, numbered.id, used), initial_default=value, write_default=value
+        numbered, physical_name=physical_name(name, numbered.id, used), initial_default=value, write_default=value
     )
     grown = _with_fields(schema, above, lambda fields: (*fields, column))
     return grown if position is None else _with_moved(grown, (*above, column), position)
@@ -255,12 +255,6 @@ def _check_new_name(siblings: Iterable[Field], above: Way, name: str) -> None:
                 found=field.name,
                 advice="Choose another name.",
             )
-
-
-def _physical_name(name: str, id: int, used: Collection[str]) -> str:
-    while folded_column(name) in used:
-        name = f"{name}_{id}"
-    return name
 
 
 def _mutable_way(schema: Schema, path: Path) -> Way:

@@ -173,7 +173,7 @@ def id_count(schema: Schema) -> int:
 
 
 def with_ids(schema: Schema, schema_id: int, first: int) -> Schema:
-    """The first schema of a table: its fields get ids from `first` on, and their names of today as physical names.
+    """The first schema of a table: its fields get ids from `first` on, and physical names.
 
     Ids go level by level, as Iceberg's do. A primary key is added afterwards: `with_key`.
     """

@@ -12,7 +12,7 @@ from typing import Any
 
 from lakebed.errors import Invalid
 from lakebed.table.types.limits import EXPRESSION_CHARACTERS, LEVELS, check_length, shown, too_deep
-from lakebed.table.types.names import check_column_names
+from lakebed.table.types.names import check_column_names, physical_names_of
 from lakebed.table.types.synonyms import SYNONYMS, TWO_WORDS, ZONES, nearest
 
 ELEMENT, KEY, VALUE = "element", "key", "value"  # what Parquet, Iceberg and Spark call them
@@ -265,19 +265,20 @@ def leaves(fields: Fields, above: Way = ()) -> Iterator[Way]:
 
 
 def numbered_fields(fields: Fields, ids: Iterator[int]) -> Fields:
-    """New fields with ids, whose physical names are their names of today.
+    """New fields with ids and physical names.
 
     Ids go level by level, as Iceberg's do: all fields first, then their children.
     """
     own = [next(ids) for _ in fields]
+    names = physical_names_of([field.name for field in fields], own)
     return tuple(
         replace(
             field,
             id=id,
-            physical_name=field.name,
+            physical_name=name,
             type=with_children(field.type, numbered_fields(children_of(field.type), ids)),
         )
-        for field, id in zip(fields, own, strict=True)
+        for field, id, name in zip(fields, own, names, strict=True)
     )
 
 

@@ -112,9 +112,14 @@ def test_a_new_schema_has_no_ids_and_a_tables_first_has_them_level_by_level():
 
 
 def test_columns_are_called_in_the_files_as_they_are_at_birth():
-    given_out = with_ids(Schema({"Été": "struct<X: int>"}), 1, 1)
+    given_out = with_ids(Schema({"Ete": "struct<X: int>"}), 1, 1)
     [field] = given_out.fields
-    assert (field.physical_name, field.type.fields[0].physical_name) == ("Été", "X")
+    assert (field.physical_name, field.type.fields[0].physical_name) == ("Ete", "X")
+
+
+def test_names_in_files_are_plain_words_on_every_level():
+    given_out = with_ids(Schema({"${user.name}": "list<struct<`a.b`: int>>", "a": "int"}), 1, 1)
+    assert [way[-1].physical_name for way in given_out.ways.values()] == ["user_name_1", "element", "a_b_4", "a"]
 
 
 @settings(deadline=None)

@@ -17,6 +17,7 @@ from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.statistics.footers import data_file
 from lakebed.table.types.types import NAMES, Field, Struct, leaves, parse_type
 from lakebed.table.types.values import decode_bound, scaled
+from tests.support.raw_names import with_raw_names
 
 SPARK = Path(__file__).parents[2] / "golden/spark.parquet"
 INT32, INT64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
@@ -48,7 +49,8 @@ RAW = {"date": pa.int32(), **dict.fromkeys(TIMES, pa.int64())}
 
 
 def table_schema(columns):
-    return with_ids(Schema(columns), 1, 1)
+    """A schema whose columns are called in files as they are in the table, as in files of other writers."""
+    return with_raw_names(with_ids(Schema(columns), 1, 1))
 
 
 def written(table, **options):

@@ -1,11 +1,18 @@
-"""Names of columns: what is legal, and when two are one."""
+"""Names of columns: what is legal, when two are one, and what a column is called in files."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lakebed.errors import Invalid
-from lakebed.table.types.names import NAME_BYTES, check_column_names, folded_column
+from lakebed.table.types.names import (
+    NAME_BYTES,
+    check_column_names,
+    folded_column,
+    is_plain_name,
+    physical_name,
+    physical_names_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +70,39 @@ def test_folding_twice_is_folding_once(name):
 def test_a_name_is_the_same_in_upper_and_lower_case(name):
     check_column_names([name])
     assert folded_column(name.casefold()) == folded_column(name)
+
+
+@pytest.mark.parametrize("name", ["a", "A", "_", "_1", "select", "Order_ID", "x" * NAME_BYTES])
+def test_a_plain_word_is_called_the_same_in_files(name):
+    assert physical_name(name, 7) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ("${user.name}", "user_name_7"),
+        ("Order ID", "Order_ID_7"),
+        ("a.b", "a_b_7"),
+        ("2024", "c_2024_7"),
+        ("列", "c_7"),
+        ("Größe", "Gr_e_7"),
+        ("_metadata", "metadata_7"),
+        ("_Metadata", "Metadata_7"),
+        ("x y" * 80, ("x_y" * 80)[:40] + "_7"),
+    ],
+)
+def test_any_other_name_is_a_plain_word_in_files(name, stored):
+    assert physical_name(name, 7) == stored
+
+
+@given(st.lists(st.text("aA_ .1é$", min_size=1, max_size=3), unique_by=folded_column, max_size=8), st.integers(1, 20))
+def test_no_two_columns_are_called_the_same_in_files(names, first):
+    stored = physical_names_of(names, range(first, first + len(names)))
+    assert all(map(is_plain_name, stored))
+    assert len(set(map(folded_column, stored))) == len(names)
+    assert all(one == other for one, other in zip(names, stored, strict=True) if is_plain_name(one))
+
+
+def test_a_name_in_files_that_a_plain_column_has_is_not_taken():
+    assert physical_names_of(["a b", "A_B_1"], [1, 2]) == ["a_b_1_1", "A_B_1"]
+    assert physical_name("a b", 5, {"a_b_5", "a_b_5_5"}) == "a_b_5_5_5"

@@ -22,6 +22,7 @@ from lakebed.lake.sql.system_tables import is_system_name
 from lakebed.records.names import normal_name
 from lakebed.spark.sql.names import chain_end
 from lakebed.spark.sql.tokens import quoted, words_of
+from lakebed.spark.variables import verbatim
 
 if TYPE_CHECKING:
     from lakebed.lake.table import Table
@@ -170,13 +171,13 @@ class Names:
     def is_temporary(self, name: str) -> bool:
         """Whether the session has a temporary view of this name."""
         try:
-            return self.spark.catalog.getTable(quoted(name)).isTemporary
+            return self.spark.catalog.getTable(verbatim(self.spark, quoted(name))).isTemporary
         except AnalysisException:
             return False
 
     def is_in_spark(self, parts: Parts) -> bool:
         """Whether Spark itself has a table, view or database of this name."""
-        name, catalog = ".".join(map(quoted, parts)), self.spark.catalog
+        name, catalog = verbatim(self.spark, ".".join(map(quoted, parts))), self.spark.catalog
         try:
             return catalog.tableExists(name) or catalog.databaseExists(name)
         except AnalysisException:

@@ -21,6 +21,7 @@ from lakebed.spark.sql.names import LakeName, time_of
 from lakebed.spark.sql.parsing import parse_query
 from lakebed.spark.sql.queries import Query, Use
 from lakebed.spark.sql.tokens import Words, quoted
+from lakebed.spark.variables import verbatim
 from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
 from lakebed.table.sql.kept import check_kept_condition, forbidden
 
@@ -81,18 +82,21 @@ class Reader:
     def _check_unambiguous(self, query: Query) -> None:
         """Refuse a name that both have if it is not known to be a table's: Spark would take its own, and not ask."""
         for name in query.suspects:
-            if self._container(name, None) is not None and self.spark.catalog.tableExists(name.spelled):
+            if self._container(name, None) is not None and self._is_in_session(name):
                 raise query.words.refused(
                     "the session has a table of this name too, and it is not clear which one is meant",
                     name.word,
                     advice=f"Write it with its ref: {name.spelled}@main.",
                 )
 
+    def _is_in_session(self, name: LakeName) -> bool:
+        return self.spark.catalog.tableExists(verbatim(self.spark, name.spelled))
+
     def source(self, use: Use, words: Words) -> DataFrame:
         """The rows of a table or view."""
         found = self._read(use, words)
         if found is None:
-            found = self.spark.table(words.text[use.name.start : use.name.end])
+            found = self.spark.table(verbatim(self.spark, words.text[use.name.start : use.name.end]))
         return found
 
     def _read(self, use: Use, words: Words) -> DataFrame | None:
@@ -182,7 +186,7 @@ class Reader:
 def is_temporary(spark: SparkSession, name: str) -> bool:
     """Whether the session has a temporary view of this name."""
     try:
-        return spark.catalog.getTable(quoted(name)).isTemporary
+        return spark.catalog.getTable(verbatim(spark, quoted(name))).isTemporary
     except AnalysisException:
         return False
 

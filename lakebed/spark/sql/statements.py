@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from lakebed.spark.sql.expressions import InnerView
 from lakebed.spark.sql.names import LakeName
 from lakebed.spark.sql.queries import Query
-from lakebed.spark.sql.tokens import Word, Words
+from lakebed.spark.sql.tokens import Word, Words, quoted
+from lakebed.spark.variables import verbatim
 from lakebed.table.expression.merge_clauses import Then, When
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class CreateTemporaryView:
             (True, False): frame.createGlobalTempView,
             (True, True): frame.createOrReplaceGlobalTempView,
         }
-        makers[self.everywhere, self.replace](self.name)
+        makers[self.everywhere, self.replace](verbatim(frame.sparkSession, quoted(self.name)))
 
 
 class Default(Enum):

@@ -9,6 +9,7 @@ from lakebed.lake.sql.changes import change_at_one_version
 from lakebed.lake.sql.execution import Execution
 from lakebed.lake.table import Table
 from lakebed.spark.sql.objects.alter import AddCheck, DropCheck
+from lakebed.spark.variables import written_expression
 
 
 def add_check(execution: Execution, table: Table, change: AddCheck) -> Commit | None:
@@ -28,7 +29,8 @@ def _add(execution: Execution, table: Table, change: AddCheck) -> Commit | None:
     if key in table.properties:
         raise AlreadyExists("the table has a constraint of this name", subject=change.name, advice="Drop it first.")
     commit = table.set_properties({key: change.condition}, **execution.by.keywords)
-    broken = table.read(execution.spark).where(f"NOT ({change.condition})").limit(1).collect()
+    is_broken = written_expression(execution.spark, f"NOT ({change.condition})")
+    broken = table.read(execution.spark).where(is_broken).limit(1).collect()
     if broken:
         raise Invalid(
             "a row of the table breaks this constraint",

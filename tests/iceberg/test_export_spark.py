@@ -130,6 +130,17 @@ def merged(lake: Lake) -> Table:
     return table
 
 
+def adopted(lake: Lake, folder: Path) -> Table:
+    """A column that the table's files and an added file call differently; the added file has no field ids."""
+    rows = pyarrow.table({"id": [1, 2], "Order ID": [10, 20]})
+    pyarrow.parquet.write_table(rows, folder / "theirs.parquet")
+    schema = {"id": "long", "Order ID": "long"}
+    table = lake.catalog().create_table("adopted", schema, properties={"write.inline-bytes": "0"})
+    table.append(pyarrow.table({"id": [3], "Order ID": [30]}))
+    table.add_files([folder / "theirs.parquet"])
+    return table
+
+
 def test_icebergs_own_reader_in_spark_has_the_same_rows(
     lake: Lake, orders: Table, export: Export, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -144,6 +155,9 @@ def test_icebergs_own_reader_in_spark_has_the_same_rows(
     table = every_partition(lake)
     reads.append(Read(export(table), rows_of(table)))
     reads.append(Read(export(table), rows_of(table, "`größe 1` = 0.10"), "`größe 1` = 0.10"))
+    table = adopted(lake, tmp_path)
+    reads.append(Read(export(table), rows_of(table)))
+    reads.append(Read(export(table), rows_of(table, "`Order ID` > 10"), "`Order ID` > 10"))
     table = merged(lake)
     reads.append(Read(export(table), rows_of(table)))
     with evolved.evolve() as change:

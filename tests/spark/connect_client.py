@@ -91,6 +91,22 @@ def runs_statements_about_objects(spark: SparkSession, lake: lakebed.Lake) -> No
         assert [tuple(row) for row in lake.sql(spark, text).collect()] == expected, text  # type: ignore[union-attr]
 
 
+def reads_nothing_into_names(spark: SparkSession, lake: lakebed.Lake) -> None:
+    lake.sql(
+        spark, "CREATE TABLE s.odd (`${user.name}` STRING DEFAULT '${env:HOME}', s STRUCT<`${x}`: INT>, `a.b` INT)"
+    )
+    lake.sql(spark, "INSERT INTO s.odd VALUES ('${user.name}', named_struct('${x}', 1), 2), (DEFAULT, NULL, 3)")
+    lake.sql(spark, "UPDATE s.odd SET `a.b` = 4 WHERE concat(`${user.name}`, '') = '${user.name}'")
+    table = lake.catalog().table("s.odd")
+    table.compact(spark)
+    expected = [("${user.name}", {"${x}": 1}, 4), ("${env:HOME}", None, 3)]
+    names = ("${user.name}", "s", "a.b")
+    found = [{name: row[name] for name in names} for row in agree(spark, table)]
+    assert sorted(map(repr, found)) == sorted(repr(dict(zip(names, row, strict=True))) for row in expected), found
+    lake.sql(spark, "CREATE TEMP VIEW `${env:HOME}` AS SELECT '${nope}' AS a FROM s.odd")
+    assert lake.sql(spark, "SELECT DISTINCT a FROM `${env:HOME}`").collect() == [("${nope}",)]  # type: ignore[union-attr]
+
+
 def finds_the_lakes_names(spark: SparkSession, main: Catalog) -> None:
     spark.sql("CREATE NAMESPACE sales")
     spark.sql("CREATE TABLE sales.orders (id BIGINT, item STRING)")
@@ -147,6 +163,7 @@ def run(place: Path) -> None:
         changes_rows(spark, lake.catalog())
         runs_sql(spark, lake)
         runs_statements_about_objects(spark, lake)
+        reads_nothing_into_names(spark, lake)
         finds_the_lakes_names(spark, lake.catalog())
         refuses_what_it_can_not_read(spark, place)
         spark.stop()

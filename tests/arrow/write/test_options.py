@@ -69,7 +69,7 @@ def test_columns_that_are_asked_for_have_filters_that_others_read(files: Counted
     assert has_bloom(file) == {2, 6}
     location = files.location(file.path)
     columns = duckdb.sql(f"select path_in_schema, bloom_filter_length from parquet_metadata('{location}')").fetchall()
-    assert {name for name, length in columns if length} == {"email", "s, y.z"}
+    assert {name for name, length in columns if length} == {"email", "s, y_z_6"}
     probed = f"select row_group_id, bloom_filter_excludes from parquet_bloom_probe('{location}', 'email', '{{}}')"
     assert duckdb.sql(probed.format("002500@example.com")).fetchall() == [(0, True), (1, True), (2, False)]
 

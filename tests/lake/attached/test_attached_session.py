@@ -72,7 +72,8 @@ def test_statements_and_reads_find_the_lakes_tables(attached: SparkSession, main
 
 def test_several_statements_run_in_turn_whoever_they_are_for(attached: SparkSession, orders: str) -> None:
     asked = f"SET x.y = 3; SELECT 1;\n SELECT max(id) AS n, '${{x.y}}' AS y FROM {orders}"
-    assert found(attached.sql(asked)) == [(2, "3")]
+    assert found(attached.sql(asked)) == [(2, "${x.y}")]
+    assert found(attached.sql("SET x.y = 3; SELECT '${x.y}' AS y")) == [("3",)]
     assert found(attached.sql("SELECT 1; SELECT 2 AS n")) == [(2,)]
     assert found(attached.sql("BEGIN DECLARE a INT = 5; SELECT a; END")) == [(5,)]
 

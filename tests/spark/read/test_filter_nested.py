@@ -16,6 +16,7 @@ from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import Field
 from tests.support.brute_force import NASTY, every_filter, passes, row_of, schema_of
 from tests.support.examples import examples
+from tests.support.raw_names import with_raw_names
 
 TYPES = {
     "boolean": pyarrow.bool_(),
@@ -73,7 +74,7 @@ def test_a_read_that_skips_row_groups_keeps_the_same_rows(spark: SparkSession, t
 
 
 def test_names_with_dots_and_ticks_are_no_ways(spark: SparkSession) -> None:
-    schema = with_ids(Schema({"a.b": "struct<`c.``d`: int>", "a": "struct<b: int>"}), 1, 1)
+    schema = with_raw_names(with_ids(Schema({"a.b": "struct<`c.``d`: int>", "a": "struct<b: int>"}), 1, 1))
     table = spark.sql("select struct(1 as `c.``d`) as `a.b`, struct(2 as b) as a")
     for text, count in (("`a.b`.`c.``d` = 1", 1), ("a.b = 2", 1), ("a.b = 1", 0)):
         assert table.filter(to_spark(bind(text, schema), physical)).count() == count, text

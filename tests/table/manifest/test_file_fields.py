@@ -3,7 +3,14 @@
 import pytest
 
 from lakebed.errors import Corrupt
-from lakebed.table.manifest.file_fields import ABSENT, field_ids_of, fields_for_file, set_field_ids
+from lakebed.table.manifest.file_fields import (
+    ABSENT,
+    column_names_of,
+    field_ids_of,
+    fields_for_file,
+    set_column_names,
+    set_field_ids,
+)
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import walk
@@ -40,3 +47,23 @@ def test_ids_that_are_no_numbers_are_corrupt():
     with pytest.raises(Corrupt) as caught:
         field_ids_of(DataFileRef(path="a.parquet", field_ids="1 x"))
     assert (caught.value.subject, caught.value.found) == ("a.parquet", "1 x")
+
+
+def test_a_file_is_asked_for_the_names_that_it_has_on_every_level():
+    file = DataFileRef(path="a")
+    names = {SCHEMA.find(path).id: f"${{{path}}}" for path in ("a", "l.element.x")}
+    set_column_names(file, names)
+    assert column_names_of(file) == names
+    found = {way[-1].id: way[-1] for way in walk(fields_for_file(file, SCHEMA.fields))}
+    changed = {
+        id: one.physical_name for id, one in found.items() if one.physical_name != SCHEMA.field_by_id(id).physical_name
+    }
+    assert changed == names
+    set_field_ids(file, SCHEMA.ways.keys() - {SCHEMA.find("a").id})
+    assert fields_for_file(file, SCHEMA.fields)[0].physical_name.startswith(ABSENT)
+
+
+def test_the_golden_bytes_of_names():
+    file = DataFileRef()
+    set_column_names(file, {3: "a b", 1: "é"})
+    assert file.SerializeToString().hex() == "e206060801 1202c3a9 e206070803 1203612062".replace(" ", "")

@@ -11,7 +11,7 @@ from lakebed.errors import Invalid
 from lakebed.lake.sql.execution import Execution
 from lakebed.lake.table import Table
 from lakebed.spark.expressions import is_utc, value_errors
-from lakebed.spark.rows.where import VARIABLE, SessionText
+from lakebed.spark.rows.where import SessionText
 from lakebed.spark.sql.assignments import column_values
 from lakebed.spark.sql.expressions import InnerView
 from lakebed.spark.sql.insert import constants_condition, stored_rows, with_defaults
@@ -150,7 +150,7 @@ def change_at_one_version(execution: Execution, table: Table, change: Change, re
 
 def _session_condition(execution: Execution, where: str) -> str:
     """A condition that means what the session takes it for, as that of a query does."""
-    return where if is_utc(execution.spark) and VARIABLE not in where else SessionText(where)
+    return where if is_utc(execution.spark) else SessionText(where)
 
 
 def _check_repeatable(execution: Execution, views: Sequence[InnerView]) -> None:

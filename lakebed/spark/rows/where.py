@@ -22,10 +22,6 @@ from lakebed.table.schema.schema import Schema
 from lakebed.table.types.limits import check_expression
 from lakebed.table.types.types import TIMESTAMP, TIMESTAMPTZ, Field, walk
 
-VARIABLE: Final = "${"
-"""How a variable begins; Spark replaces it by its value before it reads a text."""
-
-
 OUTER: Final = "lakebed_target"
 """What queries inside a condition or a value call the rows of the table that is changed."""
 
@@ -49,7 +45,7 @@ class Where:
 
 
 class SessionText(str):
-    """A condition of an SQL statement whose meaning depends on the session: on its time zone, or on variables."""
+    """A condition of an SQL statement whose meaning depends on the session's time zone."""
 
 
 def bind_where(where: str | Condition, schema: Schema) -> Where:
@@ -60,8 +56,6 @@ def bind_where(where: str | Condition, schema: Schema) -> Where:
     if not isinstance(where, str):
         return Where(bind(where, schema), (), str(where))
     check_expression(where, "a condition")
-    if isinstance(where, SessionText) and VARIABLE in where:
-        return Where(ALWAYS, (where,))
     filters: list[Filter] = []
     texts: list[str] = []
     rest: list[str] = []

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakebed.errors import LakebedError
-from lakebed.spark.rows.where import VARIABLE
 from lakebed.spark.sql.tokens import Kind, Words
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.condition import AllOf, AnyOf, Compares, Condition, Flag, In, Not, Null, all_conditions
@@ -37,7 +36,7 @@ def conjuncts(words: Words, table: "Node") -> Iterator[Condition]:
     from sqlglot.expressions import Column
 
     select = _select_of(table)
-    is_unknown = VARIABLE in words.text or any(word.reads("|>") for word in words.words)
+    is_unknown = any(word.reads("|>") for word in words.words)
     where = None if select is None or is_unknown else select.args.get("where")
     if select is None or where is None:
         return

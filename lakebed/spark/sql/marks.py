@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from py4j.java_gateway import JavaPackage  # type: ignore[import-untyped]  # it has no types
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
 
-from lakebed.spark.rows.where import VARIABLE
 from lakebed.spark.session import is_remote
 from lakebed.spark.sql.tokens import Kind, Word, Words
 
@@ -42,7 +41,7 @@ def with_marks(spark: "SparkSession", words: Words) -> Words:
     tree = spark_tree(spark, text)
     if tree is not None:
         return replace(words, marks=frozenset(_own_words(placed_words(text, tree))))
-    return words if VARIABLE in text else replace(words, stuck=stuck_at(spark, text))
+    return replace(words, stuck=stuck_at(spark, text))
 
 
 def has_parser(spark: "SparkSession") -> bool:

@@ -238,7 +238,7 @@ def shown_value(scalar: pyarrow.Scalar) -> str:
     """A value for an error message; Python values with nanoseconds need pandas, which may not be installed."""
     try:
         return repr(scalar.as_py())
-    except ValueError:
+    except (ValueError, OverflowError):  # nor has Python a value for years beyond 9999
         return f"{scalar.cast(pyarrow.string())}"
 
 

@@ -117,10 +117,11 @@ def test_values_are_cast_by_choice(given: Any, type: str, values: list[Any]) -> 
         ([1e300], "float", r"1e\+300 in row 0"),
         ([MIDNIGHT, datetime.datetime(2026, 1, 31, 5)], "date", "datetime.datetime.* in row 1"),
         ([2], "boolean", "2 in row 0"),
+        (pyarrow.array([2**63 - 1], pyarrow.timestamp("us")), "date", ".*9223372036854775807.* in row 0"),
     ],
     ids=str,
 )
-def test_a_value_that_a_cast_would_lose_is_refused_with_its_column(given: list[Any], type: str, found: str) -> None:
+def test_a_value_that_a_cast_would_lose_is_refused_with_its_column(given: Any, type: str, found: str) -> None:
     with pytest.raises(Invalid, match=rf"column 'a': a value does not fit the column .*found {found}"):
         cast(given, type)
 

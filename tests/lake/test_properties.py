@@ -13,6 +13,7 @@ USELESS = {
     "a check of another column": ({"check.a": "nope > 0"}, r"check\.a: .*can't be evaluated .*no such column"),
     "half a check": ({"check.a": "price >"}, r"check\.a: .*can't be evaluated"),
     "a value for a check": ({"check.a": "price + 1"}, r"check\.a: .*can't be evaluated"),
+    "a check as deep as none is": ({"check.a": "not " * 400 + "id > 0"}, r"check\.a: .*can't be evaluated"),
     "a query": ({"check.a": "id in (select 1)"}, r"check\.a: .*can't be evaluated"),
     "a function of another column": ({"check.a": "regexp_like(nope, 'x')"}, r"check\.a: .*no such column"),
     "a check without a name": ({"check.": "id > 0"}, "no such property"),

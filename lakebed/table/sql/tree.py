@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from lakebed.errors import Invalid
+from lakebed.errors import Invalid, TooLarge
 from lakebed.table.types.limits import check_expression
 from lakebed.table.types.types import (
     BINARY,
@@ -65,6 +65,8 @@ def only_tree(text: str, what: str) -> "Node | None":
         trees = dialect.parser().parse_into(Condition, list(_whole_strings(dialect.tokenize(text), text)), text)
     except SqlglotError as error:
         raise _unparsable(what, text, error) from error
+    except RecursionError as error:
+        raise TooLarge(f"{what} is nested too deeply", subject=short(text)) from error
     return trees[0] if len(trees) == 1 else None
 
 

@@ -93,7 +93,7 @@ DRAWINGS = {
         entries | expression | merge | partition | statistics
         filter | manifest
         schema | sql
-        types
+        parquet | types
     """,
     "lakebed.records": """
         check

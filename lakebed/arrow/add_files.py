@@ -1,38 +1,37 @@
 """Entries for Parquet files that another writer wrote, with their partition values: files are read, never copied."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from uuid import UUID
 
 import pyarrow
 import pyarrow.compute
-from pyarrow.parquet import FileMetaData, ParquetFile
+from pyarrow.parquet import ParquetFile
 
 from lakebed.arrow.foreign_columns import ForeignColumns, foreign_columns
 from lakebed.arrow.foreign_names import foreign_names
 from lakebed.arrow.given_files import given_files
-from lakebed.arrow.read.stored import BATCH_ROWS
+from lakebed.arrow.read.stored import BATCH_ROWS, opened_parquet
 from lakebed.arrow.shape import AS_STORED, shaped
 from lakebed.arrow.transforms import column_at, plain_value, transformed
 from lakebed.arrow.types import file_schema
+from lakebed.catalog.data.footers import read_footer
+from lakebed.catalog.data.row_sources import is_own_file
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import Files
 from lakebed.files.os_errors import error_for
 from lakebed.table.filter.filter import Value
 from lakebed.table.manifest.file_fields import set_column_names, set_constants, set_field_ids, with_column_names
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
+from lakebed.table.parquet.footer import MAGIC
 from lakebed.table.partition.hive import column_values, folder_values
 from lakebed.table.partition.spec import FIRST_FIELD_ID, BoundField, PartitionField, PartitionSpec, bound_fields
 from lakebed.table.partition.transforms import IDENTITY
 from lakebed.table.partition.values import set_partition, value_text
 from lakebed.table.plan.blooms import seal_blooms
 from lakebed.table.schema.schema import Schema
-from lakebed.table.statistics.footers import chunk_start, data_file
+from lakebed.table.statistics.footers import data_file
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import DOUBLE, FLOAT, Field
 from lakebed.table.types.values import decode_bound, is_nan
-
-MAGIC = b"PAR1"
 
 Known = tuple[Value | None]
 """The one value that all rows have."""
@@ -63,23 +62,17 @@ def added_files(files: Files, schema: Schema, spec: PartitionSpec, given: Sequen
 
 def _check_path(path: str) -> None:
     """Refuse files that Spark would skip silently, and files in the folders of tables, which may be deleted."""
-    *folders, name = path.split("/")
+    name = path.rpartition("/")[2]
     if name.startswith(("_", ".")) or name.endswith("._COPYING_"):
         expected = "a name that does not begin with _ or . and does not end with ._COPYING_"
         raise Invalid("Spark skips files of such names", subject=path, expected=expected, advice="Rename the file.")
-    if "://" not in path and any(map(_is_id, folders)):
+    if is_own_file(path):
         raise Invalid(
             "the file is in the folder of a table, whose files come and go with the table",
             subject=path,
             expected="a file that Lakebed did not write",
             advice="To bring back rows, use restore_table, revert or a branch. To copy rows, use append(other.scan()).",
         )
-
-
-def _is_id(part: str) -> bool:
-    with suppress(ValueError):
-        return str(UUID(part)) == part
-    return False
 
 
 class _File:
@@ -95,7 +88,7 @@ class _File:
         try:
             return self._read_entry()
         except (Corrupt, Invalid) as error:
-            self._add(f"{error.subject}: {error.problem}" if error.subject != self._path else error.problem)
+            self._add(f"{error.subject}: {error.problem}" if error.subject not in ("", self._path) else error.problem)
         except OSError as error:
             if error.errno is not None:  # an error of the system; Arrow's errors have no number
                 raise error_for(error, self._path) from error
@@ -106,16 +99,14 @@ class _File:
 
     def _read_entry(self) -> DataFileRef | None:
         size = self._files.size(self._path)
-        if self._files.read(self._path, 0, min(size, len(MAGIC))) != MAGIC:
+        footer = read_footer(self._files, self._path, size)
+        if (footer.whole or self._files.read(self._path, 0, len(MAGIC)))[: len(MAGIC)] != MAGIC:
             self._add("not a Parquet file, or its footer is encrypted: it does not begin with PAR1")
             return None
-        with ParquetFile(
-            self._files.location(self._path), page_checksum_verification=True, pre_buffer=False
-        ) as parquet:
-            self._check_footer(parquet.metadata, size)
-            if self.problems:
-                return None
-            self._check_whole(parquet.metadata, size)
+        skipped = footer.check()  # before Arrow sees it
+        with opened_parquet(self._files, self._path, footer) as parquet:
+            if not parquet.metadata.num_rows:
+                self._add("no rows")
             self._names = foreign_names(parquet.schema_arrow, self._schema.fields)
             self._schema = Schema(with_column_names(self._schema.fields, self._names), self._schema.id)
             said = column_values(folder_values(self._place.split("/")[:-1]), self._schema.fields)
@@ -125,33 +116,14 @@ class _File:
             for column, problem in columns.problems.items():
                 self._add(f"{column}: {problem}")
             self._check_constants(constants)
-            return None if self.problems else self._described(parquet, size, columns, said, constants)
+            if self.problems:
+                return None
+            file = data_file(parquet.metadata, self._schema, path=self._path, size=size, skipped=skipped)
+            file.footer_checksum = footer.checksum
+            return self._described(file, parquet, columns, said, constants)
 
     def _add(self, problem: str) -> None:
         self.problems.append(f"{self._path}: {problem}")
-
-    def _check_footer(self, metadata: FileMetaData, size: int) -> None:
-        """Refuse a signed footer, which comes with encrypted columns: Arrow 26 aborts when it is asked for one."""
-        footer = int.from_bytes(self._files.read(self._path, size - 8, 4), "little")
-        if footer != metadata.serialized_size:
-            self._add("encrypted, or its footer is not Parquet's")
-
-    def _check_whole(self, metadata: FileMetaData, size: int) -> None:
-        """Refuse a footer whose numbers of rows and places contradict each other."""
-        groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
-        rows = sum(group.num_rows for group in groups)
-        if rows != metadata.num_rows:
-            self._add(f"{metadata.num_rows} rows by its footer, {rows} by its row groups")
-        if not rows:
-            self._add("no rows")
-        for group in groups:
-            for place in range(group.num_columns):
-                chunk = group.column(place)
-                if not len(MAGIC) <= chunk_start(chunk) <= size - chunk.total_compressed_size:
-                    self._add(f"the column {chunk.path_in_schema} ends beyond the file")
-                if not metadata.schema.column(place).max_repetition_level and chunk.num_values != group.num_rows:
-                    found = f"{chunk.num_values} values in {group.num_rows} rows"
-                    self._add(f"the column {chunk.path_in_schema} has {found}")
 
     def _check_constants(self, constants: Said) -> None:
         """Refuse values that only folders say, unless the table is partitioned by the column itself."""
@@ -166,9 +138,9 @@ class _File:
                 self._add(f"{field.name}: the folder says null, and the table requires a value")
 
     def _described(
-        self, parquet: ParquetFile, size: int, columns: ForeignColumns, said: Said, constants: Said
+        self, file: DataFileRef, parquet: ParquetFile, columns: ForeignColumns, said: Said, constants: Said
     ) -> DataFileRef | None:
-        file = data_file(parquet.metadata, self._schema, path=self._path, size=size)
+        """Complete the entry of a file that has its statistics."""
         if columns.others or self._names:
             set_field_ids(file, columns.field_ids)
             set_column_names(file, self._names)

@@ -13,12 +13,12 @@ from itertools import accumulate
 from typing import Final
 from uuid import uuid4
 
-from pyarrow.parquet import read_metadata
 from pyspark import inheritable_thread_target
 from pyspark.sql import DataFrame
 
 from lakebed.catalog.data import compaction
 from lakebed.catalog.data.compaction import Done, Form, NewFiles
+from lakebed.catalog.data.footers import entry_footer
 from lakebed.catalog.data.target import Target
 from lakebed.files import Files
 from lakebed.spark.jobs.run import expect_files
@@ -88,7 +88,7 @@ def file_count(files: Sequence[DataFileRef], target: int) -> int:
 
 def set_last_updated_bounds(files: Files, file: DataFileRef) -> None:
     """Set the bounds of the rows' last change in the entry of a file that has it as the last column."""
-    footer = read_metadata(files.location(file.path))
+    footer = entry_footer(files, file).metadata()
     last = footer.num_columns - 1
     chunks = [footer.row_group(group).column(last).statistics for group in range(footer.num_row_groups)]
     # A row without a number gets that of the commit, which is above all others.

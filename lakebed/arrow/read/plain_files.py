@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 
-import pyarrow.parquet
+import pyarrow
 
 from lakebed.arrow.read.stored import damage
 from lakebed.arrow.types import schema_of
+from lakebed.catalog.data.footers import entry_footer
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.errors import Invalid
 from lakebed.table.manifest.file_fields import field_ids_of
@@ -59,7 +60,7 @@ def _reasons(sources: Sources, files: Sequence[DataFileRef], schema: Schema, are
 def _differences(sources: Sources, file: DataFileRef, schema: Schema, are_all_columns: bool) -> Iterator[str]:
     """The columns that are different in a file."""
     with damage(file.path):
-        form = pyarrow.parquet.read_schema(sources.files.location(file.path))
+        form = entry_footer(sources.files, file).metadata().schema.to_arrow_schema()
     held, found = field_ids_of(file), {column.name: column for column in form}
     for field in schema.fields:
         column = found.get(field.name)

@@ -8,7 +8,8 @@ from typing import Protocol
 import pyarrow
 from pyarrow.parquet import ParquetFile
 
-from lakebed.catalog.data.row_sources import Sources
+from lakebed.catalog.data.footers import Footer, entry_footer
+from lakebed.catalog.data.row_sources import Sources, is_own_file
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import Files
 from lakebed.files.os_errors import error_for
@@ -50,9 +51,14 @@ def opened(sources: Sources, file: DataFileRef) -> Iterator[StoredRows]:
             yield rows
             return
         sources.check_whole(file)
-        location = sources.files.location(file.path)
-        with ParquetFile(location, page_checksum_verification=True, pre_buffer=False) as parquet:
+        with opened_parquet(sources.files, file.path, entry_footer(sources.files, file)) as parquet:
             yield ParquetRows(file, parquet)
+
+
+def opened_parquet(files: Files, path: str, footer: Footer) -> ParquetFile:
+    """Open a file whose footer was checked; a small file has been read with its footer, and is not read again."""
+    source = files.location(path) if footer.whole is None else pyarrow.BufferReader(footer.whole)
+    return ParquetFile(source, page_checksum_verification=True, pre_buffer=False)
 
 
 def read_whole(files: Files, file: DataFileRef) -> None:
@@ -111,7 +117,7 @@ class ParquetRows:
     """Rows of a Parquet file, whose row groups have been counted."""
 
     def __init__(self, file: DataFileRef, parquet: ParquetFile) -> None:
-        self._file, self._parquet = file, parquet
+        self._file, self._parquet, self._is_own = file, parquet, is_own_file(file.path)
         self._rows = [int(parquet.metadata.row_group(number).num_rows) for number in range(parquet.num_row_groups)]
         # The footer has a total too, but readers go by the row groups.
         check_rows(file, file.num_rows, sum(self._rows))
@@ -125,6 +131,8 @@ class ParquetRows:
         # Threads cost a small file a third of its time.
         threads = self._file.file_size >= LARGE_BYTES
         for batch in self._parquet.iter_batches(BATCH_ROWS, [group.number], list(names), use_threads=threads):
+            if not self._is_own:  # its pages may have no checksums, its texts may not be UTF-8
+                batch.validate(full=True)
             rows += batch.num_rows
             yield batch
         check_rows(self._file, group.rows, rows)

@@ -13,6 +13,7 @@ from pyarrow.parquet import FileMetaData, ParquetWriter
 
 from lakebed.arrow.fit import fit
 from lakebed.arrow.write.partitions import parts_of
+from lakebed.catalog.data.footers import footer_of, read_footer
 from lakebed.catalog.tables.properties import DEFAULTS, WriteOptions, bloom_ways
 from lakebed.files import Files
 from lakebed.table.filter.filter import Value
@@ -178,11 +179,15 @@ def _write_file(
             # Arrow calls a Python file some thirty times, however little there is: 0.2 ms more than one write.
             buffer = pyarrow.BufferOutputStream()
             metadata, nans = _write_parquet(buffer, form, first.schema, tables, _TINY)
-            file.write(buffer.getvalue())
+            whole = buffer.getvalue()
+            file.write(whole)
         else:
+            whole = None
             metadata, nans = _write_parquet(file, form, first.schema, tables, _LARGE)
         size = file.tell()
     entry = data_file(metadata, form.schema, path=path, size=size, nan_counts=nans)
+    footer = read_footer(files, path, size) if whole is None else footer_of(bytes(whole))
+    entry.footer_checksum = footer.checksum
     if form.blooms:
         seal_blooms(entry, files.read)
     return entry

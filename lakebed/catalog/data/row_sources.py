@@ -1,7 +1,9 @@
 """Where the rows of a table's entries are: in files, whose sizes are checked, or inline in the metastore."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from lakebed.catalog.transaction.tombstones import is_purged
 from lakebed.catalog.transaction.work import Work
@@ -93,6 +95,17 @@ def location_of(files: Files, entry: DataFileRef) -> str:
 def format_of(entry: DataFileRef) -> str:
     """How the rows of an entry are stored."""
     return "inline" if is_inline(entry) else "parquet"
+
+
+def is_own_file(path: str) -> bool:
+    """Whether a path is in the folder of a table, where Lakebed alone writes: the folder has the table's id."""
+    return "://" not in path and any(map(_is_id, path.split("/")[:-1]))
+
+
+def _is_id(part: str) -> bool:
+    with suppress(ValueError):
+        return str(UUID(part)) == part
+    return False
 
 
 def check_whole(files: Files, entries: Sequence[DataFileRef]) -> None:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from lakebed.files import Files
 from lakebed.spark.literals import literal
-from lakebed.spark.read.footer import read_footer
+from lakebed.spark.read.footer import arrow_form
 from lakebed.table.manifest.file_fields import field_ids_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.types.types import (
@@ -84,7 +84,7 @@ def _missing_fields(files: Files, file: DataFileRef, wanted: Sequence[Way]) -> M
     unsure = [way for way in wanted if way[-1].id not in recorded]
     if not unsure:
         return frozenset()
-    found = read_footer(files, files.head(file.path)).schema.to_arrow_schema()
+    found = arrow_form(files, file)
     return frozenset(way[-1].id for way in unsure if not _has(found, way))
 
 

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from lakebed.errors import Invalid
 from lakebed.files import Files
 from lakebed.spark.fit import quoted
-from lakebed.spark.read.footer import read_footer
+from lakebed.spark.read.footer import arrow_form
 from lakebed.spark.read.pushdown import hide_from_pushdown
 from lakebed.table.manifest.file_fields import field_ids_of
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -125,7 +125,7 @@ def _probed_columns(files: Files, file: DataFileRef, wanted: Iterable[Field]) ->
     unsure = [field for field in wanted if any(_may_need_probe(way[-1], known) for way in walk((field,)))]
     if not unsure:
         return {}
-    there = _children(read_footer(files, files.head(file.path)).schema.to_arrow_schema())
+    there = _children(arrow_form(files, file))
     return {field.id: _with_probes(file, field, there) for field in unsure}
 
 

@@ -18,8 +18,8 @@ from lakebed.spark.expressions import unfit_value
 from lakebed.spark.fit import NULL_FOUND, check_rows, quoted
 from lakebed.spark.jobs.jobs import jobs_of
 from lakebed.spark.locations import spark_location
-from lakebed.spark.read.footer import count_nan, read_footer
 from lakebed.spark.variables import writable_names
+from lakebed.spark.write.footer import count_nan, written_file
 from lakebed.spark.write.layout import Complete, Layout, PartitionLayout
 from lakebed.spark.write.partitions import partitions_of
 from lakebed.spark.write.settings import ALWAYS, guessed_row_bytes, write_settings
@@ -30,7 +30,6 @@ from lakebed.table.partition.sort_order import UNSORTED, SortOrder
 from lakebed.table.partition.spec import UNPARTITIONED, PartitionSpec
 from lakebed.table.plan.blooms import seal_blooms
 from lakebed.table.schema.schema import Schema
-from lakebed.table.statistics.footers import data_file
 from lakebed.table.types.names import folded_column
 
 REBASE: Final = "spark.sql.parquet.datetimeRebaseModeInWrite"
@@ -195,7 +194,7 @@ class _FinishedJob:
         return name.endswith(".parquet") and is_ours and not name.startswith((".", "_"))
 
     def _entry(self, info: FileInfo) -> DataFileRef:
-        entry = data_file(read_footer(self._files, info), self._schema, path=info.path, size=info.size)
+        entry = written_file(self._files, info, self._schema)
         count_nan(entry, self._schema)
         seal_blooms(entry, self._files.read)
         if self._names:

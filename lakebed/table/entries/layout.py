@@ -34,6 +34,7 @@ ENTRY_COLUMNS: Final = {
     "deleted_rows": _LONG,
     "key_schema_id": _INT,
     "field_ids": _TEXT,
+    "footer_checksum": _LONG,
 }
 """Columns that are fields of `DataFileRef`, by name."""
 

@@ -73,7 +73,7 @@ class ColumnName(_message.Message):
     def __init__(self, field_id: _Optional[int] = ..., name: _Optional[str] = ...) -> None: ...
 
 class DataFileRef(_message.Message):
-    __slots__ = ("path", "file_size", "num_rows", "level", "seq_min", "seq_max", "key_min", "key_max", "dv_path", "dv_offset", "dv_length", "status", "format", "first_row_id", "statistics", "spec_id", "partition", "blocks", "deleted_rows", "key_schema_id", "field_ids", "constants", "column_names")
+    __slots__ = ("path", "file_size", "num_rows", "level", "seq_min", "seq_max", "key_min", "key_max", "dv_path", "dv_offset", "dv_length", "status", "format", "first_row_id", "statistics", "spec_id", "partition", "blocks", "deleted_rows", "key_schema_id", "field_ids", "constants", "column_names", "footer_checksum")
     PATH_FIELD_NUMBER: _ClassVar[int]
     FILE_SIZE_FIELD_NUMBER: _ClassVar[int]
     NUM_ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -97,6 +97,7 @@ class DataFileRef(_message.Message):
     FIELD_IDS_FIELD_NUMBER: _ClassVar[int]
     CONSTANTS_FIELD_NUMBER: _ClassVar[int]
     COLUMN_NAMES_FIELD_NUMBER: _ClassVar[int]
+    FOOTER_CHECKSUM_FIELD_NUMBER: _ClassVar[int]
     path: str
     file_size: int
     num_rows: int
@@ -120,7 +121,8 @@ class DataFileRef(_message.Message):
     field_ids: str
     constants: _containers.RepeatedCompositeFieldContainer[PartitionValue]
     column_names: _containers.RepeatedCompositeFieldContainer[ColumnName]
-    def __init__(self, path: _Optional[str] = ..., file_size: _Optional[int] = ..., num_rows: _Optional[int] = ..., level: _Optional[int] = ..., seq_min: _Optional[int] = ..., seq_max: _Optional[int] = ..., key_min: _Optional[bytes] = ..., key_max: _Optional[bytes] = ..., dv_path: _Optional[str] = ..., dv_offset: _Optional[int] = ..., dv_length: _Optional[int] = ..., status: _Optional[int] = ..., format: _Optional[int] = ..., first_row_id: _Optional[int] = ..., statistics: _Optional[_Iterable[_Union[ColumnStatistics, _Mapping]]] = ..., spec_id: _Optional[int] = ..., partition: _Optional[_Iterable[_Union[PartitionValue, _Mapping]]] = ..., blocks: _Optional[_Iterable[_Union[Block, _Mapping]]] = ..., deleted_rows: _Optional[int] = ..., key_schema_id: _Optional[int] = ..., field_ids: _Optional[str] = ..., constants: _Optional[_Iterable[_Union[PartitionValue, _Mapping]]] = ..., column_names: _Optional[_Iterable[_Union[ColumnName, _Mapping]]] = ...) -> None: ...
+    footer_checksum: int
+    def __init__(self, path: _Optional[str] = ..., file_size: _Optional[int] = ..., num_rows: _Optional[int] = ..., level: _Optional[int] = ..., seq_min: _Optional[int] = ..., seq_max: _Optional[int] = ..., key_min: _Optional[bytes] = ..., key_max: _Optional[bytes] = ..., dv_path: _Optional[str] = ..., dv_offset: _Optional[int] = ..., dv_length: _Optional[int] = ..., status: _Optional[int] = ..., format: _Optional[int] = ..., first_row_id: _Optional[int] = ..., statistics: _Optional[_Iterable[_Union[ColumnStatistics, _Mapping]]] = ..., spec_id: _Optional[int] = ..., partition: _Optional[_Iterable[_Union[PartitionValue, _Mapping]]] = ..., blocks: _Optional[_Iterable[_Union[Block, _Mapping]]] = ..., deleted_rows: _Optional[int] = ..., key_schema_id: _Optional[int] = ..., field_ids: _Optional[str] = ..., constants: _Optional[_Iterable[_Union[PartitionValue, _Mapping]]] = ..., column_names: _Optional[_Iterable[_Union[ColumnName, _Mapping]]] = ..., footer_checksum: _Optional[int] = ...) -> None: ...
 
 class DeleteFileRef(_message.Message):
     __slots__ = ("path", "file_size", "content")

@@ -15,6 +15,7 @@ from pyarrow.types import is_struct
 from lakebed.table.manifest import manifest_pb2 as pb
 from lakebed.table.manifest.delta import ADDED, COLUMNAR
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics
+from lakebed.table.parquet.footer import Skipped
 from lakebed.table.schema.metadata_columns import METADATA_IDS
 from lakebed.table.schema.schema import Schema
 from lakebed.table.statistics.bloom_values import can_have_bloom, physical_type
@@ -66,11 +67,18 @@ class _Chunk(NamedTuple):
 
 
 def data_file(
-    metadata: FileMetaData, schema: Schema, *, path: str, size: int, nan_counts: Sequence[Mapping[int, int]] = ()
+    metadata: FileMetaData,
+    schema: Schema,
+    *,
+    path: str,
+    size: int,
+    nan_counts: Sequence[Mapping[int, int]] = (),
+    skipped: Skipped = frozenset(),
 ) -> pb.DataFileRef:
     """The entry of a file that a commit adds; it lists the row groups if there are several.
 
-    `nan_counts` has the number of NaNs by field id for each row group: footers don't have it.
+    `nan_counts` has the number of NaNs by field id for each row group: footers don't have it. The statistics of the
+    chunks in `skipped` are not asked for.
     """
     file = pb.DataFileRef(path=path, file_size=size, num_rows=metadata.num_rows, status=ADDED, format=COLUMNAR)
     footers = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
@@ -80,7 +88,7 @@ def data_file(
         place, field = places.get(tuple([part.physical_name for part in way])), way[-1]
         if place is None or field.id in METADATA_IDS:  # no filter asks for a row's lineage
             continue
-        chunks = _chunks(field, columns.column(place), footers, place, nan_counts)
+        chunks = _chunks(field, columns.column(place), footers, place, nan_counts, skipped)
         _fill_statistics(file.statistics.add(field_id=field.id), field.type, chunks)
         for row_group, chunk in zip(row_groups, chunks, strict=False):  # as many as chunks, or none
             _fill_statistics(row_group.columns.add(field_id=field.id), field.type, [chunk])
@@ -109,12 +117,13 @@ def _chunks(
     row_groups: Sequence[RowGroupMetaData],
     place: int,
     nan_counts: Sequence[Mapping[int, int]],
+    skipped: Skipped,
 ) -> list[_Chunk]:
     read = _reader(field.type, column)
     chunks = []
     for number, row_group in enumerate(row_groups):
         footer = row_group.column(place)
-        statistics = footer.statistics
+        statistics = None if (number, place) in skipped else footer.statistics
         chunk = _Chunk(
             rows=row_group.num_rows,
             span=(chunk_start(footer), footer.total_compressed_size),
@@ -174,7 +183,7 @@ def _extremes(statistics: Statistics | None, read: _Read | None) -> tuple[Any, A
     if statistics is None or read is None or not statistics.has_min_max:
         return None
     low, high = read(statistics.min_raw), read(statistics.max_raw)
-    return None if low is None or high is None else (low, high)
+    return None if low is None or high is None or low > high else (low, high)
 
 
 def _places(metadata: FileMetaData) -> dict[tuple[str, ...], int | None]:

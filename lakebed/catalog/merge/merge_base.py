@@ -4,6 +4,7 @@ A commit's parent is the previous commit on its line, or, at a fork, the newest 
 two parents; a reset has only its target. Versions grow along every edge, so the walk goes back from the newest.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -48,32 +49,45 @@ class Logs:
     def __init__(self, context: Context, catalog: str) -> None:
         self._context = context
         self._catalog = catalog
-        self._logs: dict[LineAt, _Replayed] = {}
+        self._lines: dict[str, Line] = {}
+        self._logs: dict[str, list[_OwnLog]] = {}
 
     def from_place(self, place: LineAt) -> Iterator[Commit]:
-        """The commits that a line shows at a version."""
-        known = self._logs.get(place)
-        if known is None:
-            ref = open_line(self._context, self._catalog, place.line)
-            known = self._logs[place] = _Replayed(_log(self._context, ref, place.version))
-        return iter(known)
+        """The commits that a line shows at a version: its own, followed by those of its ancestors."""
+        if place.line not in self._lines:
+            self._lines[place.line] = open_line(self._context, self._catalog, place.line).line
+        for at in self._lines[place.line].sight(place.version):
+            yield from self._own(at).up_to(at.version)
+
+    def _own(self, at: LineAt) -> "_OwnLog":
+        """A line's own commits, from this version or a later one: a trunk has a merge for each of its branches' heads,
+        and each of them is a place in the log of the branch."""
+        known = self._logs.setdefault(at.line, [])
+        for log in known:
+            if log.start >= at.version:
+                return log
+        known.append(_OwnLog(at.version, _own_commits(self._context, Line(at.line, self._catalog), at.version)))
+        return known[-1]
 
 
-class _Replayed:
-    """An iterator that can be gone through again; what it gave is kept."""
+class _OwnLog:
+    """A line's own commits from a version back, read as far as anybody asks; what was read is kept."""
 
-    def __init__(self, source: Iterator[Commit]) -> None:
+    def __init__(self, start: Version, source: Iterator[Commit]) -> None:
+        self.start = start
         self._source = source
-        self._given: list[Commit] = []
+        self._read: list[Commit] = []
 
-    def __iter__(self) -> Iterator[Commit]:
-        for place in count():
-            if place == len(self._given):
+    def up_to(self, version: Version) -> Iterator[Commit]:
+        """The commits up to a version, newest first."""
+        for place in count(bisect_left(self._read, -int(version), key=lambda commit: -int(commit.version))):
+            if place == len(self._read):
                 commit = next(self._source, None)
                 if commit is None:
                     return
-                self._given.append(commit)
-            yield self._given[place]
+                self._read.append(commit)
+            if self._read[place].version <= version:
+                yield self._read[place]
 
 
 class Reached:
@@ -172,17 +186,16 @@ class _Walk:
             heappush(self._waiting, (-int(commit.version), next(self._begun), commit, cursor, colours))
 
 
-def _log(context: Context, ref: Ref, version: Version) -> Iterator[Commit]:
-    """A line's commits, newest first, followed by those of its ancestors.
+def _own_commits(context: Context, line: Line, version: Version) -> Iterator[Commit]:
+    """A line's own commits, newest first.
 
-    The first page of each line is small: the walk usually ends soon after it reaches another line, and a commit there
-    may have created thousands of tables.
+    The first page is small: the walk usually ends soon after it reaches another line, and a commit there may have
+    created thousands of tables.
     """
-    for at in ref.line.sight(version):
-        reader, token, size = context.metastore.reader(Line(at.line, ref.line.top), at.version), None, 1
-        while True:
-            page = reader.log(limit=size, token=token)
-            yield from page.items
-            token, size = page.token, min(2 * size, _PAGE)
-            if token is None:
-                break
+    reader, token, size = context.metastore.reader(line, version), None, 1
+    while True:
+        page = reader.log(limit=size, token=token)
+        yield from page.items
+        token, size = page.token, min(2 * size, _PAGE)
+        if token is None:
+            break

@@ -1,7 +1,9 @@
 """A view is code that runs with its reader's rights: what it may do, and who may allow it more."""
 
+import datetime
 import pickle
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +191,29 @@ def test_a_view_that_is_read_twice_by_each_above_it_is_read_once(
             f"sales.v{number}", f"select a.id from sales.v{number - 1} a join sales.v{number - 1} b using (id)"
         )
     assert rows(lake.sql(spark, "select * from sales.v4")) == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select item, count(*) n, count(distinct id), sum(price) s, min(day) a, max(day) b from sales.s group by item",
+        "select id from sales.s where price > 1.5 and item like 't%' or day is null order by day desc, id limit 2",
+        "select id, case when price is null then 'none' else item end c, -id * 2 + 1 from sales.s where id not in (2)",
+        "(select id from sales.s union all select 1) except select id from sales.s where item between 'j' and 'k'",
+        "select o.id, s.* from sales.orders o left join sales.s s on s.id = o.id and exists (select 1 from top)",
+        "select * from sales.s order by item, price, id limit 3",
+    ],
+)
+def test_a_view_has_the_same_rows_by_duckdb_and_by_spark(
+    lake: Lake, shop: Catalog, spark: SparkSession, text: str
+) -> None:
+    days = [datetime.date(2026, 1, 1), None, datetime.date(2026, 1, 3), None]
+    prices = pa.array([Decimal("1.50"), None, Decimal("2.25"), Decimal("9.99")], pa.decimal128(10, 2))
+    sold = pa.table({"id": [1, 2, 3, 4], "item": ["tea", "jam", None, "toast"], "price": prices, "day": days})
+    shop.create_table("sales.s", sold)
+    shop.create_view("sales.v", text)
+    ours = sorted(lake.query("from sales.v").to_list(), key=repr)
+    assert ours == rows(lake.sql(spark, "select * from sales.v"))
 
 
 @pytest.mark.long  # 10 s

@@ -101,10 +101,11 @@ def explained(sources: "Sequence[Failing]" = ()) -> Iterator[None]:
             failure, source.failure = source.failure, None  # kept, it would hold the connection for ever
             if failure is not None:
                 raise failure.with_traceback(None) from None
-        raise _translated(error) from error
+        raise translated_error(error) from error
 
 
-def _translated(error: "duckdb.Error") -> LakebedError:
+def translated_error(error: "duckdb.Error") -> LakebedError:
+    """An error of DuckDB's as one of Lakebed's."""
     kind, _, rest = str(error).partition(": ")
     problem, *more = (rest or kind).splitlines()
     missing = _MISSING.match(problem)

@@ -3,18 +3,20 @@
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakebed.catalog.objects.properties import is_text
-from lakebed.errors import Invalid, NotFound
+from lakebed.errors import Invalid, LakebedError, NotFound
 from lakebed.lake.engines import check_installed
 from lakebed.lake.inspect import inspect
 from lakebed.lake.query.names import Moment, QueryName, query_names, quoted, replaced
-from lakebed.lake.query.rows import Failing, QueryRows, explained
+from lakebed.lake.query.rows import Failing, QueryRows, explained, translated_error
+from lakebed.lake.query.views import duckdb_text
 from lakebed.lake.sql.names import Line
 from lakebed.lake.table import Table
+from lakebed.lake.view import View
 from lakebed.store import Version
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ LOCKS = (
     "SET lock_configuration = true",
 )
 """After these, DuckDB reads no file, no address on the network and no variable of the program, and can't be told to."""
+
+DEEPEST = 128
+"""How many views may stand on one another."""
 
 _SHOW = re.compile(r"\s*SHOW\b", re.IGNORECASE)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -85,8 +90,10 @@ class _Query:
     sources: list[Failing] = field(default_factory=list)
     _views: dict[tuple[str, ...], str] = field(default_factory=dict)
     """(view, folded) -> what it shows"""
-    _added: set[str] = field(default_factory=set)
-    _lake_views: list[QueryName] = field(default_factory=list)
+    _within: tuple[View, ...] = ()
+    """The lake's views whose queries are being prepared, the outermost first."""
+    _unread: dict[str, LakebedError] = field(default_factory=dict)
+    """Views that DuckDB can't read, and why. What looks like the name of one may be a column."""
 
     def prepared(self, text: str) -> str:
         """The text with names that DuckDB can read; all tables that it may name are added.
@@ -99,7 +106,7 @@ class _Query:
                 self._add_if_there(name)
         own = [found for name in names if not name.is_plain and (found := self._long_name(name)) is not None]
         for name in own:
-            self._add(name, (name.schema, name.parts[-1]), self._table(name))
+            self._add_replaced(name)
         return replaced(text, own, lambda name: f"{quoted(name.schema)}.{quoted(name.parts[-1])}")
 
     def bound(self, text: str, args: QueryArgs | None) -> "duckdb.DuckDBPyRelation":
@@ -109,12 +116,8 @@ class _Query:
         try:
             return self.connection.sql(text, params=args)
         except duckdb.CatalogException:
-            if self._lake_views:
-                raise Invalid(
-                    "DuckDB can't read a view of the lake",
-                    subject=self._lake_views[0].spelled,
-                    advice="Query the tables that it is made of, or use lake.sql(spark, …).",
-                ) from None
+            for error in self._unread.values():
+                raise error from None
             raise
 
     def _add_if_there(self, name: QueryName) -> None:
@@ -123,7 +126,7 @@ class _Query:
             with suppress(NotFound):
                 self._add_rows(name, name.parts, name.parts[0], inspect(line._scope, name.parts[0], None, None))
         elif line.view_exists(name.parts):
-            self._lake_views.append(name)
+            self._add_view(name, name.parts, line.view(name.parts))
         elif (table := _table(line, name.parts)) is not None:
             self._add(name, name.parts, table)
 
@@ -136,36 +139,86 @@ class _Query:
             return name
         line = self.line._pinned(self.version)
         counts = range(len(name.parts), 2, -1)
-        return next((name.first(count) for count in counts if line.table_exists(name.parts[:count])), None)
+        names = (name.first(count) for count in counts)
+        return next((one for one in names if line.table_exists(one.parts) or line.view_exists(one.parts)), None)
+
+    def _add_replaced(self, name: QueryName) -> None:
+        """Add what a name means that DuckDB can't read."""
+        shown = (name.schema, name.parts[-1])
+        line = self.line._pinned(self.version)
+        if name.place is None and name.moment is None and line.view_exists(name.parts):
+            self._add_view(name, shown, line.view(name.parts))
+        else:
+            self._add(name, shown, self._table(name))
+
+    def _add_view(self, name: QueryName, shown: tuple[str, ...], view: View) -> None:
+        """Make a view of DuckDB's of one of the lake's, with all that its query reads."""
+        import duckdb
+
+        self._check_depth(view)
+        if not self._is_new(name, shown, view.id):
+            return
+        inner = replace(self, _within=(*self._within, view), _unread={})
+        try:
+            text = inner.prepared(duckdb_text(view))
+            _check_reads(self.connection, text)
+            self._make(shown, text)
+        except duckdb.Error as error:
+            failures = list(inner._unread.values())
+            self._forget(shown, name, failures[0] if failures else translated_error(error))
+        except LakebedError as error:
+            self._forget(shown, name, error)
+
+    def _check_depth(self, view: View) -> None:
+        if view.id in [one.id for one in self._within]:
+            circle = " → ".join(str(one.name) for one in (*self._within, view))
+            raise Invalid("a view is made of itself", subject=circle)
+        if len(self._within) >= DEEPEST:
+            raise Invalid(f"more than {DEEPEST} views stand on one another", subject=str(view.name))
+
+    def _forget(self, shown: tuple[str, ...], name: QueryName, error: LakebedError) -> None:
+        """Remember why a view can't be read; the name may still be another's."""
+        del self._views[_folded(shown)]
+        error.subject = f"{name.spelled}: {error.subject}" if error.subject else name.spelled
+        self._unread[name.spelled] = error
 
     def _add(self, name: QueryName, view: tuple[str, ...], table: Table) -> None:
         self._add_rows(name, view, table.id, table.scan().to_dataset())
 
-    def _add_rows(self, name: QueryName, view: tuple[str, ...], shown: str, rows: Any) -> None:
-        own = tuple(part.lower() for part in view)
-        known = self._views.setdefault(own, shown)
-        if known != shown:
+    def _add_rows(self, name: QueryName, shown: tuple[str, ...], id: str, rows: Any) -> None:
+        if not self._is_new(name, shown, id):
+            return
+        if isinstance(rows, Failing):
+            self.sources.append(rows)
+        source = f"lakebed {' '.join(_folded(shown))}"
+        self.connection.register(source, rows)
+        self._make(shown, f"FROM {quoted(source)}")
+
+    def _is_new(self, name: QueryName, shown: tuple[str, ...], id: str) -> bool:
+        """Whether a name is to be added; `Invalid` if it would be that of two objects."""
+        known = self._views.get(_folded(shown))
+        if known is not None and known != id:
             raise Invalid(
                 "DuckDB does not distinguish names by case, and two tables of the query differ in nothing else",
                 subject=name.spelled,
                 advice="Use lake.sql(spark, …), or rename one of them.",
             )
-        source = f"lakebed {' '.join(own)}"
-        if source in self._added:
-            return
-        self._added.add(source)
-        if isinstance(rows, Failing):
-            self.sources.append(rows)
-        self.connection.register(source, rows)
-        if len(view) > 1:
-            self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(view[0])}")
-        self.connection.execute(f"CREATE VIEW {'.'.join(map(quoted, view))} AS FROM {quoted(source)}")
+        self._views[_folded(shown)] = id
+        return known is None
+
+    def _make(self, shown: tuple[str, ...], text: str) -> None:
+        if len(shown) > 1:
+            self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(shown[0])}")
+        self.connection.execute(f"CREATE VIEW {'.'.join(map(quoted, shown))} AS {text}")
 
     def _table(self, name: QueryName) -> Table:
         """A table with a ref or a moment."""
         line = self.line if name.place is None else self.line._beside(name.place)
         line = line._pinned(self.version) if name.moment is None else self._then(line, name.moment)
         table = _table(line, name.parts)
+        if table is None and line.view_exists(name.parts):
+            advice = 'Name the ref or the moment of the whole query: lake.query(…, ref="dev").'
+            raise Invalid("DuckDB reads a view where the query reads", subject=name.spelled, advice=advice)
         if table is None:
             advice = "Catalog.tables(recursive=True) lists the tables."
             raise NotFound("there is no such table in the lake", subject=name.spelled, advice=advice)
@@ -176,6 +229,10 @@ class _Query:
             return line._then(moment.version, moment.time)
         [(micros,)] = self.connection.execute(f"SELECT epoch_us(CAST({moment.expression} AS TIMESTAMPTZ))").fetchall()
         return line._then(None, _EPOCH + timedelta(microseconds=micros))
+
+
+def _folded(name: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part.lower() for part in name)
 
 
 def _table(line: Line, parts: tuple[str, ...]) -> Table | None:

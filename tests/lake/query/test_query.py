@@ -248,10 +248,68 @@ def test_mistakes_are_named(shop, text, error, match):
         shop.query(text)
 
 
-def test_views_are_left_to_spark(lake, main):
-    main.create_view("sales.v", "select * from sales.orders")
-    with pytest.raises(Invalid, match=r"lake\.sql"):
-        lake.query("from sales.v")
+def test_views_that_mean_the_same_to_both_are_read(lake, main):
+    main.create_view("sales.v", "select o.id, count(*) as n from `sales`.`orders` o where o.id >= 1 group by o.id")
+    main.create_view("sales.named", "SELECT * FROM (\nselect id, n from sales.v order by id\n) AS `named` (`a`, `b`)")
+    main.create_view("sales.eu.deep", "with t as (select a from sales.named) select a, coalesce(null, a) from t")
+    main.create_view("sales.own", {"duckdb": "select list(id order by id)[1] as i from sales.orders", "trino": "?"})
+    ids = sorted(lake.query("select id from sales.orders").to_list())
+    assert lake.query("select v.id from sales.v order by 1").to_list() == ids
+    assert lake.query("from Sales.NAMED select a order by b, a").to_list() == ids
+    assert sorted(lake.query("from sales.eu.deep select a").to_list()) == ids
+    assert lake.query("select v.i, own.i from sales.own v, sales.own").to_list() == [(ids[0][0], ids[0][0])]
+    dev = main.create_branch("dev")
+    dev.table("sales.orders").truncate()
+    assert lake.query("from sales.v", ref="dev").to_list() == []
+    assert main.at(-1).query("from sales.v").to_arrow().num_rows == len(ids)
+    with pytest.raises(Invalid, match=r"sales\.v@dev: DuckDB reads a view where the query reads.*ref="):
+        lake.query("from sales.v@dev")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select id / 2 from sales.orders",
+        "select cast(id as string) from sales.orders",
+        "select upper('a')",
+        "select * from sales.orders@dev",
+        "select * from sales.orders version as of 1",
+        "select * from sales.orders a join sales.orders b using (id)",
+        "select id from sales.orders where '2026-01-01' < '2026-01-02'",
+        r"select 'it\'s' like 'a\\%'",
+        "select * from sales.orders limit",
+        "this is not a query",
+    ],
+)
+def test_a_view_that_may_mean_something_else_to_duckdb_is_refused(lake, main, text):
+    main.create_view("sales.v", text)
+    main.create_view("sales.w", "select * from sales.v")
+    for name in ("sales.v", "sales.w"):
+        with pytest.raises(LakebedError, match=rf"{name}: .*may mean something else to DuckDB.*set_sql"):
+            lake.query(f"from {name}")
+    assert lake.query("select v.id from sales.orders v limit 1").to_arrow().num_rows == 1  # a column, not the view
+
+
+def test_a_view_reads_no_more_of_its_reader_by_duckdb_than_a_query(lake, main, tmp_path):
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    for text in (f"from read_csv('{tmp_path}/secret.csv')", "from '/etc/passwd'", "attach 'x'", "select 1; select 2"):
+        main.create_or_replace_view("sales.v", {"duckdb": text})
+        with pytest.raises(LakebedError):
+            lake.query("from sales.v").to_list()
+
+
+def test_views_in_a_circle_are_named_and_120_on_one_another_are_read(lake, main):
+    main.create_view("sales.a", "select * from sales.b")
+    main.create_view("sales.b", "select * from sales.a")
+    with pytest.raises(Invalid, match=r"sales\.a → sales\.b → sales\.a: a view is made of itself"):
+        lake.query("from sales.a")
+    with main.transaction() as tx:
+        tx.create_view("sales.v0", "select id from sales.orders")
+        for number in range(1, 130):
+            tx.create_view(f"sales.v{number}", f"select id from sales.v{number - 1}")
+    assert lake.query("from sales.v119").to_arrow().num_rows == 2
+    with pytest.raises(Invalid, match="more than 128 views"):
+        lake.query("from sales.v129")
 
 
 def test_a_missing_duckdb_is_named_with_what_to_install(lake, monkeypatch):

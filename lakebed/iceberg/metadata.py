@@ -85,7 +85,8 @@ def _summary(table: ExportedTable) -> dict[str, str]:
         "total-equality-deletes": 0,
     }
     operation = _OPERATIONS.get(step.iceberg_operation, step.iceberg_operation)
-    return {"operation": operation, **{name: str(number) for name, number in numbers.items()}}
+    figures = {name: str(number) for name, number in numbers.items()}
+    return {"operation": operation, **figures, **step.summary(table.past.context)}
 
 
 def _next_row_id(table: ExportedTable) -> int:

@@ -34,6 +34,7 @@ from lakebed.lake.shown import counted, object_text, safely_html
 from lakebed.store import Version
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.filter.condition import Condition
+from lakebed.table.manifest.summary import given_summary
 from lakebed.table.partition.sort_order import SortField
 from lakebed.table.partition.spec import PartitionField
 from lakebed.table.schema.schema import Schema
@@ -52,7 +53,8 @@ class Table(Generic[Answer]):
 
     A handle of a transaction works inside it; a handle of a catalog at a version shows the table as it was then.
     `message`, `author` and `event_id` are for the commit: the same call with the same event id commits once. Inside a
-    transaction they are refused, and the answer is None: the transaction has them.
+    transaction they are refused, and the answer is None: the transaction has them. `summary` is what you say of the
+    snapshot that a write makes: texts by key, which `snapshots()` shows.
     """
 
     id: str
@@ -201,6 +203,7 @@ class Table(Generic[Answer]):
         *,
         evolve: Evolution = None,
         cast: bool = False,
+        summary: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -218,7 +221,7 @@ class Table(Generic[Answer]):
         """
         asked = asked_evolution(evolve)
         later = writes.later_words(cast=check_flag("cast", cast))
-        request = Request("append", (self.id, *asked, *later), message, author, event_id)
+        request = Request("append", (self.id, *asked, *later), message, author, event_id, given_summary(summary))
         append = casting(appends.append) if cast else appends.append
         if asked:
             return typed("Answer", grow(self._scope, self.id, data, request, append))
@@ -228,6 +231,7 @@ class Table(Generic[Answer]):
         self,
         paths: Address | Iterable[Address],
         *,
+        summary: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -241,7 +245,7 @@ class Table(Generic[Answer]):
         `Invalid` lists every reason why files don't fit, `AlreadyExists` the files that the table has.
         """
         given = given_addresses(paths)
-        request = Request("add_files", (self.id, *given), message, author, event_id)
+        request = Request("add_files", (self.id, *given), message, author, event_id, given_summary(summary))
         return typed("Answer", appends.add_files(self._scope, self.id, given, request))
 
     # Changing rows. The local engine does it in this process, or Spark if it is given a session or a DataFrame.
@@ -251,6 +255,7 @@ class Table(Generic[Answer]):
         where: str | Condition,
         spark: "SparkSession | None" = None,
         *,
+        summary: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -259,16 +264,20 @@ class Table(Generic[Answer]):
 
         With a session Spark looks for the rows, and `where` may be any condition of its SQL.
         """
-        request = Request("delete", (self.id, str(where)), message, author, event_id)
+        request = Request("delete", (self.id, str(where)), message, author, event_id, given_summary(summary))
         return typed("Answer", writes.delete(self._scope, self.id, where, engine_for(spark=spark), request))
 
     def truncate(
-        self, *, message: str | None = None, author: str | None = None, event_id: str | UUID | None = None
+        self,
+        *,
+        summary: Mapping[str, str] | None = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
     ) -> Answer:
         """Delete all rows. No file is read."""
-        return typed(
-            "Answer", writes.truncate(self._scope, self.id, Request("truncate", (self.id,), message, author, event_id))
-        )
+        request = Request("truncate", (self.id,), message, author, event_id, given_summary(summary))
+        return typed("Answer", writes.truncate(self._scope, self.id, request))
 
     def update(
         self,
@@ -276,6 +285,7 @@ class Table(Generic[Answer]):
         where: str | Condition | None = None,
         spark: "SparkSession | None" = None,
         *,
+        summary: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -286,7 +296,9 @@ class Table(Generic[Answer]):
         as it was before. With a session Spark changes the rows, and both may be any SQL that it knows.
         """
         given = writes.given_values(values)
-        request = Request("update", writes.update_arguments(self.id, given, where), message, author, event_id)
+        request = Request(
+            "update", writes.update_arguments(self.id, given, where), message, author, event_id, given_summary(summary)
+        )
         return typed("Answer", writes.update(self._scope, self.id, given, where, engine_for(spark=spark), request))
 
     def upsert(
@@ -296,6 +308,7 @@ class Table(Generic[Answer]):
         fill: Literal["keep", "default"] = "keep",
         *,
         cast: bool = False,
+        summary: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -309,7 +322,7 @@ class Table(Generic[Answer]):
         names, filled = writes.given_names(on), writes.given_fill(fill)
         writes.check_alike(data, filled)
         later = writes.later_words(fill="default" if filled is Fill.DEFAULT else None, cast=check_flag("cast", cast))
-        request = Request("upsert", (self.id, *names, *later), message, author, event_id)
+        request = Request("upsert", (self.id, *names, *later), message, author, event_id, given_summary(summary))
         upsert = writes.upserting(names, filled)
         return typed("Answer", (casting(upsert) if cast else upsert)(self._scope, self.id, data, request))
 
@@ -318,6 +331,7 @@ class Table(Generic[Answer]):
         source: Any,
         on: str | Sequence[str],
         *clauses: Clause,
+        summary: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -330,7 +344,7 @@ class Table(Generic[Answer]):
         Spark merges, and `on`, conditions and values may be any SQL that it knows.
         """
         asked = writes.given_names(on), tuple(writes.clause_text(clause) for clause in clauses)
-        request = Request("merge", (self.id, *asked), message, author, event_id)
+        request = Request("merge", (self.id, *asked), message, author, event_id, given_summary(summary))
         return typed("Answer", writes.merge(self._scope, self.id, source, on, clauses, request))
 
     def overwrite(
@@ -340,6 +354,7 @@ class Table(Generic[Answer]):
         *,
         evolve: Evolution = None,
         cast: bool = False,
+        summary: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -351,7 +366,9 @@ class Table(Generic[Answer]):
         """
         asked = asked_evolution(evolve)
         condition, later = "" if where is None else str(where), writes.later_words(cast=check_flag("cast", cast))
-        request = Request("overwrite", (self.id, condition, *asked, *later), message, author, event_id)
+        request = Request(
+            "overwrite", (self.id, condition, *asked, *later), message, author, event_id, given_summary(summary)
+        )
         overwrite = casting(writes.overwriting(where)) if cast else writes.overwriting(where)
         if asked:
             return typed("Answer", grow(self._scope, self.id, data, request, overwrite))
@@ -362,6 +379,7 @@ class Table(Generic[Answer]):
         data: Any,
         *,
         cast: bool = False,
+        summary: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -371,7 +389,7 @@ class Table(Generic[Answer]):
         `Invalid` for a table without partitions, and while it has files of an older spec. `cast` is that of `append`.
         """
         later = writes.later_words(cast=check_flag("cast", cast))
-        request = Request("overwrite_partitions", (self.id, *later), message, author, event_id)
+        request = Request("overwrite_partitions", (self.id, *later), message, author, event_id, given_summary(summary))
         overwrite = casting(writes.overwrite_partitions) if cast else writes.overwrite_partitions
         return typed("Answer", overwrite(self._scope, self.id, data, request))
 
@@ -460,6 +478,7 @@ class Table(Generic[Answer]):
         most_bytes: int | None = None,
         strategy: str | None = None,
         sort_by: Sequence[str] | None = None,
+        summary: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -476,7 +495,7 @@ class Table(Generic[Answer]):
         """
         condition, order = "" if where is None else str(where), compact.asked_order(strategy, sort_by)
         asked = (self.id, condition, str(target_bytes or ""), *compact.later_options(most_bytes, order))
-        request = Request("compact", asked, message, author, event_id)
+        request = Request("compact", asked, message, author, event_id, given_summary(summary))
         sizes = compact.Sizes(target_bytes, most_bytes)
         return compact.compact(self._scope, self.id, where, sizes, order, engine_for(spark=spark), request)
 

@@ -80,13 +80,17 @@ class DataChange:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a commit did to one object, for the log: a type of `OperationType` in lower case, and counts."""
+    """What a commit did to one object, for the log: a type of `OperationType` in lower case, and counts.
+
+    `summary` is what the caller said of the snapshot that it made.
+    """
 
     type: str
     object_id: str
     name: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     detail: str = ""
+    summary: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

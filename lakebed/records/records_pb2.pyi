@@ -128,7 +128,7 @@ UPSERT: OperationType
 TRUNCATE: OperationType
 
 class Operation(_message.Message):
-    __slots__ = ("type", "object_id", "name", "counts", "detail")
+    __slots__ = ("type", "object_id", "name", "counts", "detail", "summary")
     class CountsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -136,17 +136,26 @@ class Operation(_message.Message):
         key: str
         value: int
         def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    class SummaryEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     TYPE_FIELD_NUMBER: _ClassVar[int]
     OBJECT_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     COUNTS_FIELD_NUMBER: _ClassVar[int]
     DETAIL_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
     type: OperationType
     object_id: str
     name: str
     counts: _containers.ScalarMap[str, int]
     detail: str
-    def __init__(self, type: _Optional[_Union[OperationType, str]] = ..., object_id: _Optional[str] = ..., name: _Optional[str] = ..., counts: _Optional[_Mapping[str, int]] = ..., detail: _Optional[str] = ...) -> None: ...
+    summary: _containers.ScalarMap[str, str]
+    def __init__(self, type: _Optional[_Union[OperationType, str]] = ..., object_id: _Optional[str] = ..., name: _Optional[str] = ..., counts: _Optional[_Mapping[str, int]] = ..., detail: _Optional[str] = ..., summary: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class Column(_message.Message):
     __slots__ = ("field_id", "name", "type", "required", "comment", "physical_name")

@@ -1,6 +1,6 @@
 """Adding existing files to a table, where they are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lakebed.catalog.data.changes import check_fits, delta_of, is_same, put_delta
@@ -15,7 +15,7 @@ from lakebed.metastore import DataRead
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
 
-def add_files(work: Work, written: TableState, files: Sequence[DataFileRef]) -> None:
+def add_files(work: Work, written: TableState, files: Sequence[DataFileRef], summary: Mapping[str, str]) -> None:
     """Add files whose entries were made for the table in the state `written`; `Conflict` if they no longer fit.
 
     `AlreadyExists` for a file that the table has. A concurrent call that adds the same file conflicts: unlike the files
@@ -25,7 +25,7 @@ def add_files(work: Work, written: TableState, files: Sequence[DataFileRef]) -> 
     wanted = {file.path: file for file in files}
     _check_new(work, state, wanted)
     work.read(DataRead(state.partition, files_touched(work.context, frozenset(wanted))))
-    put_delta(work, state, replace(delta_of(state, "insert"), added=tuple(files)))
+    put_delta(work, state, replace(delta_of(state, "insert"), added=tuple(files), summary=summary))
 
 
 def _check_new(work: Work, state: TableState, wanted: dict[str, DataFileRef]) -> None:

@@ -23,14 +23,18 @@ Fit = Callable[[TableState, TableState], bool]
 
 
 def append(
-    work: Work, written: TableState, files: Sequence[DataFileRef], bodies: Mapping[int, bytes] | None = None
+    work: Work,
+    written: TableState,
+    files: Sequence[DataFileRef],
+    bodies: Mapping[int, bytes] | None = None,
+    summary: Mapping[str, str] | None = None,
 ) -> None:
     """Add files that were written for the table in the state `written`; `Conflict` if they no longer fit.
 
     `bodies` are the inline rows among them, by inline id.
     """
     state = check_fits(work, written)
-    put_delta(work, state, replace(delta_of(state, "insert"), added=tuple(files)))
+    put_delta(work, state, replace(delta_of(state, "insert"), added=tuple(files), summary=summary or {}))
     put_rows(work, state, bodies or {})
     work.wrote(file_paths(files))
 
@@ -106,7 +110,8 @@ def put_delta(work: Work, state: TableState, delta: Delta, detail: str = "") -> 
     check_levels(work, state, delta)
     before = work.deltas.get(state.id)
     work.deltas[state.id] = delta if before is None else net_delta(before, delta)
-    work.note(Operation(delta.operation, state.id, spelled(name_of(work, state.id)), delta.counts, detail))
+    name = spelled(name_of(work, state.id))
+    work.note(Operation(delta.operation, state.id, name, delta.counts, detail, delta.summary))
 
 
 def _deleted_rows(work: Work, delta: Delta, live: Mapping[str, DataFileRef]) -> int:

@@ -17,6 +17,7 @@ from lakebed.table.manifest import frame
 from lakebed.table.manifest.delta import DeltaHead, whole
 from lakebed.table.manifest.locations import location_from_proto
 from lakebed.table.manifest.manifest_pb2 import Manifest
+from lakebed.table.manifest.summary import free_properties
 
 
 def history(
@@ -75,6 +76,11 @@ def stored_manifest(context: Context, state: State) -> Manifest:
         manifest.data_files.extend(live.file for live in columns.files(range(columns.num_rows)))
         manifest.ClearField("entries")
     return manifest
+
+
+def summary_of(context: Context, state: State) -> dict[str, str]:
+    """What the caller said of the snapshot that a delta made."""
+    return free_properties(_framed(context, state).properties)
 
 
 def entries_file(context: Context, state: State) -> tuple[str, int] | None:

@@ -94,7 +94,15 @@ Discard = Callable[[RowChange, Files], None]
 """Deletes what was written for a change that is not committed: all of it, or what no other attempt uses."""
 
 
-def put_change(work: Work, seen: Work, written: TableState, operation: str, change: RowChange, detail: str) -> None:
+def put_change(
+    work: Work,
+    seen: Work,
+    written: TableState,
+    operation: str,
+    change: RowChange,
+    detail: str,
+    summary: Mapping[str, str],
+) -> None:
     """Make the change in the work that it was prepared for; any other work is a `Conflict`: its rows may differ."""
     if work is not seen:
         raise SeenStateChanged("rows that were read")
@@ -106,6 +114,7 @@ def put_change(work: Work, seen: Work, written: TableState, operation: str, chan
         changed=tuple(change.changed),
         rewrites=tuple(change.rewrites),
         overwritten=change.overwritten,
+        summary=summary,
     )
     change_files(work, state, delta, ": ".join(filter(None, (detail, change.detail))))
     put_rows(work, state, change.written.bodies)

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from lakebed.catalog.data.deltas import history, record_of, whole_manifest
+from lakebed.catalog.data.deltas import history, record_of, summary_of, whole_manifest
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.commits import datetime_of
+from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import NotFound
 from lakebed.metastore import DataRead, State
@@ -16,7 +17,10 @@ from lakebed.table.manifest.manifest_pb2 import Manifest
 
 @dataclass(frozen=True, slots=True)
 class SnapshotInfo:
-    """One snapshot of a table, as `Table.snapshots` lists it. `counts` are of its delta, `totals` of the table."""
+    """One snapshot of a table, as `Table.snapshots` lists it. `counts` are of its delta, `totals` of the table.
+
+    `summary` is what the caller of the write said of it.
+    """
 
     id: int
     previous_id: int | None
@@ -28,6 +32,7 @@ class SnapshotInfo:
     spec_id: int
     counts: dict[str, int]
     totals: dict[str, int]
+    summary: dict[str, str]
 
 
 def snapshots(work: Work, state: TableState) -> list[SnapshotInfo]:
@@ -35,7 +40,7 @@ def snapshots(work: Work, state: TableState) -> list[SnapshotInfo]:
     work.read(DataRead(state.partition))
     states = history(work, state.partition)
     times = work.context.metastore.times([delta.version for delta in states])
-    return [_info(delta, time) for delta, time in zip(states, times, strict=True)]
+    return [_info(work.context, delta, time) for delta, time in zip(states, times, strict=True)]
 
 
 def find_snapshot(work: Work, state: TableState, snapshot_id: int) -> Version:
@@ -53,7 +58,7 @@ def manifests(work: Work, state: TableState) -> list[Manifest]:
     return [whole_manifest(work.context, delta, time // 1000) for delta, time in zip(states, times, strict=True)]
 
 
-def _info(state: State, time: int) -> SnapshotInfo:
+def _info(context: Context, state: State, time: int) -> SnapshotInfo:
     record = record_of(state)
     return SnapshotInfo(
         id=record.snapshot_id,
@@ -66,4 +71,5 @@ def _info(state: State, time: int) -> SnapshotInfo:
         spec_id=record.spec_id,
         counts=dict(record.counts),
         totals=dict(record.totals),
+        summary=summary_of(context, state),
     )

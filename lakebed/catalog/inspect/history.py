@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import cast
 
-from lakebed.catalog.data.deltas import entries_file, histories, history, record_of, whole_manifest
+from lakebed.catalog.data.deltas import entries_file, histories, history, record_of, summary_of, whole_manifest
 from lakebed.catalog.objects.properties import properties_of
 from lakebed.catalog.objects.walk import created_version, last_changes
 from lakebed.catalog.tables.tables import TableState, spec_of, table_state, table_states
@@ -72,6 +72,10 @@ class Step:
     def manifest(self, context: Context) -> Manifest:
         """The whole manifest of the delta."""
         return whole_manifest(context, self.state, self.time_ms)
+
+    def summary(self, context: Context) -> dict[str, str]:
+        """What the caller said of the snapshot."""
+        return summary_of(context, self.state)
 
     def entries_file(self, context: Context) -> tuple[str, int] | None:
         """The path and length of the file with the delta's entries; None if they are in the store."""

@@ -103,6 +103,7 @@ def _snapshot_entry(past: TablePast, step: Step) -> dict[str, Json]:
         "deleted-records": counts.get("removed_rows", 0),
         "total-data-files": totals.get("files", 0),
         "total-records": totals.get("rows", 0),
+        **step.summary(past.context),
     }
     return {
         "snapshot-id": step.id,
@@ -209,19 +210,20 @@ def snapshots(past: TablePast) -> list[dict[str, Json]]:
             "timestamp_ms": step.time_ms,
             "operation": step.iceberg_operation,
             "manifest_list": manifest_list_name(past, step),
-            "summary": summary(step),
+            "summary": summary(past, step),
         }
         for step in past.steps
     ]
 
 
-def summary(step: Step) -> dict[str, str]:
-    """What a snapshot did and what the table had after it, as texts."""
+def summary(past: TablePast, step: Step) -> dict[str, str]:
+    """What a snapshot did and what the table had after it, as texts, and what the caller said of it."""
     counts, totals = step.record.counts, step.record.totals
     return {
         **_texts("added", counts, "added_"),
         **_texts("deleted", counts, "removed_"),
         **_texts("total", totals, ""),
+        **step.summary(past.context),
     }
 
 

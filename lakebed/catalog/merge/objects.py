@@ -20,6 +20,7 @@ from lakebed.errors import Invalid
 from lakebed.table.filter.bind import parse_filter
 from lakebed.table.keys.ranges import may_share_keys
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.manifest.summary import free_properties, newest
 from lakebed.table.merge.files import FileMerge, Side, SideDelta, merge_files
 from lakebed.table.merge.schemas import merge_schemas
 from lakebed.table.merge.sides import Files
@@ -71,6 +72,7 @@ class Outcome:
     take: list[str] = field(default_factory=list)  # attributes to copy from theirs
     files: FileMerge | None = None
     overwritten: str | None = None
+    summary: Mapping[str, str] = field(default_factory=dict)  # of the snapshots of theirs that it brings
     ours_did: frozenset[str] = frozenset()
     theirs_did: frozenset[str] = frozenset()
 
@@ -119,6 +121,7 @@ class ThreeWay:
         contributes = theirs is not None and (theirs.is_kept or (base is not None and base.is_kept))
         if not outcome.dropped and ours is not None and contributes:
             self._merge_parts(outcome, files)
+        outcome.summary = newest(free_properties(delta.manifest.properties) for delta in files.theirs.deltas)
         if outcome.bring:
             outcome.files = FileMerge(added=tuple(files.theirs.files.values()))
         return outcome

@@ -178,9 +178,9 @@ def _bring_parts(work: Work, outcome: Outcome, operation: str) -> None:
     counts: dict[str, int] = {}
     if theirs.table is not None:
         added = () if outcome.files is None else outcome.files.added
-        work.deltas[outcome.id] = replace(delta_of(theirs.table, operation), added=added)
+        work.deltas[outcome.id] = replace(delta_of(theirs.table, operation), added=added, summary=outcome.summary)
         counts = work.deltas[outcome.id].counts
-    work.note(Operation(operation, outcome.id, last_name(work, outcome.id), counts, "created"))
+    work.note(Operation(operation, outcome.id, last_name(work, outcome.id), counts, "created", outcome.summary))
 
 
 def _change_life(work: Work, outcome: Outcome, ours: ObjectState) -> list[str]:
@@ -201,6 +201,7 @@ def _change_parts(work: Work, outcome: Outcome, operation: str, life_changes: li
             changed=files.changed,
             rewrites=files.rewrites,
             overwritten=outcome.overwritten,
+            summary=outcome.summary,
         )
         change_files(work, state, entering(work, state, delta), ", ".join([*changes, "data"]))
         return True

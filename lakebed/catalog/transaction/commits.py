@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -128,7 +128,7 @@ Argument = str | int | bool | None | Sequence["Argument"] | Mapping[str, "Argume
 class Request:
     """A call that changes something, as it was made.
 
-    `arguments` say what is asked for, as given: never data, paths or versions.
+    `arguments` say what is asked for, as given: never data, paths or versions. `summary` is for the snapshot.
     """
 
     operation: str
@@ -136,6 +136,7 @@ class Request:
     message: str | None = None
     author: str | None = None
     event_id: str | UUID | None = None
+    summary: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what, text in (("message", self.message), ("author", self.author)):
@@ -145,7 +146,8 @@ class Request:
     @property
     def fingerprint(self) -> bytes:
         """Equal for equal calls, so that one event id can't stand for two different calls."""
-        text = json.dumps([self.operation, *self.arguments], sort_keys=True, ensure_ascii=True)
+        later: list[Argument] = [{"summary": self.summary}] if self.summary else []  # as it was before there was one
+        text = json.dumps([self.operation, *self.arguments, *later], sort_keys=True, ensure_ascii=True)
         return blake2b(text.encode(), digest_size=16).digest()
 
     def describes_commit(self) -> bool:

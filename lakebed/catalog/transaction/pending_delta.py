@@ -17,6 +17,7 @@ from lakebed.table.manifest.inline import file_paths
 from lakebed.table.manifest.locations import location_to_proto
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Manifest, Rewrite
 from lakebed.table.manifest.snapshot import LiveFile
+from lakebed.table.manifest.summary import joined
 from lakebed.table.merge.sides import COMPACT, OVERWRITE
 from lakebed.table.schema.schema import Schema
 
@@ -34,7 +35,8 @@ class Delta:
     `operation` is one of `OperationType`. `added` are new to the line. Files written for this commit have no row ids
     yet; files from another line or from the past keep theirs. `removed` and `changed` were live. `deleted_rows` counts
     the rows that the vectors of `changed` delete, less the rows that they restore. `first_ids` says how many ids of
-    each kind a new table has used: its delta takes them, because the table had no allocators before.
+    each kind a new table has used: its delta takes them, because the table had no allocators before. `summary` is what
+    the caller says of the snapshot.
     """
 
     table: str
@@ -49,6 +51,7 @@ class Delta:
     overwritten: str | None = None
     spec_id: int = 0
     deleted_rows: int = 0
+    summary: Mapping[str, str] = field(default_factory=dict)
     first_ids: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -116,6 +119,7 @@ def net_delta(first: Delta, second: Delta) -> Delta:
         ),
         overwritten=_overwritten(first, second),
         deleted_rows=first.deleted_rows + second.deleted_rows,
+        summary=joined(first.summary, second.summary),
         first_ids=first.first_ids,
     )
 
@@ -208,6 +212,7 @@ def write_manifest(files: Files, delta: Delta, room_bytes: int = INLINE_BYTES) -
         data_files=delta.entries(),
         rewrites=delta.rewrites,
         overwritten=delta.overwritten,
+        properties=delta.summary,
     )
     data = frame.encode(bare(manifest))
     crc = frame.crc32c(data)

@@ -100,7 +100,8 @@ class Staged:
         if index is not None:
             before = self.operations[index]
             sums = {name: before.counts.get(name, 0) + count for name, count in operation.counts.items()}
-            self.operations[index] = replace(before, counts={**before.counts, **sums})
+            summary = {**before.summary, **operation.summary}
+            self.operations[index] = replace(before, counts={**before.counts, **sums}, summary=summary)
             return
         if operation.type == "insert":
             self.inserts[operation.object_id] = len(self.operations)

@@ -77,7 +77,7 @@ def _write_and_commit(
 
     def commit(work: Work) -> None:
         check_tested(checks, state, checks_of(work, state.id), table_state(work, state.id))
-        changes.append(work, state, rows.files, rows.bodies)
+        changes.append(work, state, rows.files, rows.bodies, request.summary)
 
     try:
         return scope.change(commit, request, seen)
@@ -122,7 +122,7 @@ def _add_files(scope: Scope, table: str, addresses: tuple[str, ...], request: Re
         def put(work: Work) -> None:
             if looks and work is not base:
                 raise SeenStateChanged("keys that were looked for")
-            put_files(work, written, entries)
+            put_files(work, written, entries, request.summary)
 
         return scope.change(put, request, base)
 

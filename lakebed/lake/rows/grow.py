@@ -67,7 +67,7 @@ def _grow(scope: Scope, table: str, data: object, request: Request, write: Write
         own.begin()
         try:
             _add_columns(own, table, given)
-            write(own, table, rows, Request(request.operation, request.arguments))
+            write(own, table, rows, Request(request.operation, request.arguments, summary=request.summary))
             return own.commit_or_newest()
         finally:
             own.close()
@@ -99,7 +99,7 @@ def _append_grown(scope: Scope, table: str, rows: object, added: NewColumns, req
         if work is not seen:
             _make_again(evolution, work)
         check_tested(checks, grown, watched_checks(work, table), table_state(work, table))
-        changes.append(work, grown, written.files, written.bodies)
+        changes.append(work, grown, written.files, written.bodies, request.summary)
 
     try:
         return scope.change(commit, request, seen)

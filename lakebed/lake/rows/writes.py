@@ -149,8 +149,12 @@ def change_rows(
         change = make(seen, state)
         if change is None:
             return None
+
+        def put(work: Work) -> None:
+            put_change(work, seen, state, operation, change, detail, request.summary)
+
         try:
-            return scope.change(lambda work: put_change(work, seen, state, operation, change, detail), request, seen)
+            return scope.change(put, request, seen)
         except OutcomeUnknown:
             raise
         except LakebedError:

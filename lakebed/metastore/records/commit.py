@@ -229,4 +229,5 @@ def _operation(operation: Operation) -> pb.Operation:
         name=operation.name or None,
         counts=operation.counts,
         detail=operation.detail or None,
+        summary=operation.summary,
     )

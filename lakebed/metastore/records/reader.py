@@ -59,7 +59,8 @@ def commit_of(event: str, stored: Stored, time: int) -> Commit:
 
 
 def _operation(record: pb.Operation) -> Operation:
-    return Operation(operation_name(record.type), record.object_id, record.name, dict(record.counts), record.detail)
+    kind, counts, summary = operation_name(record.type), dict(record.counts), dict(record.summary)
+    return Operation(kind, record.object_id, record.name, counts, record.detail, summary)
 
 
 def commits(transaction: Transaction, events: Sequence[str]) -> list[Commit | None]:

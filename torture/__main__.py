@@ -4,6 +4,7 @@ The status is 1 if something was found, 2 if a control was not.
 """
 
 import argparse
+import logging
 import shutil
 import sys
 import tempfile
@@ -43,6 +44,7 @@ def main() -> int:
     chosen = [one for one in ATTACKS if one.name in asked.attacks] or ATTACKS
     BUILD.mkdir(parents=True, exist_ok=True)
     shim.run_with_shim(BUILD)
+    logging.getLogger("lakebed").setLevel(logging.ERROR)  # that commits are slow is no surprise here
     folder = Path(tempfile.mkdtemp(prefix="torture-", dir=asked.folder)).resolve()
     try:
         controls = [] if asked.without_controls else _controls(asked.attacks)
@@ -50,10 +52,9 @@ def main() -> int:
         if blind:
             print(f"a control was not found, so nothing below would mean anything: {', '.join(blind)}")
             return 2
-        outcomes = _run(chosen, folder, asked.seed, asked.minutes * 60)
+        outcomes = _run(chosen, folder, asked.seed, asked.minutes * 60, asked.json)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    write(asked.json, outcomes)
     if asked.write:
         publish(PAGE, markdown(outcomes, len(controls)))
     print(f"all of it as JSON: {asked.json}")
@@ -90,13 +91,14 @@ def _sees(control: Control, folder: Path, seed: int) -> bool:
     return bool(found)
 
 
-def _run(attacks: Sequence[Attack], folder: Path, seed: int, seconds: float) -> list[Outcome]:
+def _run(attacks: Sequence[Attack], folder: Path, seed: int, seconds: float, json: Path) -> list[Outcome]:
     outcomes, whole = [], sum(one.share for one in attacks)
     for attack in attacks:
         began = monotonic()
         result = attack.run(Plan(seed, seconds * attack.share / whole, folder / attack.name))
         outcomes.append(Outcome(attack.name, seed, monotonic() - began, result))
         print(line(outcomes[-1]), flush=True)
+        write(json, outcomes)  # after each: whoever interrupts a long run has what there is
         shutil.rmtree(folder / attack.name, ignore_errors=True)
     return outcomes
 

@@ -89,13 +89,17 @@ static int fails_in(int kind, int directory, const char *name) {
     if (armed_mode == AFTER && (call) < 0) return -1; \
     REFUSE
 
-static int makes(int flags) { return (flags & O_CREAT) || (flags & O_ACCMODE) != O_RDONLY; }
+/* Whether an open can fail as armed: all that write can, but a full disk refuses only new files. */
+static int makes(int flags, const char *path) {
+    if (armed_error == ENOSPC) return (flags & O_CREAT) && access(path, F_OK) != 0;
+    return (flags & O_CREAT) || (flags & O_ACCMODE) != O_RDONLY;
+}
 
 #define OPENING(name)                                                                  \
     int name(const char *path, int flags, ...) {                                       \
         REAL(int, #name, const char *, int, ...);                                      \
         va_list rest; va_start(rest, flags); mode_t mode = va_arg(rest, int); va_end(rest); \
-        if (makes(flags) && fails_at(OPEN, path)) REFUSE;                              \
+        if (makes(flags, path) && fails_at(OPEN, path)) REFUSE;                              \
         return real(path, flags, mode);                                                \
     }
 OPENING(open)
@@ -104,7 +108,7 @@ OPENING(open64)
     int name(int directory, const char *path, int flags, ...) {                        \
         REAL(int, #name, int, const char *, int, ...);                                 \
         va_list rest; va_start(rest, flags); mode_t mode = va_arg(rest, int); va_end(rest); \
-        if (makes(flags) && fails_in(OPEN, directory, path)) REFUSE;                   \
+        if (makes(flags, path) && fails_in(OPEN, directory, path)) REFUSE;                   \
         return real(directory, path, flags, mode);                                     \
     }
 OPENING_AT(openat)

@@ -1,5 +1,6 @@
 """`lake.backup(path)`: a copy of one moment, made while others write, and whole whatever happens."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import lakebed
-from lakebed import Corrupt, Invalid
+from lakebed import Corrupt, Invalid, Unavailable
 from lakebed.catalog.upkeep import backup
 from lakebed.files import LocalFiles
 
@@ -229,6 +230,23 @@ def test_a_kill_at_any_step_leaves_a_backup_that_the_next_one_completes(lake, ta
         assert is_whole(folder, 1, 3)
         steps += 1
     assert (ended, steps > 8) == (0, True)
+
+
+@pytest.mark.parametrize("call", ["replace", "unlink", "fsync"])
+def test_a_disk_that_fails_in_a_backup_is_unavailable_and_the_next_backup_completes_it(
+    lake, table, tmp_path, monkeypatch, call
+):
+    """It was an OSError, or an outcome that nobody could look up."""
+
+    def failing(*_, **__):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, failing)
+        with pytest.raises(Unavailable, match=r"call backup again|run again"):
+            lake.backup(tmp_path / "copy")
+    lake.backup(tmp_path / "copy")
+    assert is_whole(tmp_path / "copy", 1, 3)
 
 
 def test_a_kill_while_a_backup_is_renewed_leaves_the_old_one_or_the_new_one(lake, table, tmp_path):

@@ -12,8 +12,8 @@ folder is the backup that it was.
 
 import json
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,7 +21,7 @@ from typing import Final
 from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.upkeep.references import Reference, every_reference, lake_paths
-from lakebed.errors import Corrupt, Invalid, NotFound
+from lakebed.errors import Corrupt, Invalid, NotFound, OutcomeUnknown, Unavailable
 from lakebed.files import LocalFiles
 from lakebed.files.external import is_external
 from lakebed.files.paths import TEMPORARY
@@ -64,7 +64,25 @@ def _counted(files: int) -> str:
 def backup(context: Context, folder: str, open_copy: OpenCopy) -> Backup:
     """Copy the lake into an empty folder, or add to a backup of it what is new since."""
     _check_elsewhere(context, folder)
-    target = LocalFiles(folder, private=_is_private(context))
+    with _disk_errors(folder):
+        return _backed_up(context, LocalFiles(folder, private=_is_private(context)), open_copy)
+
+
+@contextmanager
+def _disk_errors(folder: str) -> Iterator[None]:
+    """A disk that fails meanwhile as `Unavailable`: nothing is committed by a backup, so no outcome is unknown."""
+    try:
+        yield
+    except (OutcomeUnknown, OSError) as error:
+        raise Unavailable(
+            "the disk failed while a backup was written; it is not finished",
+            subject=folder,
+            found=error if isinstance(error, OSError) else error.found,
+            advice="Check the system's log, fix the disk, and call backup again: it goes on where it stopped.",
+        ) from error
+
+
+def _backed_up(context: Context, target: LocalFiles, open_copy: OpenCopy) -> Backup:
     _check_target(context, target, open_copy)
     if _mark(target) is None:
         _put_mark(target, _Mark(context.metastore.lake_id, ()))

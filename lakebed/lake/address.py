@@ -4,12 +4,16 @@ import os
 import shlex
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
+from uuid import UUID
 
-from lakebed.errors import Invalid, NotFound
+from lakebed.errors import Corrupt, Invalid, NotFound
 from lakebed.table.types.synonyms import nearest
 
 DATABASE = "catalog.db"
 """The file, in the lake's folder, that has all but the data."""
+
+TABLES = "tables"
+"""The folder, in the lake's folder, that has the files of tables by their ids."""
 
 OPTIONS = ("create", "project", "read_only")
 """What may follow `?` in a URL."""
@@ -36,9 +40,14 @@ class Address:
         return _FLAGS[found.lower()]
 
     def check_creatable(self, create: bool | None, read_only: bool) -> None:
-        """Refuse a folder without a lake where none is to be created: unless asked, only in an existing folder."""
+        """Refuse a folder without a lake where none is to be created: unless asked, only in an existing folder.
+
+        Where data lies, there was a lake: none is ever begun there.
+        """
         if self.has_lake():
             return
+        if has_data(self.folder):
+            raise lost_catalog(self.folder, "no catalog.db, or an empty one")
         if read_only:
             advice = "Fix the path, or connect without read_only=True to create a lake."
             raise NotFound("there is no lake", subject=self.folder, advice=advice)
@@ -72,6 +81,34 @@ class Address:
             return False
         except OSError:
             return True  # somebody else's, perhaps: opening it will tell
+
+
+def has_data(folder: str) -> bool:
+    """Whether files of tables are in the folder, as a lake has them: in tables/<id of a table>/."""
+    try:
+        tables = [entry.path for entry in os.scandir(os.path.join(folder, TABLES)) if _is_id(entry.name)]
+    except OSError:
+        return False
+    return any(files for table in tables for _, _, files in os.walk(table))
+
+
+def lost_catalog(folder: str, found: str) -> Corrupt:
+    """The error of a folder that has data, and no catalog that knows of it."""
+    return Corrupt(
+        "the lake's data is there, but its catalog is lost",
+        subject=folder,
+        expected=f"{DATABASE} beside {TABLES}/",
+        found=found,
+        advice="Restore a backup: a folder that lake.backup made can be used in its place. "
+        f"To begin a new lake here, move {TABLES}/ away.",
+    )
+
+
+def _is_id(name: str) -> bool:
+    try:
+        return str(UUID(name)) == name
+    except ValueError:
+        return False
 
 
 def parse_address(url: str | os.PathLike[str]) -> Address:

@@ -26,7 +26,7 @@ from lakebed.catalog.upkeep.check import Findings
 from lakebed.errors import Invalid, NotFound
 from lakebed.files import LakeFiles, ReadOnlyFiles
 from lakebed.html import ROWS, table_html
-from lakebed.lake.address import DATABASE, Address, check_option, parse_address
+from lakebed.lake.address import DATABASE, Address, check_option, has_data, lost_catalog, parse_address
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.attached.load import attached_session
 from lakebed.lake.catalog import Catalog, open_catalog
@@ -45,7 +45,7 @@ from lakebed.lake.upkeep import calls as upkeep
 from lakebed.lake.upkeep.usage import Usage
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.names import Casing, normal_name
-from lakebed.store import ReadOnlySQLiteStore, SQLiteStore
+from lakebed.store import ReadOnlySQLiteStore, SQLiteStore, Store
 
 T = TypeVar("T")
 
@@ -118,13 +118,12 @@ _OPENING = forks.recursive_lock()
 
 def _opened(origin: Origin, address: Address, create: bool | None, private: bool = False) -> Context:
     may_create = False if origin.read_only else create
-    address.check_creatable(may_create, origin.read_only)
     check_finished(address.folder)
+    address.check_creatable(may_create, origin.read_only)
     files = ReadOnlyFiles(address.folder) if origin.read_only else LakeFiles(address.folder, private=private)
     if private:
         address.check_private(files.permissions)
-    database = f"{files.root}/{DATABASE}"
-    metastore = RecordsMetastore(ReadOnlySQLiteStore(database) if origin.read_only else SQLiteStore(database))
+    metastore = RecordsMetastore(_opened_store(files.root, origin.read_only))
     origin = replace(origin, folder=files.root)
     find_project = catalogs.find_project if may_create is False else catalogs.open_project
     try:
@@ -144,6 +143,20 @@ def _opened(origin: Origin, address: Address, create: bool | None, private: bool
     )
     _OPEN[origin] = context
     return context
+
+
+def _opened_store(folder: str, read_only: bool) -> Store:
+    """The store of the lake in a folder; `Corrupt` if it has no commit, but there is data."""
+    is_old = has_data(folder)  # before the store is looked at: data comes after the first commit
+    database = f"{folder}/{DATABASE}"
+    store = ReadOnlySQLiteStore(database) if read_only else SQLiteStore(database)
+    try:
+        if is_old and not any(store.read(lambda transaction: transaction.read_stamp)):
+            raise lost_catalog(folder, f"a {DATABASE} without a commit")
+    except BaseException:
+        store.close()
+        raise
+    return store
 
 
 class Lake:

@@ -55,6 +55,10 @@ class Store(ABC):
         """
         raise Invalid("this store can't be copied to a file", subject=self.url, advice="Use its own tools for backups.")
 
+    def check(self) -> list[str]:
+        """What is wrong with the form in which the backend keeps the store, one sentence each; empty if nothing is."""
+        return []
+
     @abstractmethod
     def close(self) -> None:
         """Release files and connections. Closing twice is fine; using a closed store is `Invalid`."""

@@ -131,6 +131,7 @@ def _replace_catalog(target: LocalFiles, new: str, lake: str, version: str) -> N
     known = () if before is None else before.versions
     _put_mark(target, _Mark(lake, (*known, version)))
     os.replace(new, f"{target.root}/{DATABASE}")
+    os.replace(f"{new}-newest", f"{target.root}/{DATABASE}-newest")  # else the copy would be scanned when it is opened
     _remove_database(new)
     target.sync([DATABASE])
     _put_mark(target, _Mark(lake, (version,)))
@@ -233,6 +234,6 @@ def _with_records(context: Context, records: Metastore) -> Context:
 
 def _remove_database(path: str) -> None:
     """Remove a copy that a killed backup has left, with the files that SQLite and its lock put beside it."""
-    for name in (path, f"{path}-wal", f"{path}-shm", f"{path}-lock"):
+    for name in (path, f"{path}-wal", f"{path}-shm", f"{path}-lock", f"{path}-newest"):
         with suppress(FileNotFoundError):
             os.unlink(name)

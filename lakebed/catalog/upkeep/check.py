@@ -17,7 +17,7 @@ from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.upkeep.orphans import orphans
 from lakebed.catalog.upkeep.references import FileKind, Reference, lake_paths, own_files, referred_by, table_of
 from lakebed.catalog.upkeep.refs import last_names
-from lakebed.errors import LakebedError, NotFound
+from lakebed.errors import Corrupt, LakebedError, NotFound
 from lakebed.files import Files
 from lakebed.metastore import State
 from lakebed.records import records_pb2 as pb
@@ -59,7 +59,17 @@ def check_lake(context: Context, read_whole: ReadWhole | None) -> Findings:
     """Everything that is wrong with the records and the files. With `read_whole`, every byte of them is read."""
     context = replace(context)  # with a cache of its own: what this process has read before may be damaged since
     problems = [_Problem(text) for text in context.metastore.check()]
-    references: list[Reference] = []
+    try:
+        return _with_files(context, problems, read_whole)
+    except Corrupt:
+        if not problems:
+            raise
+        return Findings(problem.text for problem in problems)  # because of which the records can't be read
+
+
+def _with_files(context: Context, problems: list[_Problem], read_whole: ReadWhole | None) -> Findings:
+    """The problems of records, with those of what they refer to."""
+    problems, references = [*problems], list[Reference]()
     for _, state in context.metastore.data_records():
         found, damage = _examined(context, state)
         references += found

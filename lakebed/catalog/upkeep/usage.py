@@ -27,7 +27,7 @@ class Hold(Enum):
     CATALOG = "catalog"  # the records, with inline rows
 
 
-CATALOG_FILES = ("catalog.db", "catalog.db-wal")
+CATALOG_FILES = ("catalog.db", "catalog.db-wal", "catalog.db-newest")
 
 SCHEMA = columns(
     ("table_name", "string", "the name that the table has, or had when it was dropped; null for files of no table"),

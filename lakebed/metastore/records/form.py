@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from time import sleep, time_ns
 from typing import cast
 
-from lakebed.errors import Invalid, NotFound, OutcomeUnknown, TooLarge, Unavailable
+from lakebed.errors import Corrupt, Invalid, NotFound, OutcomeUnknown, TooLarge, Unavailable
 from lakebed.metastore.change import Change, Commit, State
 from lakebed.metastore.kinds import new_id
 from lakebed.metastore.line import Line
@@ -170,7 +170,13 @@ class RecordsMetastore(Metastore):
         self._ancestors = Ancestors()
 
     def check(self) -> list[str]:
-        return check(self._store)
+        damage = self._store.check()
+        try:
+            return damage + check(self._store)
+        except Corrupt:
+            if damage:
+                return damage  # which is why the rest can't be read
+            raise
 
     def close(self) -> None:
         self._store.close()

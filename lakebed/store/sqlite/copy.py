@@ -6,7 +6,10 @@ from pathlib import Path
 import apsw
 
 from lakebed.errors import AlreadyExists
-from lakebed.store.sqlite.file import DatabaseFile, create_file, errors_translated, sync_folder
+from lakebed.store.sqlite.checksums import checksummed_vfs
+from lakebed.store.sqlite.failures import errors_translated
+from lakebed.store.sqlite.file import DatabaseFile
+from lakebed.store.sqlite.paths import create_file, sync_folder
 
 
 def copy_database(file: DatabaseFile, path: Path) -> None:
@@ -15,7 +18,8 @@ def copy_database(file: DatabaseFile, path: Path) -> None:
         raise AlreadyExists("there is a file already", subject=str(path))
     create_file(path)
     with file.borrowed_connection() as source, errors_translated(path):
-        target = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        target = apsw.Connection(str(path), flags=flags, vfs=checksummed_vfs())
         try:
             with target.backup("main", source, "main") as copying:
                 copying.step(-1)

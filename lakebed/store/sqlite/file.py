@@ -1,42 +1,40 @@
-"""The database file of the SQLite store: opening and checking it, its connections, its errors."""
+"""The database file of the SQLite store: opening it, its connections, and what is watched beside it."""
 
 import ctypes
-import errno
 import logging
 import os
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 import apsw
 
-from lakebed.errors import Corrupt, Forbidden, Invalid, LakebedError, TimedOut, Unavailable
+from lakebed.errors import Invalid, OutcomeUnknown, Unavailable
+from lakebed.store.sqlite import companions
+from lakebed.store.sqlite.checksums import checksummed_vfs
+from lakebed.store.sqlite.companions import Companions
 from lakebed.store.sqlite.deadlines import Deadlines
+from lakebed.store.sqlite.failures import error_for, errors_translated
 from lakebed.store.sqlite.fork_gate import GATE, ForkAware, watch_forks
+from lakebed.store.sqlite.format import Found, identity_of, look, make_ready, upgrade
 from lakebed.store.sqlite.holders import READERS, holders, named
 from lakebed.store.sqlite.mounts import refuse_network_folder
-from lakebed.store.sqlite.permissions import permissions_beside
+from lakebed.store.sqlite.note import Newest, Note, home_of, read_note
+from lakebed.store.sqlite.paths import beside, checked_path, create_file, identity, make_folder, size_of
+from lakebed.store.sqlite.wholeness import examine, newest_version, refuse_lost, went_back
 from lakebed.store.sqlite.write_lock import WriteLock
 from lakebed.store.transaction import Stale
 
 # Before 3.51.3, several processes that checkpoint at once can lose committed pages (SQLite's "WAL-reset" bug).
 OLDEST_SQLITE = (3, 51, 3)
-APPLICATION_ID = int.from_bytes(b"LKBD")
-FORMAT_VERSION = 1
 
-_SCHEMA = f"""
-    PRAGMA application_id = {APPLICATION_ID};
-    PRAGMA user_version = {FORMAT_VERSION};
-    CREATE TABLE kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
-    CREATE TABLE log (version INTEGER PRIMARY KEY, time INTEGER NOT NULL, keys BLOB);
-"""
 _SETTINGS = """
     PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = 1000;
     PRAGMA journal_size_limit = 16000000;
+    PRAGMA temp_store = MEMORY;
 """
 _IDLE_CONNECTIONS = 8
 _WAL_BYTES = 24_000_000  # above the size that SQLite truncates the WAL to (`journal_size_limit`) when it restarts
@@ -55,12 +53,18 @@ class DatabaseFile(ForkAware):
 
     def __init__(self, path: Path, lock_seconds: float) -> None:
         refuse_old_library(apsw.sqlite_lib_version())
-        self.path = _checked_path(path)
+        self.path = checked_path(path)
         self.generation = 0
         self.calls = _Calls(self.path)
         self.deadlines = Deadlines()
         # Beside the real file, so that a link to it shares the lock.
         self.write_lock = WriteLock(beside(self.path, "-lock"), lock_seconds)
+        self.id = b""
+        self.seen = 0  # the newest version that this process has seen
+        self._note_path = beside(self.path, "-newest")
+        self._note = Note(self._note_path, self.path)
+        self._home = 0, 0
+        self._companions = Companions(self.path)
         self._wal = beside(self.path, "-wal")
         self._seconds = lock_seconds
         self._closed = False
@@ -114,6 +118,7 @@ class DatabaseFile(ForkAware):
             connection.set_busy_timeout(int(_WAL_PATIENCE * 1000))
             frames, copied = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
             restarted = frames == copied
+            self._sync_note()
         with suppress(apsw.Error):
             connection.set_busy_timeout(int(self._seconds * 1000))
         self._next_restart = _WAL_BYTES if restarted else max(_WAL_BYTES, size + _WAL_STEP)
@@ -146,6 +151,8 @@ class DatabaseFile(ForkAware):
             for connection in idle:
                 discard(connection)
         self.write_lock.close()
+        self._sync_note()
+        self._note.close()
 
     def require_open(self) -> None:
         if self._closed:
@@ -160,8 +167,43 @@ class DatabaseFile(ForkAware):
                 advice="Put it back, or connect again.",
             )
 
+        self._companions.require_in_place()
+
     def require_unmoved(self, generation: int) -> None:
-        """Refuse what was just read if the file may have changed under it; SQLite's own locks see to that here."""
+        """Refuse what was just read if the file may have changed under it; SQLite's own locks see to the rest."""
+        self._companions.require_in_place()
+
+    def require_kept(self) -> None:
+        """After a COMMIT, under the write lock: whether it went into the files that others read."""
+        if identity(self.path) != self._identity or not self._companions.in_place():
+            raise OutcomeUnknown(
+                "the database file, or its -wal or -shm, was deleted or replaced during a commit",
+                subject=str(self.path),
+                advice="Close it in all processes, connect again, and look the commit up by its event id.",
+            )
+
+    def require_not_behind(self, version: int) -> None:
+        """Before a commit, under the write lock: refuse a database that is older than its note."""
+        noted = self._note.read()
+        if noted is not None and noted.id == self.id and noted.version > version:
+            raise went_back(self.path, self._note_path, version, noted.version)
+
+    def require_seen(self, version: int, seen: int) -> None:
+        """Refuse a snapshot that is older than what this process saw before it was taken."""
+        if version < seen:
+            raise went_back(self.path, self._note_path, version, seen)
+        self.seen = max(self.seen, version)
+
+    def noted(self) -> Newest | None:
+        """What the note says."""
+        return read_note(self._note_path)
+
+    def note(self, version: int) -> None:
+        """Note a commit, before it is acknowledged. It is durable: if this fails, a later loss is found less well."""
+        try:
+            self._note.write(Newest(self.id, version, *self._home))
+        except OSError as error:
+            _log.warning("%s: version %d can't be noted: %s", self._note_path, version, error)
 
     def before_fork(self) -> None:
         self.deadlines.stop()
@@ -186,26 +228,69 @@ class DatabaseFile(ForkAware):
 
     def _prepare(self) -> None:
         """Open the database, and create its tables if the file is new. A crash in between leaves an empty file."""
-        _make_folder(self.path.parent)
+        make_folder(self.path.parent)
+        refuse_lost(self.path, self._note_path)
         create_file(self.path)
         with GATE:
-            connection = self._connect()
+            connection = self._opened()
             self._in_use.add(connection)
         try:
+            connection = self._made_ready(connection)
             with GATE:
-                ready = is_ready(self.path, connection)
-            self.write_lock.open()
-            if not ready:
-                with self.write_lock, GATE:
-                    _make_ready(self.path, connection)
+                self.id = identity_of(self.path, connection)
+                self._companions.adopt(connection)
+            self._home = home_of(self.path)
+            if not examine(self.path, self._note_path, self.id, self._home, connection, GATE):
+                self._renew_note(connection)
         except BaseException:
             discard(connection)
             raise
         with GATE:
             self.release(connection)
 
+    def _made_ready(self, connection: apsw.Connection) -> apsw.Connection:
+        with GATE:
+            found = look(self.path, connection)
+        self.write_lock.open()
+        if found is Found.READY:
+            return connection
+        if found in (Found.OLD, Found.UNFINISHED):
+            discard(connection)
+            with self.write_lock, GATE:
+                upgrade(self.path, self._seconds)
+                connection = self._opened()
+                self._in_use.add(connection)
+        with self.write_lock, GATE:
+            make_ready(self.path, connection)
+        return connection
+
+    def _renew_note(self, connection: apsw.Connection) -> None:
+        """Write a note for this file, which has none of its own."""
+        with self.write_lock:
+            with GATE:
+                version = newest_version(connection)
+            self._note.replace(Newest(self.id, version, *self._home))
+
+    def _sync_note(self) -> None:
+        try:
+            self._note.sync()
+        except OSError as error:
+            _log.warning("%s can't be synced: %s", self._note_path, error)
+
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        connection = self._opened()
+        try:
+            connection.pragma("user_version")  # the first read opens the files that are watched from here on
+            self._companions.adopt(connection)
+        except BaseException:
+            discard(connection)
+            raise
+        return connection
+
+    def _opened(self) -> apsw.Connection:
+        self._companions.check_before_opening()
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        connection = apsw.Connection(str(self.path), flags=flags, vfs=checksummed_vfs())
         connection.set_busy_timeout(int(self._seconds * 1000))
         connection.execute(_SETTINGS).fetchall()  # each pragma returns a row, and the next one waits until it is read
         return connection
@@ -257,6 +342,7 @@ class _Loan:
 
 def discard(connection: apsw.Connection) -> None:
     """Close without raising: the original failure is already reported."""
+    companions.forget(connection)
     with suppress(apsw.Error):
         connection.close(force=True)
 
@@ -274,171 +360,3 @@ def refuse_old_library(version: str) -> None:
             found=version,
             advice="Install apsw from PyPI, which includes its own SQLite.",
         )
-
-
-def _checked_path(path: Path) -> Path:
-    text = str(path)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise Invalid("the path of a database is not valid Unicode", subject=repr(text)) from None
-    if "\x00" in text:
-        raise Invalid("the path of a database has a null byte", subject=repr(text))
-    with errors_translated(path):
-        if path.exists() and not path.is_file():
-            found = "a folder" if path.is_dir() else "something else"
-            raise Invalid("the path of the database is not a file", subject=text, expected="a file", found=found)
-    return path.absolute()
-
-
-def _make_folder(folder: Path) -> None:
-    """Create each missing folder, durably."""
-    if not folder.is_dir():
-        _make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
-
-
-def create_file(path: Path) -> None:
-    """Create an empty file, unless there is one, with no permission that its folder does not have.
-
-    SQLite itself would let all users read it. Its journals get the permissions of the database.
-    """
-    with errors_translated(path):
-        if not path.exists():
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, permissions_beside(path)))
-
-
-def identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def beside(path: Path, suffix: str) -> Path:
-    """A file that belongs to a database: beside the real one, if its path is a link."""
-    return Path(os.path.realpath(path) + suffix)
-
-
-def size_of(path: Path) -> int:
-    """The size of a file, 0 if there is none."""
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
-
-
-def is_ready(path: Path, connection: apsw.Connection) -> bool:
-    """Whether the database is ours and complete; `Invalid` if another program's or of a newer format."""
-    # In one transaction: a database that another process is just creating would look like another program's.
-    connection.execute("BEGIN")
-    try:
-        return _looks_ready(path, connection)
-    finally:
-        connection.execute("ROLLBACK")
-
-
-def _looks_ready(path: Path, connection: apsw.Connection) -> bool:
-    application = connection.pragma("application_id")
-    if application == 0 and not connection.execute("SELECT count(*) FROM sqlite_schema").get:
-        return False
-    if application != APPLICATION_ID:
-        raise Invalid(
-            "this SQLite database was not made by Lakebed",
-            subject=str(path),
-            expected=f"application id {APPLICATION_ID}",
-            found=application,
-            advice="Name a file that Lakebed made, or one that does not exist yet.",
-        )
-    _check_format(path, connection.pragma("user_version"))
-    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    if not tables >= {"kv", "log"}:
-        raise Corrupt(
-            "a table of the database is missing", subject=str(path), expected="kv and log", found=sorted(tables)
-        )
-    # A copy made by SQLite's own tools is in another journal mode, in which readers and writers block each other.
-    return bool(connection.pragma("journal_mode") == "wal")
-
-
-def _make_ready(path: Path, connection: apsw.Connection) -> None:
-    if is_ready(path, connection):
-        return
-    if connection.pragma("application_id") == 0:
-        connection.pragma("page_size", 4096)
-    if connection.pragma("journal_mode", "wal") != "wal":
-        raise Unavailable(
-            "this disk can't hold a database that several processes share",
-            subject=str(path),
-            advice="Use another disk.",
-        )
-    if connection.pragma("application_id") == 0:
-        with connection:
-            connection.execute(_SCHEMA)
-        sync_folder(path.parent)
-
-
-def _check_format(path: Path, version: object) -> None:
-    if version != FORMAT_VERSION:
-        raise Invalid(
-            "this Lakebed does not know the format of the database",
-            subject=str(path),
-            expected=f"format {FORMAT_VERSION}",
-            found=f"format {version}",
-            advice="Upgrade Lakebed.",
-        )
-
-
-def sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def errors_translated(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and the system into ours. Failures of a commit itself are handled where it commits."""
-    try:
-        yield
-    except (apsw.Error, OSError) as error:
-        raise error_for(path, error) from error
-
-
-def error_for(path: Path, error: apsw.Error | OSError) -> LakebedError:
-    """Our error for one of SQLite or of the system."""
-    subject, text = str(path), str(error)
-    code = getattr(error, "errno", 0)
-    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
-        return Corrupt(f"the database can't be read: {text}", subject=subject, advice="Restore it from a copy.")
-    if isinstance(error, apsw.FullError) or code in (errno.ENOSPC, errno.EDQUOT):
-        return Unavailable(
-            "the disk is full; nothing was written", subject=subject, advice="Free some space and run again."
-        )
-    if _is_forbidden(path, error):
-        return Forbidden(
-            f"the database can't be written: {text}",
-            subject=subject,
-            advice="Ask for write access to its folder, or pass read_only=True.",
-        )
-    if isinstance(error, apsw.BusyError | apsw.LockedError):
-        return TimedOut(f"the database stayed locked: {text}", subject=subject, advice="Run again.")
-    if isinstance(error, NotADirectoryError | FileExistsError):
-        return Invalid("a part of the path is a file instead of a folder", subject=subject)
-    if code in (errno.ENAMETOOLONG, errno.ELOOP):
-        return Invalid(f"this path can't be used: {text}", subject=subject)
-    return Unavailable(
-        f"the database can't be used: {text}",
-        subject=subject,
-        advice="Check the disk and the folder, then run again.",
-    )
-
-
-def _is_forbidden(path: Path, error: apsw.Error | OSError) -> bool:
-    if isinstance(error, apsw.CantOpenError):
-        return path.parent.is_dir() and not os.access(path.parent, os.W_OK)
-    return isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError | PermissionError) or (
-        getattr(error, "errno", 0) == errno.EROFS
-    )

@@ -11,12 +11,19 @@ from urllib.parse import quote
 
 import apsw
 
-from lakebed.errors import Forbidden, NotFound, Unavailable
+from lakebed.errors import Corrupt, Forbidden, NotFound, Unavailable
 from lakebed.store.conflicts import ReadSet, WriteSet
-from lakebed.store.sqlite.file import DatabaseFile, beside, discard, is_ready, size_of
+from lakebed.store.sqlite.checksums import checksummed_vfs
+from lakebed.store.sqlite.file import DatabaseFile, discard
 from lakebed.store.sqlite.fork_gate import GATE
+from lakebed.store.sqlite.format import Found, identity_of, look
+from lakebed.store.sqlite.note import home_of
+from lakebed.store.sqlite.paths import beside, identity, size_of
 from lakebed.store.sqlite.store import SQLiteStore
+from lakebed.store.sqlite.wholeness import examine, refuse_lost
 from lakebed.store.transaction import Committed, Stale
+
+_ATTEMPTS = 5
 
 
 class ReadOnlySQLiteStore(SQLiteStore):
@@ -52,8 +59,8 @@ class ReadOnlyFile(DatabaseFile):
 
     def _state(self) -> tuple[object, ...]:
         """What changes when the way to read the file changes: whether it has writers, and else the file itself."""
-        if os.path.exists(self._shared):
-            return (True,)
+        if (shared := identity(self._shared)) is not None:
+            return True, shared, identity(self._wal)
         found = os.stat(self.path)
         return False, found.st_mtime_ns, found.st_size, size_of(self._wal)
 
@@ -70,20 +77,41 @@ class ReadOnlyFile(DatabaseFile):
                 advice="Connect to it once with the right to write, then again read-only.",
             )
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(f"file:{quote(str(self.path))}?{way}", flags=flags)
+        connection = apsw.Connection(f"file:{quote(str(self.path))}?{way}", flags=flags, vfs=checksummed_vfs())
         connection.set_busy_timeout(int(self._seconds * 1000))
         return connection
 
     def _prepare(self) -> None:
+        refuse_lost(self.path, self._note_path)
         if not size_of(self.path):
             raise NotFound("there is no database", subject=str(self.path))
-        with GATE:
-            self._seen = self._state()
-            connection = self._connect()
+        for _ in range(_ATTEMPTS):
+            with GATE:
+                self._seen = self._state()
+                connection = self._connect()
             try:
-                is_ready(self.path, connection)  # refuses one of another program, or of a newer format
+                self._examine(connection)
+                return
+            except (Corrupt, apsw.Error):
+                if self._seen == self._state():
+                    raise  # else somebody began or ended to write meanwhile
             finally:
                 discard(connection)
+        raise Unavailable("others begin and end to write all the time", subject=str(self.path), advice="Run again.")
+
+    def _examine(self, connection: apsw.Connection) -> None:
+        """Refuse a file of another program, of a newer format, or one that is not whole."""
+        with GATE:
+            found = look(self.path, connection)
+            self.id = b"" if found in (Found.OLD, Found.UNFINISHED) else identity_of(self.path, connection)
+        if found is Found.UNFINISHED:
+            raise Unavailable(
+                "the upgrade of an old format was interrupted",
+                subject=str(self.path),
+                advice="Connect to it once with the right to write, then again read-only.",
+            )
+        if self.id:
+            examine(self.path, self._note_path, self.id, home_of(self.path), connection, GATE)
 
 
 def _read_only(path: Path) -> Forbidden:

@@ -1,11 +1,11 @@
 """The embedded store: one SQLite file, many threads and processes, durable at every commit.
 
     kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID
-    log(version INTEGER PRIMARY KEY, time INTEGER NOT NULL, keys BLOB)
+    log(version INTEGER PRIMARY KEY, time INTEGER NOT NULL, keys BLOB, sum INTEGER)
 
 `log` has one row per commit; the newest row's version is the store's. `keys` is what the commit wrote (`Written`), kept
-for the newest commits only and NULL afterwards. A transaction reads a WAL snapshot and buffers its writes. The write
-lock is held only while they are validated and applied.
+for the newest commits only and NULL afterwards. `sum` is that of all rows after the commit. A transaction reads a WAL
+snapshot and buffers its writes. The write lock is held only while they are validated and applied.
 """
 
 import math
@@ -22,8 +22,13 @@ from lakebed.errors import OutcomeUnknown, TimedOut, Unavailable
 from lakebed.store import limits
 from lakebed.store.buffered import BufferedTransaction, Snapshot
 from lakebed.store.conflicts import Batch, ReadSet, WriteSet, Written
+from lakebed.store.sqlite.check import check_file
 from lakebed.store.sqlite.copy import copy_database
-from lakebed.store.sqlite.file import FORMAT_VERSION, DatabaseFile, error_for, errors_translated
+from lakebed.store.sqlite.failures import error_for, errors_translated
+from lakebed.store.sqlite.file import DatabaseFile
+from lakebed.store.sqlite.format import FORMAT_VERSION
+from lakebed.store.sqlite.sums import Tally, commit_hash, rows_sum, signed, tally_of
+from lakebed.store.sqlite.wholeness import newest_version
 from lakebed.store.store import Store
 from lakebed.store.transaction import STAMP_BYTES, Committed, Entry, RangeRead, Stale, Transaction
 
@@ -40,6 +45,7 @@ _SCANS = {
     False: "SELECT k, v FROM kv WHERE k >= ? AND k < ? ORDER BY k LIMIT ?",
     True: "SELECT k, v FROM kv WHERE k >= ? AND k < ? ORDER BY k DESC LIMIT ?",
 }
+_PUT = "INSERT INTO kv VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v"
 
 
 class SQLiteStore(Store):
@@ -73,6 +79,9 @@ class SQLiteStore(Store):
     def copy_to(self, path: str) -> None:
         copy_database(self._file, Path(path))
 
+    def check(self) -> list[str]:
+        return check_file(self._file)
+
     def close(self) -> None:
         self._file.close()
 
@@ -89,8 +98,10 @@ class SQLiteStore(Store):
     def _commit(self, reads: ReadSet, writes: WriteSet, checked: int | None) -> Committed:
         for tail in _TAILS:
             with self._file.write_lock, self._file.borrowed_connection() as connection:
-                committed = _commit(connection, reads, writes, checked, tail)
+                committed = _commit(self._file, connection, reads, writes, checked, tail)
                 if committed is not None:
+                    self._file.require_kept()
+                    self._file.note(int.from_bytes(committed.stamp))
                     self._file.shrink_wal(connection)
                     return committed
             with self._file.borrowed_connection() as connection:
@@ -99,12 +110,19 @@ class SQLiteStore(Store):
 
 
 def _commit(
-    connection: apsw.Connection, reads: ReadSet, writes: WriteSet, checked: int | None, tail: float
+    file: DatabaseFile,
+    connection: apsw.Connection,
+    reads: ReadSet,
+    writes: WriteSet,
+    checked: int | None,
+    tail: float,
 ) -> Committed | None:
     """Validate against the commits after `checked` and write; None if there are more than `tail` of them."""
+    tally = tally_of(connection)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version, earlier = _newest(connection)
+        version, earlier, total = _newest(connection)
+        file.require_not_behind(version)
         if checked is not None and version - checked > tail:
             connection.execute("ROLLBACK")
             return None
@@ -112,7 +130,7 @@ def _commit(
             _validate(connection, reads, checked)
         stamp = _stamp(version + 1)
         committed = Committed(stamp, max(earlier, time.time_ns() // 1000))
-        _write(connection, writes.batch(stamp), version + 1, committed.time)
+        _write(connection, writes.batch(stamp), version + 1, committed.time, total, tally)
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -151,15 +169,17 @@ def _overwrites(connection: apsw.Connection) -> bool:
     return True
 
 
-def _write(connection: apsw.Connection, batch: Batch, version: int, time: int) -> None:
+def _write(connection: apsw.Connection, batch: Batch, version: int, time: int, total: int, tally: Tally) -> None:
+    tally.total = 0
     for range in batch.cleared_ranges:
         connection.execute("DELETE FROM kv WHERE k >= ? AND k < ?", (range.begin, range.end))
     for key in batch.cleared:
         connection.execute("DELETE FROM kv WHERE k = ?", (key,))
     if batch.entries:
-        connection.executemany("INSERT OR REPLACE INTO kv VALUES (?, ?)", batch.entries.items())
+        connection.executemany(_PUT, batch.entries.items())
     keys = batch.written.encode()
-    connection.execute("INSERT INTO log VALUES (?, ?, ?)", (version, time, keys))
+    total = signed(total + tally.total + rows_sum(batch.entries.items()) + commit_hash(version, time))
+    connection.execute("INSERT INTO log VALUES (?, ?, ?, ?)", (version, time, keys, total))
     if version % TRIM_EVERY == 0 or len(keys) > TRIM_BYTES:
         _trim(connection, version)
 
@@ -194,10 +214,10 @@ def _validate(connection: apsw.Connection, reads: ReadSet, since: int) -> int:
     return last
 
 
-def _newest(connection: apsw.Connection) -> tuple[int, int]:
-    """The newest commit's version and time; zeros before the first."""
-    row = connection.execute("SELECT version, time FROM log ORDER BY version DESC LIMIT 1").fetchone()
-    return (row[0], row[1]) if row else (0, 0)
+def _newest(connection: apsw.Connection) -> tuple[int, int, int]:
+    """The newest commit's version, time and sum; zeros before the first."""
+    row: Any = connection.execute("SELECT version, time, sum FROM log ORDER BY version DESC LIMIT 1").fetchone()
+    return row or (0, 0, 0)
 
 
 def _stamp(version: int) -> bytes:
@@ -213,10 +233,12 @@ class _SQLiteSnapshot(Snapshot):
         self._lock = threading.Lock()
         with file.calls:
             self._generation = file.generation
+            seen = file.seen
             connection = file.connection()
             try:
                 connection.execute("BEGIN")
-                self._version = _newest(connection)[0]
+                self._version = newest_version(connection)
+                file.require_seen(self._version, seen)
             except BaseException:
                 file.release(connection)
                 raise

@@ -17,6 +17,7 @@ from lakebed.errors import Invalid, LakebedError, OutcomeUnknown, Unavailable
 from lakebed.store import KeyRange, SQLiteStore, Stale, Store, Transaction, limits
 from lakebed.store.sqlite import file, fork_gate
 from lakebed.store.sqlite import store as sqlite
+from lakebed.store.sqlite.checksums import checksummed_vfs
 
 EVERYTHING = KeyRange(b"", b"\xff")
 
@@ -333,6 +334,7 @@ def fail(path: str, operation: str, after: str, times: str) -> None:
 
 def be_nobody(path: str) -> None:
     """Use a database without the right to."""
+    checksummed_vfs()  # nobody may not even read where Python is
     if os.getuid() == 0:
         os.setgid(65534)
         os.setuid(65534)

@@ -9,7 +9,9 @@ import pytest
 from lakebed.errors import Corrupt, Invalid, LakebedError, Unavailable
 from lakebed.store import SQLiteStore
 from lakebed.store.sqlite import mounts
-from lakebed.store.sqlite.file import APPLICATION_ID, refuse_old_library
+from lakebed.store.sqlite.checksums import checksummed_vfs
+from lakebed.store.sqlite.file import refuse_old_library
+from lakebed.store.sqlite.format import APPLICATION_ID
 from lakebed.testing.store.steps import put, state
 
 
@@ -19,7 +21,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def make(path: Path, sql: str) -> None:
-    connection = apsw.Connection(str(path))
+    connection = apsw.Connection(str(path), vfs=checksummed_vfs())
     connection.execute(sql).fetchall()
     connection.close()
 
@@ -46,8 +48,8 @@ def test_a_database_with_another_application_id_is_refused(path: Path) -> None:
 
 def test_a_newer_format_is_refused(path: Path) -> None:
     SQLiteStore(path).close()
-    make(path, "PRAGMA user_version = 2")
-    refuses(path, Invalid, "expected format 1, found format 2")
+    make(path, "PRAGMA user_version = 3")
+    refuses(path, Invalid, "expected format 2, found format 3")
 
 
 def test_a_file_that_is_no_database_is_corrupt(path: Path) -> None:
@@ -74,7 +76,7 @@ def test_damage_inside_a_database_is_corrupt_when_it_is_met(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[3 * 4096 :] = b"\xa5" * (len(data) - 3 * 4096)
     path.write_bytes(data)
-    with SQLiteStore(path) as store, pytest.raises(Corrupt):
+    with pytest.raises(Corrupt, match="its checksum differs"), SQLiteStore(path) as store:
         state(store)
 
 

@@ -1,0 +1,111 @@
+"""The `-wal` and `-shm` files of a database, as this process has them open.
+
+If one is deleted while it is open, it lives on without a name, and whoever opens the database next makes another one:
+two groups of processes would overwrite each other. SQLite shares what it has open of one database among all connections
+of a process; so all stores of a process share what it knows, for as long as it has a connection.
+"""
+
+import fcntl
+import os
+import threading
+from pathlib import Path
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
+
+import apsw
+
+from lakebed.errors import Unavailable
+from lakebed.store.sqlite.paths import beside, identity
+
+_HOLDERS_BYTE = 128  # of `-shm`: each process that has it open keeps a read lock there (UNIX_SHM_DMS)
+
+
+class _Known:
+    """The identities of both files when the first of the connections was opened."""
+
+    def __init__(self) -> None:
+        self.files: tuple[object, object] = None, None
+        self.connections: WeakSet[apsw.Connection] = WeakSet()
+
+
+_databases: "WeakValueDictionary[object, _Known]" = WeakValueDictionary()
+_owners: "WeakKeyDictionary[apsw.Connection, _Known]" = WeakKeyDictionary()
+_mutex = threading.Lock()
+
+
+class Companions:
+    """Watches the two files."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self._wal, self._shm = str(beside(database, "-wal")), str(beside(database, "-shm"))
+        self._known = _Known()
+
+    def check_before_opening(self) -> None:
+        """Refuse to open a connection that would not share the files of others."""
+        self._known = _databases.get(identity(self._database), self._known)
+        self.require_in_place()
+        if not self._known.connections and self._wal_was_removed():
+            self._require(not _is_held(self._shm))
+
+    def adopt(self, connection: apsw.Connection) -> None:
+        """Watch the files for this connection, which has read: so both are there, and stay as long as it is open."""
+        with _mutex:
+            self._known = _databases.setdefault(identity(self._database), self._known)
+            found = self._found()
+            if not self._known.connections:
+                self._known.files = found
+            self._known.connections.add(connection)
+            _owners[connection] = self._known
+        self._require(None not in found and found == self._known.files)
+
+    def in_place(self) -> bool:
+        """Whether the files are those that the process has open, if it has."""
+        known = self._known
+        while True:
+            files = known.files
+            if not known.connections or files == self._found():
+                return True
+            if known.connections and known.files is files:  # else another thread closed the last connection meanwhile
+                return False
+
+    def require_in_place(self) -> None:
+        self._require(self.in_place())
+
+    def _found(self) -> tuple[object, object]:
+        return identity(self._wal), identity(self._shm)
+
+    def _wal_was_removed(self) -> bool:
+        """Whether there is a `-shm` without a `-wal`. SQLite creates it later, and deletes it earlier."""
+        before = identity(self._shm)
+        return before is not None and not os.path.exists(self._wal) and identity(self._shm) == before
+
+    def _require(self, fine: bool) -> None:
+        if not fine:
+            raise Unavailable(
+                "the -wal or -shm file of the database was deleted, moved or replaced while it was open",
+                subject=str(self._database),
+                advice="Close it in all processes, which saves what was committed, then connect again.",
+            )
+
+
+def forget(connection: apsw.Connection) -> None:
+    """Stop watching for a connection, before it is closed: the last one to close deletes the files."""
+    with _mutex:
+        known = _owners.pop(connection, None)
+        if known is not None:
+            known.connections.discard(connection)
+
+
+def _is_held(shm: str) -> bool:
+    """Whether another process has a `-shm` file open. This process has no connection, and so no locks to lose."""
+    try:
+        descriptor = os.open(shm, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _HOLDERS_BYTE)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

@@ -90,10 +90,9 @@ class Companions:
 
 def forget(connection: apsw.Connection) -> None:
     """Stop watching for a connection, before it is closed: the last one to close deletes the files."""
-    with _mutex:
-        known = _owners.pop(connection, None)
-        if known is not None:
-            known.connections.discard(connection)
+    known = _owners.pop(connection, None)
+    if known is not None:
+        known.connections.discard(connection)
 
 
 def _is_held(shm: str) -> bool:

@@ -44,10 +44,11 @@ class Address:
 
         Where data lies, there was a lake: none is ever begun there.
         """
+        was_one = has_data(self.folder) or _has_remains(self.folder)  # first: whoever creates a lake writes these last
         if self.has_lake():
             return
-        if has_data(self.folder):
-            raise lost_catalog(self.folder, "no catalog.db, or an empty one")
+        if was_one:
+            raise lost_catalog(self.folder, f"no {DATABASE}, or an empty one")
         if read_only:
             advice = "Fix the path, or connect without read_only=True to create a lake."
             raise NotFound("there is no lake", subject=self.folder, advice=advice)
@@ -86,22 +87,34 @@ class Address:
 def has_data(folder: str) -> bool:
     """Whether files of tables are in the folder, as a lake has them: in tables/<id of a table>/."""
     try:
-        tables = [entry.path for entry in os.scandir(os.path.join(folder, TABLES)) if _is_id(entry.name)]
+        with os.scandir(os.path.join(folder, TABLES)) as entries:
+            return any(files for entry in entries if _is_id(entry.name) for _, _, files in os.walk(entry.path))
     except OSError:
         return False
-    return any(files for table in tables for _, _, files in os.walk(table))
+
+
+def _has_remains(folder: str) -> bool:
+    """Whether files that belong to a catalog are in the folder."""
+    return any(_size(os.path.join(folder, f"{DATABASE}{suffix}")) for suffix in ("-newest", "-wal"))
 
 
 def lost_catalog(folder: str, found: str) -> Corrupt:
-    """The error of a folder that has data, and no catalog that knows of it."""
+    """The error of a folder that has what belongs to a lake, and no catalog that knows of it."""
     return Corrupt(
-        "the lake's data is there, but its catalog is lost",
+        "there was a lake, but its catalog is lost",
         subject=folder,
-        expected=f"{DATABASE} beside {TABLES}/",
+        expected=DATABASE,
         found=found,
         advice="Restore a backup: a folder that lake.backup made can be used in its place. "
-        f"To begin a new lake here, move {TABLES}/ away.",
+        f"To begin a new lake here, move {TABLES}/ and {DATABASE}-* away.",
     )
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _is_id(name: str) -> bool:

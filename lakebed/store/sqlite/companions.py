@@ -3,17 +3,23 @@
 If one is deleted while it is open, it lives on without a name, and whoever opens the database next makes another one:
 two groups of processes would overwrite each other. SQLite shares what it has open of one database among all connections
 of a process; so all stores of a process share what it knows, for as long as it has a connection.
+
+The last connection of all processes copies the WAL into the database and deletes it. If its `-shm` was deleted, it does
+not know what others wrote since: so it leaves the WAL alone. If its WAL was deleted, copying it is what saves it.
 """
 
+import atexit
 import fcntl
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import apsw
 
 from lakebed.errors import Unavailable
+from lakebed.store.sqlite.note import Note
 from lakebed.store.sqlite.paths import beside, identity
 
 _HOLDERS_BYTE = 128  # of `-shm`: each process that has it open keeps a read lock there (UNIX_SHM_DMS)
@@ -28,15 +34,16 @@ class _Known:
 
 
 _databases: "WeakValueDictionary[object, _Known]" = WeakValueDictionary()
-_owners: "WeakKeyDictionary[apsw.Connection, _Known]" = WeakKeyDictionary()
+_owners: "WeakKeyDictionary[apsw.Connection, Companions]" = WeakKeyDictionary()
 _mutex = threading.Lock()
 
 
 class Companions:
     """Watches the two files."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, note: Note) -> None:
         self._database = database
+        self._note = note
         self._wal, self._shm = str(beside(database, "-wal")), str(beside(database, "-shm"))
         self._known = _Known()
 
@@ -55,7 +62,8 @@ class Companions:
             if not self._known.connections:
                 self._known.files = found
             self._known.connections.add(connection)
-            _owners[connection] = self._known
+            _owners[connection] = self
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._require(None not in found and found == self._known.files)
 
     def in_place(self) -> bool:
@@ -70,6 +78,14 @@ class Companions:
 
     def require_in_place(self) -> None:
         self._require(self.in_place())
+
+    def leave(self, connection: apsw.Connection) -> None:
+        """Stop watching for a connection that is about to be closed, and let it copy the WAL unless that does harm."""
+        found = self._found()
+        if found == self._known.files or (found[0] is None and self._note.is_in_place()):
+            with suppress(apsw.Error):
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        self._known.connections.discard(connection)
 
     def _found(self) -> tuple[object, object]:
         return identity(self._wal), identity(self._shm)
@@ -90,9 +106,16 @@ class Companions:
 
 def forget(connection: apsw.Connection) -> None:
     """Stop watching for a connection, before it is closed: the last one to close deletes the files."""
-    known = _owners.pop(connection, None)
-    if known is not None:
-        known.connections.discard(connection)
+    owner = _owners.pop(connection, None)
+    if owner is not None:
+        owner.leave(connection)
+
+
+@atexit.register
+def _forget_all() -> None:
+    """Stores that nobody closed: their connections are closed after this."""
+    for connection in list(_owners):
+        forget(connection)
 
 
 def _is_held(shm: str) -> bool:

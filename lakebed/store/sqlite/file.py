@@ -64,7 +64,7 @@ class DatabaseFile(ForkAware):
         self._note_path = beside(self.path, "-newest")
         self._note = Note(self._note_path, self.path)
         self._home = 0, 0
-        self._companions = Companions(self.path)
+        self._companions = Companions(self.path, self._note)
         self._wal = beside(self.path, "-wal")
         self._seconds = lock_seconds
         self._closed = False
@@ -242,6 +242,7 @@ class DatabaseFile(ForkAware):
             self._home = home_of(self.path)
             if not examine(self.path, self._note_path, self.id, self._home, connection, GATE):
                 self._renew_note(connection)
+            self._note.open()
         except BaseException:
             discard(connection)
             raise

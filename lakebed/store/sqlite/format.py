@@ -47,7 +47,8 @@ def look(path: Path, connection: apsw.Connection) -> Found:
     try:
         return _look(path, connection)
     finally:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # not if a page could not be read
+            connection.execute("ROLLBACK")
 
 
 def _look(path: Path, connection: apsw.Connection) -> Found:
@@ -134,7 +135,6 @@ def upgrade(path: Path, seconds: float) -> None:
     connection = apsw.Connection(str(path), vfs=checksummed_vfs(), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(int(seconds * 1000))
-        connection.pragma("locking_mode", "exclusive")
         if look(path, connection) in (Found.OLD, Found.UNFINISHED):
             _leave_wal_mode(path, connection)
             _replace(path, connection)
@@ -145,6 +145,7 @@ def upgrade(path: Path, seconds: float) -> None:
 def _leave_wal_mode(path: Path, connection: apsw.Connection) -> None:
     """Which locks all others out, for as long as the connection is open."""
     try:
+        connection.pragma("locking_mode", "exclusive")
         connection.pragma("journal_mode", "delete")
         connection.execute("BEGIN EXCLUSIVE; COMMIT")
     except (apsw.BusyError, apsw.LockedError) as error:

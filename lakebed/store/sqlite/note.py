@@ -67,6 +67,16 @@ class Note:
         self._descriptor: int | None = None
         self._synced = True
 
+    def open(self) -> None:
+        self._open()
+
+    def is_in_place(self) -> bool:
+        """Whether nobody has put another note in its place."""
+        try:
+            return self._descriptor is None or os.path.samestat(os.fstat(self._descriptor), os.stat(self._path))
+        except FileNotFoundError:
+            return True
+
     def read(self) -> Newest | None:
         return _newer(os.pread(self._open(), _BYTES, 0))
 

@@ -1,6 +1,7 @@
 """What the tests of the embedded store run in processes of their own: python sqlite_worker.py <task> <path> ..."""
 
 import contextlib
+import itertools
 import os
 import random
 import signal
@@ -344,6 +345,46 @@ def be_nobody(path: str) -> None:
         say(error.kind)
     else:
         say("written")
+
+
+# Others
+
+
+def obey(path: str) -> None:
+    """Do what is asked, line by line, and say how it ended."""
+    try:
+        store = SQLiteStore(path)
+    except LakebedError as error:
+        say(error.kind)
+        return
+    for line in sys.stdin:
+        try:
+            say(_done(store, *line.split()))
+        except LakebedError as error:
+            say(error.kind)
+
+
+def _done(store: Store, what: str, key: str = "") -> object:
+    if what == "count":
+        return len(state(store))
+    if what == "put":
+        store.run(lambda transaction: transaction.set(key.encode(), b"1"))
+    if what == "close":
+        store.close()
+    return "done"
+
+
+# Copies
+
+
+def write_for_ever(path: str) -> None:
+    """Write the number of the commit to keys all over the file, until killed."""
+    with SQLiteStore(path) as store:
+        for number in itertools.count(1):
+            values = {b"x%d" % key: b"%09d" % number for key in range(20)} | {b"k%09d" % number: os.urandom(300)}
+            store.run(lambda transaction, values=values: [transaction.set(*entry) for entry in values.items()])
+            if number == 100:
+                say("writing")
 
 
 # Readers

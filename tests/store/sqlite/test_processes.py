@@ -264,9 +264,9 @@ def test_a_reader_that_another_process_abandoned_does_not_let_the_wal_grow_for_e
         assert reader.stdout is not None and reader.stdout.readline() == "reading\n"
         deadline = time.monotonic() + 1.0  # the reader has 0.6 s
         while time.monotonic() < deadline:
-            put(store, a=bytes(50_000))
+            put(store, a=os.urandom(50_000))
         for _ in range(100):
-            put(store, a=bytes(50_000))
+            put(store, a=os.urandom(50_000))
         assert os.stat(f"{path}-wal").st_size < small_wal
         out, err = reader.communicate("go\n")
         assert (out, err) == ("", "")
@@ -283,14 +283,14 @@ def test_a_reader_that_was_stopped_is_named_while_the_wal_grows_and_then_it_shri
         reader.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, reader.pid, os.WSTOPPED | os.WNOWAIT)
         for _ in range(60):
-            put(store, a=bytes(50_000))
+            put(store, a=os.urandom(50_000))
         assert os.stat(f"{path}-wal").st_size > small_wal
         [warning] = caplog.messages  # one until it has doubled
         assert f"process {reader.pid} (stopped) reads an old state" in warning
         reader.kill()
         reader.wait()
         for _ in range(20):
-            put(store, a=bytes(50_000))
+            put(store, a=os.urandom(50_000))
         assert os.stat(f"{path}-wal").st_size < small_wal
 
 
@@ -309,7 +309,7 @@ def test_readers_that_follow_on_each_other_do_not_let_the_wal_grow_for_ever(path
         for reader in readers:
             reader.start()
         for _ in range(600):
-            put(store, a=bytes(20_000))
+            put(store, a=os.urandom(20_000))
         size = os.stat(f"{path}-wal").st_size
         done.set()
         for reader in readers:

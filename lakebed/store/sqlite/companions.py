@@ -11,13 +11,13 @@ not know what others wrote since: so it leaves the WAL alone. If its WAL was del
 import atexit
 import fcntl
 import os
-import threading
 from contextlib import suppress
 from pathlib import Path
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import apsw
 
+from lakebed import forks
 from lakebed.errors import Unavailable
 from lakebed.store.sqlite.note import Note
 from lakebed.store.sqlite.paths import beside, identity
@@ -35,7 +35,7 @@ class _Known:
 
 _databases: "WeakValueDictionary[object, _Known]" = WeakValueDictionary()
 _owners: "WeakKeyDictionary[apsw.Connection, Companions]" = WeakKeyDictionary()
-_mutex = threading.Lock()
+_mutex = forks.lock()
 
 
 class Companions:

@@ -10,7 +10,7 @@ import apsw
 
 from lakebed.errors import Corrupt, Invalid, Unavailable
 from lakebed.store.sqlite.checksums import RESERVED_BYTES, checksummed_vfs
-from lakebed.store.sqlite.paths import beside, sync_folder
+from lakebed.store.sqlite.paths import beside, create_file, sync_folder
 from lakebed.store.sqlite.sums import full_sum
 
 APPLICATION_ID = int.from_bytes(b"LKBD")
@@ -159,6 +159,7 @@ def _leave_wal_mode(path: Path, connection: apsw.Connection) -> None:
 def _replace(path: Path, connection: apsw.Connection) -> None:
     new, real = beside(path, "-upgrade"), Path(os.path.realpath(path))
     new.unlink(missing_ok=True)
+    create_file(new)
     connection.reserve_bytes(None, RESERVED_BYTES)
     connection.execute("VACUUM INTO ?", (str(new),))
     _complete(new)

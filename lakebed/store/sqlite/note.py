@@ -106,7 +106,7 @@ class Note:
         if self._descriptor is not None and os.fstat(self._descriptor).st_nlink == 0:
             self.close()
         if self._descriptor is None:
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             with suppress(PermissionError):  # it belongs to somebody else, who has done it
                 os.fchmod(self._descriptor, os.stat(self._database).st_mode & 0o777)
         return self._descriptor

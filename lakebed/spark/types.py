@@ -114,7 +114,7 @@ def _check_nesting(field: spark.StructField) -> None:
     deepest, pending = 0, [(field.dataType, 0)]
     while pending:
         type_, above = pending.pop()
-        children = _children(type_)
+        children = children_of(type_)
         own = above + (1 if isinstance(type_, spark.StructType) else 2 if children else 0)
         deepest = max(deepest, own)
         pending += [(child, own) for child in children]
@@ -122,7 +122,8 @@ def _check_nesting(field: spark.StructField) -> None:
         raise too_deep(field.name, deepest)
 
 
-def _children(type_: spark.DataType) -> list[spark.DataType]:
+def children_of(type_: spark.DataType) -> list[spark.DataType]:
+    """The types directly inside a type."""
     match type_:
         case spark.StructType():
             return [field.dataType for field in type_.fields]

@@ -160,7 +160,7 @@ class Check:
             "a check of the table can't be evaluated",
             subject=self.key,
             expected="a condition over the table's columns",
-            found=f"{self.condition}: {reason}",
+            found=f"{self.condition if len(self.condition) <= 200 else f'{self.condition[:199]}…'}: {reason}",
             advice="Fix the property, or unset it.",
         )
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from py4j.java_gateway import JavaPackage  # type: ignore[import-untyped]  # it has no types
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
 
+from lakebed.errors import TooLarge
 from lakebed.spark.session import is_remote
 from lakebed.spark.sql.tokens import Kind, Word, Words
+from lakebed.table.sql.tree import short
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,10 +72,19 @@ def _masked_word(text: str, word: Word) -> str:
 
 
 def spark_tree(spark: "SparkSession", text: str) -> str | None:
-    """Spark's tree of a statement as text, `(rule child (rule child))`; None if Spark can't read it."""
+    """Spark's tree of a statement as text, `(rule child (rule child))`; None if Spark can't read it.
+
+    `TooLarge` if it is so deep that Java's stack ends: a chain of 10,000 ORs is.
+    """
     parser = parser_of(spark, text)
-    tree = parser.singleStatement()
-    return None if parser.getNumberOfSyntaxErrors() else str(tree.toStringTree(parser))
+    try:
+        tree = parser.singleStatement()
+        return None if parser.getNumberOfSyntaxErrors() else str(tree.toStringTree(parser))
+    except Py4JJavaError as error:
+        if error.java_exception.getClass().getName() != "java.lang.StackOverflowError":
+            raise
+        advice = "Use IN for many values, or join them as rows."
+        raise TooLarge("SQL is nested too deeply for Spark's parser", subject=short(text), advice=advice) from error
 
 
 def stuck_at(spark: "SparkSession", text: str) -> int | None:

@@ -11,6 +11,7 @@ from lakebed.catalog.objects.naming import about_table
 from lakebed.spark.casting import with_whole_numbers
 from lakebed.spark.fit import check_rows
 from lakebed.spark.write.checks import broken_check, guarded_rows
+from lakebed.spark.write.texts import with_checked_texts
 from lakebed.spark.write.write import write
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 
@@ -22,7 +23,7 @@ def write_rows(target: Target, frame: DataFrame) -> Written:
     """
     with about_table(target.name):
         checks, schema = target.checks, target.schema
-        frame = with_whole_numbers(check_rows(frame), schema)
+        frame = with_checked_texts(with_whole_numbers(check_rows(frame), schema))
         if not checks:
             return Written(_write(target, frame))
         try:

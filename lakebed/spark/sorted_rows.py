@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow
-from pyarrow.parquet import ParquetFile
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -13,6 +12,7 @@ from lakebed.files import FileInfo, Files
 from lakebed.spark.fit import fit, quoted
 from lakebed.spark.read.metadata_columns import numbers
 from lakebed.spark.read.source import ORDINAL
+from lakebed.spark.write.footer import opened_file
 from lakebed.spark.write.layout import ORDERED, Complete, Layout, sorted_rows
 from lakebed.spark.write.transforms import Term, with_terms
 from lakebed.table.keys.encoding import encode_key, key_types, set_key_bounds
@@ -100,7 +100,7 @@ def set_exact_keys(files: Files, file: DataFileRef, schema: Schema) -> None:
         stored = Schema(fields_for_file(file, schema.fields))
         ways = [stored.way_by_id(id) for id in schema.identifier_ids]
         columns = [".".join(field.physical_name for field in way) for way in ways]
-        with ParquetFile(files.location(file.path)) as parquet:
+        with opened_file(files, file) as parquet:
             first = next(parquet.iter_batches(1, [0], columns))
             last = parquet.read_row_group(parquet.num_row_groups - 1, columns)
         file.key_min = encode_key(types, [_key_value(first, way, 0) for way in ways])

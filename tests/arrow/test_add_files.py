@@ -12,16 +12,21 @@ import pyarrow.parquet
 import pytest
 
 from lakebed.arrow.add_files import added_files
+from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.types import schema_of
 from lakebed.arrow.write.write import write
-from lakebed.errors import Invalid
+from lakebed.errors import Corrupt, Invalid
 from lakebed.files import LocalFiles
 from lakebed.table.manifest.file_fields import field_ids_of
 from lakebed.table.partition.spec import UNPARTITIONED, make_spec
+from lakebed.table.plan.plan import PlannedFile
 from lakebed.table.schema.evolution import add_column, rename_column, widen_column
-from lakebed.table.schema.schema import Schema
+from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.types import Field
 from tests.support.added_entries import SCHEMA, TABLE, entry, numbered, refusal
+from tests.support.damage.parquet_files import written
+from tests.support.damage.thrift import tree_of, with_tree
+from tests.support.sources import sources_of
 
 
 @pytest.fixture
@@ -389,3 +394,30 @@ def test_files_of_pandas_are_taken_as_their_types_are(files, tmp_path):
     )
     frame.to_parquet(path, coerce_timestamps="us")
     assert entry(files, path, numbered({"id": "long", "name": "string", "at": "timestamp"})).num_rows == 2
+
+
+def not_utf8() -> pyarrow.Array:
+    return pyarrow.Array.from_buffers(pyarrow.string(), 1, pyarrow.array([b"caf\xe9"]).buffers())
+
+
+def test_text_that_is_not_utf_8_is_never_handed_out(files, put):
+    # It came out of the scan, and failed wherever it was looked at.
+    added = entry(files, put(pyarrow.table({"id": [1], "name": not_utf8()}), write_statistics=False))
+    with pytest.raises(Corrupt, match=r"a\.parquet: the file has values that its columns can't have .*UTF8"):
+        Scan(sources_of(files), SCHEMA, pruned_plan([PlannedFile(added)])).to_arrow()
+    only_ids = Scan(sources_of(files), SCHEMA, pruned_plan([PlannedFile(added)]), columns=["id"])
+    assert only_ids.to_arrow().to_pylist() == [{"id": 1}]
+
+
+def test_bounds_that_a_writer_cut_or_mixed_up_are_not_used(files, tmp_path):
+    # Arrow ended the process at bounds of a fixed length that are shorter: arrow-rs cuts them at 64 bytes.
+    schema = with_ids(Schema({"sized": "fixed(3)", "id": "long"}), 0, 1)
+    whole = written(pyarrow.table({"sized": pyarrow.array([b"abc", b"abd"], pyarrow.binary(3)), "id": [1, 2]}))
+    tree = tree_of(whole)
+    sized, id = (chunk["column"]["statistics"] for chunk in tree["row_groups"][0]["columns"])
+    sized.update(min_value=b"ab", max_value=b"ac")
+    id.update(min_value=id["max_value"], max_value=id["min_value"])
+    (tmp_path / "cut.parquet").write_bytes(with_tree(whole, tree))
+    added = entry(files, str(tmp_path / "cut.parquet"), schema)
+    assert [known.HasField("lower") for known in added.statistics] == [False, False]
+    assert Scan(sources_of(files), schema, pruned_plan([PlannedFile(added)])).to_arrow().num_rows == 2

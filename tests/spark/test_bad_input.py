@@ -265,11 +265,15 @@ DAMAGE: dict[str, tuple[Spoil, str]] = {
     "is gone": (Path.unlink, "found no file"),
     "is cut short": (lambda path: os.truncate(path, 100), "found 100 bytes"),
     "has other bytes": (flip, "the data file is damaged"),
+    "has another footer": (
+        lambda path: path.write_bytes(path.read_bytes().replace(b"schema", b"schemb")),
+        "the data file is damaged: its footer",
+    ),
     "is no Parquet": (lambda path: path.write_bytes(bytes(path.stat().st_size)), "the data file is damaged"),
 }
 
 
-@pytest.mark.parametrize("damage", long_but(DAMAGE, ["is gone", "has other bytes"]))
+@pytest.mark.parametrize("damage", long_but(DAMAGE, ["is gone", "has other bytes", "has another footer"]))
 def test_a_data_file_that_can_not_be_read_is_named(
     spark: SparkSession, orders: Table, unchanged: Unchanged, damage: str
 ) -> None:
@@ -289,7 +293,7 @@ def test_a_data_file_that_can_not_be_read_is_named(
         told(unchanged, Corrupt, call, f"{re.escape(path.name)}: .*{said}.*Restore it from a copy")
     with unchanged(), pytest.raises(Exception, match=re.escape(path.name)):
         orders.read(spark).collect()
-    if damage in ("is gone", "is cut short"):
+    if damage in ("is gone", "is cut short", "has another footer"):
         told(unchanged, Corrupt, lambda: orders.read(spark), said)
     orders.append(rows(spark, *GOOD))  # which looks at no other file
 

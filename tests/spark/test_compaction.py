@@ -336,6 +336,6 @@ def test_no_compaction_of_either_engine_changes_a_row_at_any_version(spark, step
 def test_rows_that_were_new_were_told_to_be_as_old_as_the_others_of_their_file(tmp_path: Path):
     files = LocalFiles(tmp_path)
     pa.parquet.write_table(pa.table({"id": [1, 2], "changed": [5, None]}), tmp_path / "a.parquet")
-    entry = DataFileRef(path="a.parquet", num_rows=2)
+    entry = DataFileRef(path="a.parquet", num_rows=2, file_size=files.size("a.parquet"))
     set_last_updated_bounds(files, entry)
     assert not entry.statistics

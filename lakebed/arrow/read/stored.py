@@ -131,11 +131,25 @@ class ParquetRows:
         # Threads cost a small file a third of its time.
         threads = self._file.file_size >= LARGE_BYTES
         for batch in self._parquet.iter_batches(BATCH_ROWS, [group.number], list(names), use_threads=threads):
-            if not self._is_own:  # its pages may have no checksums, its texts may not be UTF-8
-                batch.validate(full=True)
+            if not self._is_own:
+                _check_values(self._file.path, batch)
             rows += batch.num_rows
             yield batch
         check_rows(self._file, group.rows, rows)
+
+
+def _check_values(path: str, batch: pyarrow.RecordBatch) -> None:
+    """`Corrupt` if rows of another writer's file are not what they should be: it may have no checksums, nor UTF-8."""
+    try:
+        batch.validate(full=True)
+    except pyarrow.ArrowInvalid as error:
+        raise Corrupt(
+            "the file has values that its columns can't have",
+            subject=path,
+            found=str(error),
+            advice="Restore it from a copy; or write its rows to another file, add that, and revert the commit that"
+            " added this one.",
+        ) from error
 
 
 def _chosen_groups(file: DataFileRef, rows: Sequence[int], row_groups: Sequence[int] | None) -> list[Group]:

@@ -4,6 +4,7 @@ The entry of a file has a checksum of its footer. A footer without one, of a fil
 added by an older Lakebed, is checked field by field (`table/parquet/footer.py`).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow
@@ -69,6 +70,16 @@ def entry_footer(files: Files, entry: DataFileRef) -> Footer:
     if entry.HasField("footer_checksum") and footer.checksum != entry.footer_checksum:
         raise damaged_footer(entry.path, f"the checksum {entry.footer_checksum:08x}", f"{footer.checksum:08x}")
     return footer
+
+
+def check_footers(files: Files, entries: Iterable[DataFileRef]) -> None:
+    """Compare footers that another engine will read with their checksums; `Corrupt` names the first that differs.
+
+    Entries without a checksum are left to the engine: only Arrow ends the process at what it can't read.
+    """
+    for entry in entries:
+        if entry.HasField("footer_checksum"):
+            entry_footer(files, entry)
 
 
 def damaged_footer(path: str, expected: str, found: str) -> Corrupt:

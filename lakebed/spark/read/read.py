@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakebed.catalog.data.deletion_vectors import read_vector
+from lakebed.catalog.data.footers import check_footers
 from lakebed.catalog.data.row_sources import check_whole
 from lakebed.errors import Invalid
 from lakebed.files import Files
@@ -63,9 +64,9 @@ def read(
 ) -> DataFrame:
     """The rows of these files that the filter keeps, in the columns asked for, or all; lazy, no job runs.
 
-    Every file is read: the plan has left out files that can't have a row for the filter. `Corrupt` if a file is missing
-    or its size has changed. Names and types are the table's; all columns are nullable, like all that Spark reads.
-    `columns` may name `table.metadata_columns` too, and `ORDINAL`. `inline_rows` reads the inline entries.
+    Every file is read: the plan has left out files that can't have a row for the filter. `Corrupt` if a file is
+    missing, or its size or footer has changed. Names and types are the table's; all columns are nullable, like all that
+    Spark reads. `columns` may name `table.metadata_columns` too, and `ORDINAL`. `inline_rows` reads the inline entries.
     """
     asked = schema if columns is None else selected_columns(schema, columns, ADDED_COLUMNS)
     _check_session(spark, schema)
@@ -145,6 +146,7 @@ class _Reading:
         """The rows of the files that are not inline."""
         check_names(stored)
         check_whole(self._files, stored)
+        check_footers(self._files, stored)
         frames = []
         for form, alike in self._forms(stored):
             # Apart, so that only files with deleted rows pay for them.

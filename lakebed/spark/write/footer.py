@@ -1,10 +1,13 @@
-"""The entry of a file that Spark wrote, from its footer."""
+"""A file that Spark wrote: its entry, from its footer, and its rows."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 
 import pyarrow
+from pyarrow.parquet import ParquetFile
 
-from lakebed.catalog.data.footers import read_footer
+from lakebed.catalog.data.footers import entry_footer, read_footer
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import FileInfo, Files
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -23,6 +26,17 @@ def written_file(files: Files, info: FileInfo, schema: Schema) -> DataFileRef:
         raise Corrupt("this is not a complete Parquet file", subject=info.path, found=str(error)) from error
     entry.footer_checksum = footer.checksum
     return entry
+
+
+@contextmanager
+def opened_file(files: Files, file: DataFileRef) -> Iterator[ParquetFile]:
+    """Open a file that Spark has just written; inside the `with`, what Arrow can't read is `Corrupt`."""
+    entry_footer(files, file)
+    try:
+        with ParquetFile(files.location(file.path), page_checksum_verification=True) as parquet:
+            yield parquet
+    except (pyarrow.ArrowException, OSError) as error:
+        raise Corrupt("the data file is damaged", subject=file.path, found=str(error)) from error
 
 
 def count_nan(file: DataFileRef, schema: Schema) -> None:

@@ -105,7 +105,7 @@ DRAWINGS = {
         urls
         memory | sqlite
         buffered | subspace
-        conflicts | limits | store | tuples
+        conflicts | limits | store | times | tuples
         transaction | version
     """,
     "lakebed.files": """

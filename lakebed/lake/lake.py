@@ -23,6 +23,7 @@ from lakebed.catalog.transaction.commits import Argument, Commit, Request
 from lakebed.catalog.transaction.context import Context, unpicklable
 from lakebed.catalog.upkeep.backup import Backup, check_finished
 from lakebed.catalog.upkeep.check import Findings
+from lakebed.catalog.upkeep.times import RepairedTime
 from lakebed.errors import Invalid, NotFound
 from lakebed.files import LakeFiles, ReadOnlyFiles
 from lakebed.html import ROWS, table_html
@@ -415,6 +416,14 @@ class Lake:
         Into a folder with a backup of this lake it copies only what is new. After a crash, call it again.
         """
         return upkeep.backup(self._context, path)
+
+    def repair_times(self, *, dry_run: bool = False) -> list[RepairedTime]:
+        """Give every version whose time is in the future a time that has passed: a wrong clock made them.
+
+        Without that, `at(time)` can't tell which versions are from before that time. Call it where the clock is right;
+        `dry_run=True` only answers what would change. Versions, their order and their contents stay.
+        """
+        return upkeep.repair_times(self._context, dry_run)
 
     def usage(self) -> Usage:
         """What the lake's files take, by table, by version and by what holds them; print it, or use its `rows`."""

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from lakebed.errors import Invalid
 from lakebed.metastore.change import Change, Commit, State
 from lakebed.metastore.line import Line
 from lakebed.metastore.pages import Page
@@ -34,6 +35,15 @@ class Dropped:
     created: Version
     dropped: Version
     drop_type: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retimed:
+    """A commit with a time in the future, and the time that it should have; microseconds since 1970."""
+
+    version: Version
+    before: int
+    after: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +234,17 @@ class Metastore(ABC):
 
         It reads page by page: what is committed meanwhile may be among them. What was erased is not.
         """
+
+    def wrong_times(self) -> list[Retimed]:
+        """The commits with times after this machine's clock, and the times that they should have.
+
+        `Invalid` if even the first commit is later: then the clock is wrong.
+        """
+        raise Invalid("this metastore can't tell wrong times")
+
+    def repair_times(self) -> list[Retimed]:
+        """Give those commits these times, all or none; other commits wait meanwhile."""
+        raise Invalid("this metastore can't change the times of commits")
 
     @abstractmethod
     def copy_to(self, path: str) -> None:

@@ -332,7 +332,7 @@ class CatalogHistory(_message.Message):
     def __init__(self, project_id: _Optional[str] = ..., catalog_id: _Optional[str] = ..., name: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., parent_type: _Optional[_Union[ObjectType, str]] = ..., parent_id: _Optional[str] = ..., parent_version: _Optional[bytes] = ..., dropped: _Optional[bool] = ..., event_id: _Optional[str] = ..., version: _Optional[bytes] = ...) -> None: ...
 
 class CatalogCommit(_message.Message):
-    __slots__ = ("event_id", "project_id", "catalog_id", "commit_time", "operation", "detail", "version", "author", "fingerprint", "base_version", "operations", "parents", "operation_parts")
+    __slots__ = ("event_id", "project_id", "catalog_id", "commit_time", "operation", "detail", "version", "author", "fingerprint", "base_version", "operations", "parents", "operation_parts", "clock")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     CATALOG_ID_FIELD_NUMBER: _ClassVar[int]
@@ -346,6 +346,7 @@ class CatalogCommit(_message.Message):
     OPERATIONS_FIELD_NUMBER: _ClassVar[int]
     PARENTS_FIELD_NUMBER: _ClassVar[int]
     OPERATION_PARTS_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_FIELD_NUMBER: _ClassVar[int]
     event_id: str
     project_id: str
     catalog_id: str
@@ -359,7 +360,8 @@ class CatalogCommit(_message.Message):
     operations: _containers.RepeatedCompositeFieldContainer[Operation]
     parents: _containers.RepeatedCompositeFieldContainer[LineVersion]
     operation_parts: int
-    def __init__(self, event_id: _Optional[str] = ..., project_id: _Optional[str] = ..., catalog_id: _Optional[str] = ..., commit_time: _Optional[int] = ..., operation: _Optional[str] = ..., detail: _Optional[str] = ..., version: _Optional[bytes] = ..., author: _Optional[str] = ..., fingerprint: _Optional[bytes] = ..., base_version: _Optional[bytes] = ..., operations: _Optional[_Iterable[_Union[Operation, _Mapping]]] = ..., parents: _Optional[_Iterable[_Union[LineVersion, _Mapping]]] = ..., operation_parts: _Optional[int] = ...) -> None: ...
+    clock: int
+    def __init__(self, event_id: _Optional[str] = ..., project_id: _Optional[str] = ..., catalog_id: _Optional[str] = ..., commit_time: _Optional[int] = ..., operation: _Optional[str] = ..., detail: _Optional[str] = ..., version: _Optional[bytes] = ..., author: _Optional[str] = ..., fingerprint: _Optional[bytes] = ..., base_version: _Optional[bytes] = ..., operations: _Optional[_Iterable[_Union[Operation, _Mapping]]] = ..., parents: _Optional[_Iterable[_Union[LineVersion, _Mapping]]] = ..., operation_parts: _Optional[int] = ..., clock: _Optional[int] = ...) -> None: ...
 
 class DatabaseRecord(_message.Message):
     __slots__ = ("project_id", "catalog_id", "database_id", "catalog_name", "name", "properties", "location", "create_time", "description", "user_id", "type", "container_id", "dropped", "drop_type", "create_version", "drop_version")

@@ -3,13 +3,13 @@
 import time
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lakebed import forks
 from lakebed.errors import Invalid
 from lakebed.store.buffered import BufferedTransaction, Snapshot
 from lakebed.store.conflicts import Batch, ReadSet, WriteSet, Written
-from lakebed.store.store import Store
+from lakebed.store.store import Store, check_order
 from lakebed.store.transaction import STAMP_BYTES, Committed, Entry, RangeRead, Stale, Transaction
 
 LOGGED_COMMITS = 2048
@@ -37,6 +37,13 @@ class MemoryStore(Store):
     def settle(self) -> None:
         with self._lock:
             self._require_open()
+
+    def set_times(self, times: Mapping[bytes, int]) -> None:
+        self._require_open()
+        with self._lock:
+            changed = [Committed(one.stamp, times.get(one.stamp, one.time)) for one in self._commits]
+            check_order([one.time for one in changed])
+            self._commits[:] = changed
 
     def close(self) -> None:
         self._closed = True

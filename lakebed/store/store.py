@@ -4,9 +4,10 @@ import logging
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import pairwise
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
@@ -59,6 +60,10 @@ class Store(ABC):
         """What is wrong with the form in which the backend keeps the store, one sentence each; empty if nothing is."""
         return []
 
+    def set_times(self, times: Mapping[bytes, int]) -> None:
+        """Give commits other times, by their stamps, all or none, durably. `Invalid` if times would then decrease."""
+        raise Invalid("this store can't change the times of commits", subject=self.url)
+
     @abstractmethod
     def close(self) -> None:
         """Release files and connections. Closing twice is fine; using a closed store is `Invalid`."""
@@ -100,6 +105,13 @@ class Store(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def check_order(times: Sequence[int]) -> None:
+    """Refuse times of commits that decrease."""
+    for earlier, later in pairwise(times):
+        if later < earlier:
+            raise Invalid("times of commits never decrease", expected=f"at least {earlier}", found=later)
 
 
 def _until(

@@ -4,10 +4,13 @@ from datetime import UTC, date, datetime
 from time import time_ns
 
 from lakebed.catalog.transaction.ago import FORMS, time_ago
-from lakebed.catalog.transaction.commits import EPOCH, Commit
-from lakebed.errors import Invalid, NotFound
+from lakebed.catalog.transaction.commits import EPOCH, Commit, datetime_of
+from lakebed.errors import Invalid, NotFound, Unavailable
 from lakebed.metastore import Metastore
 from lakebed.store import Version
+
+FAR_AHEAD = 300_000_000
+"""Microseconds by which a commit's time may be in the future without a word: clocks differ by seconds."""
 
 Moment = Version | int | date | datetime | Commit | str
 """A version, its number, a commit or a time. Text of digits is a version, other text a time."""
@@ -49,11 +52,26 @@ def version_at(metastore: Metastore, given: "date | str") -> Version:
     if moment > time_ns() // 1000 and moment > metastore.times([metastore.newest()])[0]:
         raise Invalid("that time is in the future", subject=str(given), advice="Choose a time that has passed.")
     try:
-        return metastore.version_at(moment)
+        found = metastore.version_at(moment)
     except NotFound:
         raise NotFound(
             "the lake is younger than that time", subject=str(given), advice="log() shows the times of its commits."
         ) from None
+    _refuse_guess(metastore, found, moment, str(given))
+    return found
+
+
+def _refuse_guess(metastore: Metastore, found: Version, moment: int, subject: str) -> None:
+    """Refuse a version if the next one was made by a clock that was far ahead: it may be from before the moment."""
+    made, following = metastore.times([found, found.next()])  # the time of the last version, if it is that
+    if made < moment and following > time_ns() // 1000 + FAR_AHEAD:
+        raise Unavailable(
+            f"version {found.next()} and all later ones have times in the future, because a clock was wrong",
+            subject=subject,
+            expected="times that have passed",
+            found=f"{datetime_of(following):%Y-%m-%d %H:%M}",
+            advice="Call lake.repair_times() on a machine whose clock is right, or name a version.",
+        )
 
 
 def find_version(

@@ -1,12 +1,14 @@
-"""Looking after a lake: its check, its backup, and what its files take."""
+"""Looking after a lake: its check, its backup, its times, and what its files take."""
 
 import os
 from functools import partial
 
 from lakebed.catalog.transaction.context import Context
+from lakebed.catalog.upkeep import times
 from lakebed.catalog.upkeep.backup import Backup
 from lakebed.catalog.upkeep.backup import backup as back_up
 from lakebed.catalog.upkeep.check import Findings, check_lake
+from lakebed.catalog.upkeep.times import RepairedTime
 from lakebed.catalog.upkeep.usage import usage_rows
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import check_flag
@@ -28,6 +30,11 @@ def backup(context: Context, path: str | os.PathLike[str]) -> Backup:
     if not isinstance(folder, str) or not folder or "://" in folder:
         raise Invalid("a backup goes to a folder", subject=repr(path), expected="a path")
     return back_up(context, os.path.expanduser(folder), _open_records)
+
+
+def repair_times(context: Context, dry_run: bool) -> list[RepairedTime]:
+    """Give every version whose time is in the future a time that has passed; only say which, if it is a dry run."""
+    return times.wrong_times(context) if check_flag("dry_run", dry_run) else times.repair_times(context)
 
 
 def usage(context: Context) -> Usage:

@@ -67,8 +67,10 @@ def check_change(change: Change) -> None:
         raise Invalid("a change has two deltas for one partition", expected="one each", advice="Fold them into one.")
 
 
-def attempt(transaction: Transaction, incarnation: int, ancestors: Ancestors, change: Change) -> Commit | None:
-    """Write the change, or return the commit that already has its event id."""
+def attempt(
+    transaction: Transaction, incarnation: int, ancestors: Ancestors, change: Change, clock: int | None = None
+) -> Commit | None:
+    """Write the change, or return the commit that already has its event id. `clock` is noted in it (`clocks`)."""
     newest = NewestState(transaction, change, ancestors)
     written = {*(object_id for object_id, _ in change.attributes), *(data.table for data in change.data)}
     wanted = [*cells_placed(change), *cells_read(change), *_cells_written(change, written)]
@@ -94,7 +96,7 @@ def attempt(transaction: Transaction, incarnation: int, ancestors: Ancestors, ch
     for data, delta in zip(change.data, deltas, strict=True):
         cell = layout.attribute_cell(data.partition, Attribute.DATA)
         cells.save(transaction, incarnation, change.line.id, cell, _SOME_DATA, codec.encode(delta))
-    _write_commit(transaction, incarnation, change)
+    _write_commit(transaction, incarnation, change, clock)
     return None
 
 
@@ -200,15 +202,15 @@ def _save(
     cells.save(transaction, incarnation, line, cell, *codec.encode_both(record))
 
 
-def _write_commit(transaction: Transaction, incarnation: int, change: Change) -> None:
+def _write_commit(transaction: Transaction, incarnation: int, change: Change, clock: int | None) -> None:
     try:
-        record = _commit_record(change)
+        record = _commit_record(change, clock)
     except (ValueError, TypeError) as error:  # a lone surrogate, a count beyond 64 bits: protobuf accepts neither
         raise Invalid(f"a commit can't be stored: {error}", subject=change.event_id) from error
     save_commit(transaction, incarnation, change.event_id, record)
 
 
-def _commit_record(change: Change) -> pb.CatalogCommit:
+def _commit_record(change: Change, clock: int | None) -> pb.CatalogCommit:
     return pb.CatalogCommit(
         catalog_id=change.line.id,
         operation=change.operations[0].type if change.operations else "",
@@ -219,6 +221,7 @@ def _commit_record(change: Change) -> pb.CatalogCommit:
         base_version=change.base,
         operations=[_operation(operation) for operation in change.operations],
         parents=[pb.LineVersion(line_id=at.line, version=at.version) for at in change.parents],
+        clock=clock,
     )
 
 

@@ -1,6 +1,8 @@
 """The metastore as records in a store, in the form of source document 002, on any backend."""
 
+import logging
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from time import sleep, time_ns
 from typing import cast
 
@@ -8,8 +10,8 @@ from lakebed.errors import Corrupt, Invalid, NotFound, OutcomeUnknown, TooLarge,
 from lakebed.metastore.change import Change, Commit, State
 from lakebed.metastore.kinds import new_id
 from lakebed.metastore.line import Line
-from lakebed.metastore.metastore import Metastore, Reader, UnfinishedCheckpoint
-from lakebed.metastore.records import checkpoints
+from lakebed.metastore.metastore import Metastore, Reader, Retimed, UnfinishedCheckpoint
+from lakebed.metastore.records import checkpoints, clocks
 from lakebed.metastore.records.ancestors import Ancestors
 from lakebed.metastore.records.commit import attempt, check_change
 from lakebed.metastore.records.data_records import data_records
@@ -22,6 +24,8 @@ from lakebed.store import Store, Transaction, Version
 from lakebed.store.version import ZERO
 
 FORMAT_VERSION = 1
+
+_log = logging.getLogger("lakebed.metastore")
 
 
 class RecordsMetastore(Metastore):
@@ -43,6 +47,7 @@ class RecordsMetastore(Metastore):
         self.format_version = lake.format_version
         self._incarnation = lake.incarnation
         self._seen = ZERO
+        self._warned = False
 
     def newest(self) -> Version:
         found = self._version(self._store.read(lambda transaction: transaction.read_stamp))
@@ -78,16 +83,24 @@ class RecordsMetastore(Metastore):
 
     def commit(self, change: Change) -> Commit:
         check_change(change)
+        behind = False
+
+        def work(transaction: Transaction) -> Commit | None:
+            nonlocal behind
+            clock = clocks.clock_to_note(transaction)
+            behind = clock is not None
+            return attempt(transaction, self._incarnation, self._ancestors, change, clock)
+
         try:
-            ran = self._store.run_idempotent(
-                lambda transaction: attempt(transaction, self._incarnation, self._ancestors, change)
-            )
+            ran = self._store.run_idempotent(work)
         except TooLarge as error:
             error.advice = "A commit holds about 10 MB, or 2,000 new tables, and no value above 100 kB. Split it."
             raise
         if ran.value is not None:
             return ran.value
         assert ran.committed is not None
+        if behind:
+            self._warn_of_clock(ran.committed.time)
         return Commit(
             change.event_id,
             change.line.id,
@@ -101,6 +114,33 @@ class RecordsMetastore(Metastore):
             change.base,
             change.fingerprint,
         )
+
+    def _warn_of_clock(self, time: int) -> None:
+        """Report once that the clock and the newest time can't both be right."""
+        if self._warned:
+            return
+        self._warned = True
+        _log.warning(
+            "this machine's clock is %s behind the time of the newest commits, so one of the two is wrong. "
+            "If the clock is right, lake.repair_times() repairs the times",
+            timedelta(seconds=(time - clocks.now()) // 1_000_000),
+        )
+
+    def wrong_times(self) -> list[Retimed]:
+        time = clocks.now()
+        noted = clocks.noted_clocks(self._store, time)
+        return self._store.read(lambda transaction: clocks.wrong_times(transaction, self._incarnation, time, noted))
+
+    def repair_times(self) -> list[Retimed]:
+        time = clocks.now()
+        noted = clocks.noted_clocks(self._store, time)
+        with self._store.turn():
+            wrong = self._store.read(
+                lambda transaction: clocks.wrong_times(transaction, self._incarnation, time, noted)
+            )
+            self._store.set_times({one.version.stamp: one.after for one in wrong})
+        self._warned = False
+        return wrong
 
     def find(self, event_id: str) -> Commit | None:
         return self._store.read(lambda transaction: commits(transaction, [event_id]))[0]

@@ -6,6 +6,7 @@ SQLite neither locks nor creates anything. Every read looks whether a writer cam
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -33,6 +34,9 @@ class ReadOnlySQLiteStore(SQLiteStore):
         """Do nothing: a reader can't wait for the write lock. A commit that is being written now may appear later."""
 
     def apply(self, reads: ReadSet, writes: WriteSet, since: bytes | None) -> Committed:
+        raise _read_only(self._file.path)
+
+    def set_times(self, times: Mapping[bytes, int]) -> None:
         raise _read_only(self._file.path)
 
     def _opened(self, path: Path, lock_seconds: float) -> DatabaseFile:

@@ -11,7 +11,7 @@ snapshot and buffers its writes. The write lock is held only while they are vali
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from lakebed.store.sqlite.failures import error_for, errors_translated
 from lakebed.store.sqlite.file import DatabaseFile
 from lakebed.store.sqlite.format import FORMAT_VERSION
 from lakebed.store.sqlite.sums import Tally, commit_hash, rows_sum, signed, tally_of
+from lakebed.store.sqlite.times import rewrite_times
 from lakebed.store.sqlite.wholeness import newest_version
 from lakebed.store.store import Store
 from lakebed.store.transaction import STAMP_BYTES, Committed, Entry, RangeRead, Stale, Transaction
@@ -75,6 +76,15 @@ class SQLiteStore(Store):
             with errors_translated(self._file.path):
                 held.enter_context(self._file.write_lock)
             yield
+
+    def set_times(self, times: Mapping[bytes, int]) -> None:
+        if not times:
+            return
+        with self.turn(), self._file.borrowed_connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            self._file.require_not_behind(newest_version(connection))
+            rewrite_times(connection, {int.from_bytes(stamp): time for stamp, time in times.items()})
+            _end(connection)
 
     def copy_to(self, path: str) -> None:
         copy_database(self._file, Path(path))

@@ -143,3 +143,23 @@ class StampsSuite:
             assert transaction.stamp_at(commits[0].time - 1) is None
             assert transaction.stamp_at(-1) is None
             assert transaction.stamp_at(commits[-1].time + 10**9) == commits[-1].stamp
+
+    def test_commits_get_other_times(self, store: Store, other: Store) -> None:
+        first, *commits, last = [put(store, a=b"1") for _ in range(4)]
+        store.set_times({commit.stamp: first.time for commit in commits})
+        stamps = [one.stamp for one in (first, *commits, last)]
+        for reader in (store, other):
+            found = reader.read(lambda transaction: transaction.times_of(stamps))
+            assert found == [first.time, first.time, first.time, last.time]
+        found_stamp = store.read(lambda transaction: transaction.stamp_at(first.time))
+        assert found_stamp is not None and found_stamp >= commits[-1].stamp
+        store.set_times({})
+
+    def test_times_that_would_decrease_are_refused(self, store: Store) -> None:
+        commits = [put(store, a=b"1") for _ in range(3)]
+        for wrong in ({commits[1].stamp: commits[0].time - 1}, {commits[1].stamp: commits[2].time + 1}):
+            with pytest.raises(Invalid, match="never decrease"):
+                store.set_times({commits[0].stamp: commits[0].time, **wrong})
+        found = store.read(lambda transaction: transaction.times_of([commit.stamp for commit in commits]))
+        assert found == [commit.time for commit in commits]
+        put(store, a=b"2")

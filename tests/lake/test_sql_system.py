@@ -56,6 +56,25 @@ def test_metadata_columns_are_there_if_they_are_named(lake: Lake, spark: SparkSe
     assert isinstance(frame, DataFrame) and frame.columns == ["id"]
 
 
+def test_a_star_does_not_show_metadata_columns_that_the_query_names(lake: Lake, spark: SparkSession) -> None:
+    for text, columns in (
+        ("SELECT * FROM s.t WHERE _row_id >= 0 AND _pos >= 0", ["id"]),
+        ("SELECT *, _row_id FROM s.t", ["id", "_row_id"]),
+        ("SELECT s.t.*, t._row_id FROM s.t ORDER BY _row_id", ["id", "_row_id"]),
+        ("SELECT * FROM s.t a JOIN s.t b ON a._row_id = b._row_id", ["id", "id"]),
+        ("SELECT b.*, a._row_id r FROM s.t a JOIN s.t b ON a._row_id = b._row_id", ["id", "r"]),
+        ("SELECT count(*) n, struct(*) FROM s.t WHERE _row_id >= 0 GROUP BY ALL", ["n", "struct(id)"]),
+        ("SELECT * EXCEPT (id), _file, 2 * _pos x FROM s.t", ["_file", "x"]),
+        ("SELECT * FROM (SELECT *, _row_id FROM s.t) q, (SELECT * FROM s.t WHERE _pos >= 0)", ["id", "_row_id", "id"]),
+        ("WITH t AS (SELECT *, _row_id AS own FROM s.t) SELECT * FROM t UNION SELECT *, _pos FROM s.t", ["id", "own"]),
+    ):
+        frame = lake.sql(spark, text)
+        assert isinstance(frame, DataFrame) and frame.columns == columns, text
+    assert rows(lake, spark, "EXPLAIN SELECT * FROM s.t WHERE _row_id >= 0")
+    with pytest.raises(Invalid, match=r"column 22: NATURAL JOIN would compare the metadata columns too.*USING"):
+        lake.sql(spark, "SELECT id FROM s.t a NATURAL JOIN s.t b WHERE a._row_id > 0")
+
+
 def test_a_name_may_begin_with_a_catalog(lake: Lake, spark: SparkSession) -> None:
     assert rows(lake, spark, "SELECT max(o.id), max(t.id) FROM other.s.t o, default.s.t t") == [(3, 2)]
     assert rows(lake, spark, "SELECT max(id) FROM default.s.t", ref="dev") == [(9,)]

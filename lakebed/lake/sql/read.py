@@ -1,5 +1,6 @@
 """The queries of statements as DataFrames: the lake's names become reads of its tables, and the texts of its views."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.errors import AnalysisException
@@ -16,6 +17,7 @@ from lakebed.lake.view import View
 from lakebed.spark.expressions import is_ansi, is_utc
 from lakebed.spark.sql.conjuncts import prunable
 from lakebed.spark.sql.execute import missing_use, run
+from lakebed.spark.sql.hidden import check_joins, left_out
 from lakebed.spark.sql.judged import judged
 from lakebed.spark.sql.names import LakeName, time_of
 from lakebed.spark.sql.parsing import parse_query
@@ -24,6 +26,7 @@ from lakebed.spark.sql.tokens import Words, quoted
 from lakebed.spark.variables import verbatim
 from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
 from lakebed.table.sql.kept import check_kept_condition, forbidden
+from lakebed.table.types.names import folded_column
 
 SESSION = ("global_temp", "spark_catalog")
 """First parts of names that are Spark's, unless the lake has them."""
@@ -77,7 +80,25 @@ class Reader:
             found[use] = self._read(use, query.words)
         frames = {use.name.start: one for use, one in found.items() if one is not None}
         own = replace(query, uses=tuple(use for use, one in found.items() if one is not None))
-        return run(self.spark, own, frames)
+        return run(self.spark, self._with_hidden_columns(own), frames)
+
+    def _with_hidden_columns(self, query: Query) -> Query:
+        """The query, whose stars leave out the metadata columns that it names: the tables now have them."""
+        asked = _metadata_columns(query.words)
+        if not asked:
+            return query
+        check_joins(query)
+        added = {use.name.start: self._added_columns(use.name, asked) for use in query.uses}
+        hidden = [one for star in query.stars if (one := left_out(star, added)) is not None]
+        return replace(query, replacements=(*query.replacements, *hidden))
+
+    def _added_columns(self, name: LakeName, asked: Sequence[str]) -> list[str]:
+        """Which of the metadata columns are added to what a name stands for: to tables alone, besides their own."""
+        container = self._container(name, self._moment(name))
+        if container is None or not container.table_exists(name.parts):
+            return []
+        own = {folded_column(column) for column in container.table(name.parts).schema.names}
+        return [column for column in asked if column not in own]
 
     def _check_unambiguous(self, query: Query) -> None:
         """Refuse a name that both have if it is not known to be a table's: Spark would take its own, and not ask."""

@@ -1,6 +1,7 @@
 """Parses a statement: what it is, and its parts."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -132,7 +133,7 @@ def _about_query(cursor: Cursor, start: int, advice: str) -> Select:
         raise cursor.refused("this is not a query", expected="SELECT …", advice=advice)
     query = find_uses(cursor.rest("a query"))
     whole = cursor.words.part(start, len(cursor.words.words))
-    return Select(Query(query.words, whole.only(), query.uses, query.qualifiers, query.suspects))
+    return Select(replace(query, text=whole.only(), called=frozenset()))
 
 
 _READERS: dict[str, Callable[[Cursor], AnyStatement]] = {

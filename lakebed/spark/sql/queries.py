@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed.errors import Invalid
 from lakebed.spark.sql.conjuncts import conjuncts
-from lakebed.spark.sql.names import LakeName, Moment, chain_end, chains, lake_name, moment_behind
+from lakebed.spark.sql.names import LakeName, Moment, chain_end, chains, closing, lake_name, moment_behind
 from lakebed.spark.sql.tokens import Word, Words, words_of
 from lakebed.table.filter.condition import Condition
 
@@ -56,6 +56,19 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True)
+class Star:
+    """A star, where a list of columns that it leaves out goes, and the lake's tables whose columns it stands for.
+
+    `tables` are the places of their names, and their names in the query. `left_out` are the columns that the query
+    itself leaves out, casefolded; None if it has no list of them.
+    """
+
+    place: int
+    tables: tuple[tuple[int, str], ...]
+    left_out: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A query: its text, with blanks for what is around it, and what of it is the lake's.
 
@@ -71,6 +84,7 @@ class Query:
     called: frozenset[str] = frozenset()
     """The names of its tables and queries in it, casefolded."""
     replacements: tuple[Replacement, ...] = ()
+    stars: tuple[Star, ...] = ()
     is_understood: bool = True
     """Whether sqlglot could read it, so that `uses` are all."""
 
@@ -114,7 +128,8 @@ def _query(words: Words, text: str, moments: _Moments, tree: "Node") -> Query:
     aliases = _aliases(tree)
     names = _names_by_alias(tree)
     qualifiers = tuple(_qualifiers(words, uses, aliases, names))
-    return Query(words, text, tuple(uses), qualifiers, tuple(_suspects(words, uses, aliases)), frozenset(names) - {""})
+    suspects, called = tuple(_suspects(words, uses, aliases)), frozenset(names) - {""}
+    return Query(words, text, tuple(uses), qualifiers, suspects, called, stars=tuple(_stars(words, uses, tree)))
 
 
 def _check_written_out(words: Words) -> None:
@@ -273,6 +288,43 @@ def _names_by_alias(tree: "Node") -> dict[str, set[_WholeName]]:
         whole = tuple(part.name.casefold() for part in node.parts) if isinstance(node, nodes.Table) else ()
         found[(node.alias or node.name.partition("@")[0]).casefold()].add(whole)
     return found
+
+
+def _stars(words: Words, uses: list[Use], tree: "Node") -> Iterator[Star]:
+    """The stars that stand for columns of the lake's tables."""
+    from sqlglot import expressions as nodes
+
+    names = {use.name.start: use.alias for use in uses if use.alias is not None}
+    numbers = {word.start: number for number, word in enumerate(words.words)}
+    for star in tree.find_all(nodes.Star):
+        select = star.find_ancestor(nodes.Select)
+        if select is None or "start" not in star.meta or isinstance(star.parent, nodes.Count):
+            continue
+        owner = star.parent.text("table").casefold() if isinstance(star.parent, nodes.Column) else None
+        tables = [(start, alias) for start, alias in _tables_of(select, names) if owner in (None, alias.casefold())]
+        if tables:
+            yield _star(words, numbers[star.meta["start"]], tuple(tables))
+
+
+def _tables_of(select: "nodes.Select", names: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+    """The lake's tables that a query names directly, and how it calls them."""
+    from sqlglot import expressions as nodes
+
+    sources = [select.args.get("from_"), *(select.args.get("joins") or ())]
+    for source in sources:
+        table = None if source is None else source.this
+        if isinstance(table, nodes.Table):
+            start = table.parts[0].meta.get("start", -1)
+            if start in names:
+                yield start, table.alias or names[start]
+
+
+def _star(words: Words, number: int, tables: tuple[tuple[int, str], ...]) -> Star:
+    after = words.words[number + 1 : number + 3]
+    if len(after) < 2 or not (after[0].reads("EXCEPT") and after[1].reads("(")):
+        return Star(words.words[number].end, tables, None)
+    listed = words.words[number + 3 : closing(words, number + 2)]
+    return Star(after[1].end, tables, frozenset(word.text.casefold() for word in listed if word.names))
 
 
 def _suspects(words: Words, uses: list[Use], aliases: set[str]) -> Iterator[LakeName]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from lakebed.table.partition.json import order_to_json, spec_to_json
@@ -71,7 +72,8 @@ def _mapped_field(field: Field, more: Mapping[int, list[str]]) -> dict[str, Any]
 
 
 def spec_json(spec: PartitionSpec) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(spec_to_json(spec))
+    unmarked = replace(spec, fields=tuple(replace(field, is_named=False) for field in spec.fields))
+    body: dict[str, Any] = json.loads(spec_to_json(unmarked))
     return body
 
 

@@ -1,8 +1,10 @@
 """Partitions, sort orders and keys through the handle: KV-15, KV-16, and that pruning loses no row."""
 
 import datetime
+import json
 import math
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow
 import pytest
@@ -426,3 +428,50 @@ def test_a_partition_of_nan_was_overwritten_for_one_sign_of_it_alone(main, type)
     table.overwrite_partitions(pyarrow.table({"x": nans.slice(1, 1), "id": [5]}))
     assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [3, 4, 5]
     assert table.scan("isnan(x)").to_arrow()["id"].to_pylist() == [5]
+
+
+def test_a_partition_field_keeps_its_chosen_name(main):
+    table = main.create_table("named", {"id": "long", "at": "timestamp"}, partition_by=["day(at) as date"])
+    table.append([{"id": 1, "at": datetime.datetime(2026, 11, 1)}])
+    assert str(table.spec) == "day(at) as date"
+    assert "day(at) as date" in str(table.describe())
+    with table.evolve() as change:
+        change.rename_column("at", "moment")
+        change.add_partition_field("bucket(4, id) as part")
+    assert list(table.spec) == ["day(moment) as date", "bucket(4, id) as part"]
+    table.append([{"id": 2, "moment": datetime.datetime(2026, 11, 2)}])
+    files = main.inspect("__files")["partition_values"].to_pylist()
+    assert [json.loads(one).keys() for one in files] == [{"date"}, {"date", "part"}]
+    assert table.describe().metadata()["partition-specs"][-1]["fields"][0]["name"] == "date"
+    exported = json.loads(Path(table.export_iceberg().removeprefix("file://")).read_text())
+    assert [[one["name"] for one in spec["fields"]] for spec in exported["partition-specs"]] == [
+        ["date"],
+        ["date", "part"],
+    ]
+    assert {key for spec in exported["partition-specs"] for one in spec["fields"] for key in one} == {
+        "field-id",
+        "name",
+        "source-id",
+        "transform",
+    }
+    assert len(opened_files(table.scan(where="moment < '2026-11-02'"))) == 1
+    copy = main.create_table("copy", table.schema, partition_by=table.spec)
+    assert list(copy.spec) == list(table.spec)
+    with table.evolve() as change:
+        change.replace_partition_field("date", "month(moment) as month")
+        change.drop_partition_field("bucket(4, id) as part")
+    assert list(table.spec) == ["month(moment) as month"]
+    for term, problem in (("bucket(2, id) as Month", "same name"), ("bucket(2, id) as moment", "column's name")):
+        with pytest.raises(Invalid, match=problem), table.evolve() as change:
+            change.add_partition_field(term)
+    with pytest.raises(Invalid, match="column's name"), table.evolve() as change:
+        change.add_column("month", "string")
+
+
+def test_a_chosen_name_comes_with_a_merge(main):
+    table = main.create_table("named", {"id": "long", "at": "timestamp"}, partition_by=["day(at)"])
+    dev = main.create_branch("dev")
+    with dev.table("named").evolve() as change:
+        change.replace_partition_field("day(at)", "day(at) as date")
+    main.merge(dev)
+    assert (list(table.spec), table.spec.fields[0].field_id) == (["day(at) as date"], 1001)

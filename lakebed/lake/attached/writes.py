@@ -12,7 +12,7 @@ from lakebed.lake.table import Table
 from lakebed.spark.attachment.rows import rows_by_name, rows_by_position
 from lakebed.spark.expressions import value_errors
 from lakebed.spark.sql.ddl import query_schema
-from lakebed.table.partition.parse import parse_partition_field
+from lakebed.table.partition.parse import parse_named_field
 from lakebed.table.types.names import folded_column
 
 MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
@@ -187,4 +187,4 @@ def _check_layout(table: Table, asked: Asked) -> None:
 
 
 def _terms(texts: Iterable[str]) -> list[str]:
-    return [folded_column(str(parse_partition_field(text))) for text in texts]
+    return [folded_column(str(parse_named_field(text)[0])) for text in texts]

@@ -13,6 +13,7 @@ Made = TypeVar("Made")
 
 _SPEC = {"spec-id": int, "fields": list}
 _SPEC_FIELD = {"source-id": int, "field-id": int, "name": str, "transform": str}
+_NAMED = "lakebed.named"  # only if the field's name was chosen
 _ORDER = {"order-id": int, "fields": list}
 _ORDER_FIELD = {"transform": str, "source-id": int, "direction": str, "null-order": str}
 
@@ -40,17 +41,20 @@ def order_from_json(data: bytes) -> SortOrder:
 
 
 def _spec_field_json(field: PartitionField) -> dict[str, Any]:
-    return {
+    body: dict[str, Any] = {
         "source-id": field.source_id,
         "field-id": field.field_id,
         "name": field.name,
         "transform": str(field.transform),
     }
+    return {**body, _NAMED: True} if field.is_named else body
 
 
 def _spec_field(value: object) -> PartitionField:
-    body = _checked(value, _SPEC_FIELD, "a partition field")
-    return PartitionField(body["source-id"], body["field-id"], body["name"], _transform(body["transform"]))
+    keys = {**_SPEC_FIELD, _NAMED: bool} if isinstance(value, dict) and _NAMED in value else _SPEC_FIELD
+    body = _checked(value, keys, "a partition field")
+    transform, is_named = _transform(body["transform"]), body.get(_NAMED, False)
+    return PartitionField(body["source-id"], body["field-id"], body["name"], transform, is_named)
 
 
 def _order_field_json(field: SortField) -> dict[str, Any]:
@@ -106,6 +110,6 @@ def _checked(value: object, keys: Mapping[str, type], what: str) -> dict[str, An
     if unknown := sorted(value.keys() - keys.keys()):
         raise Invalid(f"{what} has an unknown key", found=unknown[0], advice="Upgrade Lakebed.")
     for key, kind in keys.items():
-        if key not in value or not isinstance(value[key], kind) or isinstance(value[key], bool):
+        if key not in value or not isinstance(value[key], kind) or (isinstance(value[key], bool) and kind is not bool):
             raise Corrupt(f"{what} is damaged", expected=f"{key} as {kind.__name__}", found=repr(value.get(key)))
     return value

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lakebed.errors import Invalid
 from lakebed.table.partition.transforms import IDENTITY, Transform
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.names import folded_column
+from lakebed.table.types.names import check_column_names, folded_column
 from lakebed.table.types.types import Field, Simple, Struct
 
 _PLAIN = r"[^\s`.,()\[\]]+"
@@ -16,6 +16,7 @@ _CALL = re.compile(
     rf"(?P<name>\w+)\s*(?:\[\s*(?P<bracketed>-?[0-9]{{1,18}})\s*\]\s*)?"
     rf"\(\s*(?:(?P<first>-?[0-9]{{1,18}})\s*,\s*)?(?P<column>{_COLUMN})\s*\)"
 )
+_NAMED = re.compile(rf"(?P<term>.+?)\s+as\s+(?P<name>{_PART})\s*", re.IGNORECASE | re.DOTALL)
 _PLURALS = {"years": "year", "months": "month", "days": "day", "hours": "hour"}  # Spark's words
 _EXPECTED = "a column, or year(…), month(…), day(…), hour(…), bucket(16, …), truncate(10, …) or void(…) of a column"
 
@@ -49,6 +50,21 @@ def parse_partition_field(text: str) -> TransformedColumn:
     name, number = call["name"].lower(), call["bracketed"] or call["first"]
     transform = Transform(_PLURALS.get(name, name), int(number) if number else None)
     return TransformedColumn(transform, _path(call["column"]))
+
+
+def parse_named_field(text: str) -> tuple[TransformedColumn, str | None]:
+    """The same with the name that `day(ordered_at) as date` gives its field; None without one."""
+    named = _NAMED.fullmatch(text.strip()) if isinstance(text, str) else None
+    if named is None:
+        return parse_partition_field(text), None
+    [name] = _path(named["name"])
+    check_column_names([name])
+    return parse_partition_field(named["term"]), name
+
+
+def named_text(term: str, name: str | None) -> str:
+    """The text that `parse_named_field` reads as a term with this name."""
+    return term if name is None else f"{term} as {_quoted(name)}"
 
 
 def transform_text(transform: Transform, path: tuple[str, ...]) -> str:

@@ -1,11 +1,11 @@
 """A partition spec: how a table's files are partitioned. Specs evolve; each file keeps the spec it was written with."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from lakebed.errors import Invalid
-from lakebed.table.partition.parse import find_source, parse_partition_field, transform_text
+from lakebed.table.partition.parse import find_source, named_text, parse_named_field, transform_text
 from lakebed.table.partition.transforms import Transform
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
@@ -17,12 +17,16 @@ FIRST_FIELD_ID = 1000
 
 @dataclass(frozen=True, slots=True)
 class PartitionField:
-    """A transform of the column with the id `source_id`; the field's own id is the same in every spec of the table."""
+    """A transform of the column with the id `source_id`; the field's own id is the same in every spec of the table.
+
+    `is_named`: its name was chosen (`day(ordered_at) as date`); else it is Iceberg's, of the column's name then.
+    """
 
     source_id: int
     field_id: int
     name: str
     transform: Transform
+    is_named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +68,29 @@ def make_spec(
     next_field_id: int = FIRST_FIELD_ID,
     known: Sequence[PartitionSpec] = (),
 ) -> PartitionSpec:
-    """The spec in these texts (`day(ordered_at)`, `bucket(16, id)`, `region`), with Iceberg's names for its fields.
+    """The spec in these texts (`day(ordered_at)`, `bucket(16, id) as part`, `region`).
 
-    A field that is in one of the table's earlier specs, `known`, keeps its id. New fields are numbered from
-    `next_field_id`, which has to be above every id that the table ever had.
+    A field without a name gets Iceberg's. A field that is in one of the table's earlier specs, `known`, keeps its id;
+    as in Iceberg, one with another chosen name is another field. New fields are numbered from `next_field_id`, which
+    has to be above every id that the table ever had.
     """
-    ids = {(field.source_id, field.transform): field.field_id for spec in known for field in spec.fields}
+    ids = {_identity(field): field.field_id for spec in known for field in spec.fields}
     fields: list[PartitionField] = []
-    for column in map(parse_partition_field, _checked_list(texts)):
+    for column, chosen in map(parse_named_field, _checked_list(texts)):
         path = find_source(schema, column)
-        key = (path[-1].id, column.transform)
-        if key not in ids:
+        default = default_name(path, column.transform)
+        field = PartitionField(path[-1].id, 0, chosen or default, column.transform, chosen not in (None, default))
+        if (key := _identity(field)) not in ids:
             ids[key], next_field_id = next_field_id, next_field_id + 1
-        fields.append(PartitionField(path[-1].id, ids[key], default_name(path, column.transform), column.transform))
+        fields.append(replace(field, field_id=ids[key]))
     spec = PartitionSpec(tuple(fields), spec_id)
     check_field_names(spec, schema)
     return spec
+
+
+def _identity(field: PartitionField) -> tuple[int, Transform, str | None]:
+    """What makes two fields of a table's specs one: a name that Iceberg gave follows its column's."""
+    return field.source_id, field.transform, field.name if field.is_named else None
 
 
 def default_name(path: tuple[Field, ...], transform: Transform) -> str:
@@ -105,7 +116,7 @@ def check_field_names(spec: PartitionSpec, schema: Schema) -> None:
         column = columns.get(folded_column(field.name))
         if column is not None and not (field.transform.name == "identity" and field.source_id == column.id):
             problem = "a partition field would have a column's name, and only that column's own value may"
-            advice = f"Rename the column {column.name!r}, or partition by something else."
+            advice = f"Rename the column {column.name!r}, or name the field: `{field.transform.name}(…) as other_name`."
             raise Invalid(problem, subject=field.name, found=f"{field.transform} of another column", advice=advice)
 
 
@@ -138,9 +149,13 @@ def source_paths(schema: Schema) -> dict[int, tuple[Field, ...]]:
 
 
 def spec_texts(spec: PartitionSpec, schema: Schema) -> list[str]:
-    """The spec as people write it, with the current names of its columns."""
-    fields = bound_fields(spec, schema)
-    return [transform_text(bound.field.transform, tuple(part.name for part in bound.path)) for bound in fields]
+    """The spec as people write it, with the current names of its columns, and the names that were chosen."""
+    return [_field_text(bound) for bound in bound_fields(spec, schema)]
+
+
+def _field_text(bound: BoundField) -> str:
+    term = transform_text(bound.field.transform, tuple(part.name for part in bound.path))
+    return named_text(term, bound.field.name if bound.field.is_named else None)
 
 
 def changed_terms(spec: PartitionSpec, schema: Schema, dropped: str | None, added: str | None) -> list[str]:
@@ -157,10 +172,11 @@ def _place_of(spec: PartitionSpec, schema: Schema, term: str) -> int:
     names = [folded_column(field.name) for field in spec.fields]
     if folded_column(term) in names:
         return names.index(folded_column(term))
-    wanted = parse_partition_field(term)
+    wanted, name = parse_named_field(term)
     for place, bound in enumerate(bound_fields(spec, schema)):
         path = tuple(folded_column(part.name) for part in bound.path)
-        if (bound.field.transform, path) == (wanted.transform, tuple(map(folded_column, wanted.path))):
+        is_same = (bound.field.transform, path) == (wanted.transform, tuple(map(folded_column, wanted.path)))
+        if is_same and name in (None, bound.field.name):
             return place
     expected = f"one of {', '.join(spec_texts(spec, schema))}" if spec.fields else "a partitioned table"
     raise Invalid("the table is not partitioned by this", subject=term, expected=expected)

@@ -19,6 +19,7 @@ from lakebed.table.types.names import folded_column
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SPEC = (GOLDEN / "partition_spec.json").read_bytes().rstrip(b"\n")
+NAMED = (GOLDEN / "partition_spec_named.json").read_bytes().rstrip(b"\n")
 ORDER = (GOLDEN / "sort_order.json").read_bytes().rstrip(b"\n")
 
 transforms = st.sampled_from([Transform("identity"), Transform("day"), Transform("void")]) | st.builds(
@@ -28,9 +29,9 @@ transforms = st.sampled_from([Transform("identity"), Transform("day"), Transform
 
 @st.composite
 def specs(draw):
-    named = st.tuples(st.text(max_size=9), transforms)
+    named = st.tuples(st.text(max_size=9), transforms, st.booleans())
     rows = draw(st.lists(named, max_size=4, unique_by=lambda one: folded_column(one[0])))
-    fields = (PartitionField(at + 1, 1000 + at, name, transform) for at, (name, transform) in enumerate(rows))
+    fields = (PartitionField(at + 1, 1000 + at, *row) for at, row in enumerate(rows))
     return PartitionSpec(tuple(fields), draw(st.integers(0, 2**31 - 1)))
 
 
@@ -162,3 +163,15 @@ def test_any_change_of_a_byte_is_another_body_or_an_error_of_ours(data):
     place = data.draw(st.integers(0, len(golden) - 1))
     with suppress(Corrupt, Invalid):
         assert read(golden[:place] + data.draw(st.binary(max_size=2)) + golden[place + 1 :]) is not None
+
+
+def test_a_chosen_name_has_the_golden_bytes_and_they_give_it_back():
+    """An older Lakebed says to upgrade: it would give the field another name at the next change."""
+    fields = (
+        PartitionField(4, 1000, "the day", Transform("day"), is_named=True),
+        PartitionField(2, 1001, "é", Transform("identity")),
+    )
+    assert spec_to_json(PartitionSpec(fields, 3)) == NAMED
+    assert spec_from_json(NAMED) == PartitionSpec(fields, 3)
+    with pytest.raises(Corrupt):
+        spec_from_json(NAMED.replace(b"true", b"1"))

@@ -139,3 +139,47 @@ def test_only_a_columns_own_value_may_have_its_name():
 def test_fields_that_could_be_mistaken_are_refused(fields, problem):
     with pytest.raises(Invalid, match=problem):
         PartitionSpec(tuple(PartitionField(*one, Transform("identity")) for one in fields), 1)
+
+
+def test_a_field_has_the_name_that_is_chosen_for_it():
+    made = spec("day(ordered_at) as date", "bucket(4, id) AS `a part`", "region As area")
+    assert [one.name for one in made.fields] == ["date", "a part", "area"]
+    assert spec_texts(made, SCHEMA) == ["day(ordered_at) as date", "bucket(4, id) as `a part`", "region as area"]
+    assert spec(*spec_texts(made, SCHEMA)) == made
+    assert spec("day(ordered_at) as ordered_at_day") == spec("day(ordered_at)")
+
+
+def test_a_field_with_another_name_is_another_field():
+    """As in Iceberg: BaseUpdatePartitionSpec."""
+    first = spec("day(ordered_at) as date")
+    second = spec("day(ordered_at) as day", spec_id=2, next_field_id=1001, known=[first])
+    third = spec("day(ordered_at)", spec_id=3, next_field_id=1002, known=[first, second])
+    again = spec("day(ordered_at) as date", spec_id=4, next_field_id=1003, known=[first, second, third])
+    assert [one.fields[0].field_id for one in (first, second, third, again)] == [1000, 1001, 1002, 1000]
+
+
+@pytest.mark.parametrize(
+    ("texts", "problem"),
+    [
+        (["day(ordered_at) as id"], "a column's name"),
+        (["day(ordered_at) as REGION"], "a column's name"),
+        (["region as id"], "a column's name"),
+        (["day(ordered_at) as a", "bucket(4, id) as A"], "the same name or id"),
+        (["day(ordered_at) as a", "day(ordered_at) as b"], "comes twice"),
+        (["day(ordered_at) as"], "can't be read"),
+        (["day(ordered_at) as a b"], "can't be read"),
+        (["day(ordered_at) as a as b"], "can't be read"),
+        (["as a"], "can't be read"),
+        (["day(ordered_at) as `" + "n" * 256 + "`"], "too long"),
+    ],
+)
+def test_a_name_that_another_has_or_nobody_can_read_is_refused(texts, problem):
+    with pytest.raises(Invalid, match=problem):
+        spec(*texts)
+
+
+def test_a_column_whose_name_has_the_word_as_is_still_a_column():
+    columns = with_ids(Schema({"x as y": "string", "as": "string"}), 1, 1)
+    made = spec("`x as y`", "as as `p as q`", schema=columns)
+    assert [one.name for one in made.fields] == ["x as y", "p as q"]
+    assert spec(*spec_texts(made, columns), schema=columns) == made

@@ -145,7 +145,7 @@ def _rename_to(cursor: Cursor) -> RenameTo:
 
 
 def _add_partition_field(cursor: Cursor) -> ChangePartitions:
-    return ChangePartitions(None, _term(cursor))
+    return ChangePartitions(None, _named_term(cursor))
 
 
 def _drop_partition_field(cursor: Cursor) -> ChangePartitions:
@@ -155,7 +155,7 @@ def _drop_partition_field(cursor: Cursor) -> ChangePartitions:
 def _replace_partition_field(cursor: Cursor) -> ChangePartitions:
     dropped = _term(cursor)
     cursor.expect("WITH")
-    return ChangePartitions(dropped, _term(cursor))
+    return ChangePartitions(dropped, _named_term(cursor))
 
 
 def _term(cursor: Cursor) -> str:
@@ -164,10 +164,16 @@ def _term(cursor: Cursor) -> str:
     cursor.chain("a column, or a transform such as day(ordered_at)")
     if cursor.sees("("):
         cursor.inside()
-    term = cursor.words.part(start, cursor.position).own_text
-    if cursor.sees("AS"):
-        raise cursor.refused("a partition field has the name that Iceberg gives it", advice="Leave AS out.")
-    return term
+    return cursor.words.part(start, cursor.position).own_text
+
+
+def _named_term(cursor: Cursor) -> str:
+    """The same, with the name of its field behind AS."""
+    start = cursor.position
+    _term(cursor)
+    if cursor.take("AS"):
+        cursor.column("a name of one part")
+    return cursor.words.part(start, cursor.position).own_text
 
 
 def _write_ordered_by(cursor: Cursor) -> WriteOrderedBy:

@@ -26,6 +26,7 @@ from torture.warm import warm_up
 KINDS = {
     "catalog.db": re.compile(r"catalog\.db$"),
     "WAL": re.compile(r"catalog\.db-wal$"),
+    "note of the newest version": re.compile(r"catalog\.db-newest$"),
     "shared memory": re.compile(r"catalog\.db-shm$"),
     "data file": re.compile(r"\.parquet$"),
     "deletion vectors": re.compile(r"\.puffin$"),

@@ -18,7 +18,7 @@ from torture.histories.deeds import LocalEngine, arrow_rows
 HARMS_WHILE_OPEN: Mapping[str, Callable[[Path], None]] = {
     "WAL removed": lambda lake: (lake / "catalog.db-wal").unlink(missing_ok=True),
     "shared memory removed": lambda lake: (lake / "catalog.db-shm").unlink(missing_ok=True),
-    "WAL and shared memory removed": lambda lake: _remove(lake.glob("catalog.db-*")),
+    "WAL and shared memory removed": lambda lake: _remove(lake.glob("catalog.db-[ws]*")),
     "catalog.db removed": lambda lake: (lake / "catalog.db").unlink(),
     "WAL emptied": lambda lake: os.truncate(lake / "catalog.db-wal", 0),
     "catalog.db replaced by a copy": lambda lake: _replace_by_copy(lake / "catalog.db"),

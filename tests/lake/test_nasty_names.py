@@ -177,6 +177,7 @@ def test_files_of_others_are_added_under_the_names_that_they_have(main: Catalog,
     table.append(arrow([1]))
     table.add_files([foreign_file(tmp_path / "theirs", [2, 3])])
     assert rows_of(table.scan().to_arrow()) == [row(id) for id in (1, 2, 3)]
+    table.checkpoint()
     where = "`${user.name}` >= 3000 AND `nested ${user.name}`.`a.b` < 0"
     assert rows_of(table.scan(where=where).to_arrow()) == [row(3)]
     with table.evolve() as change:
@@ -292,5 +293,15 @@ def test_tables_namespaces_and_branches_of_any_name(spark: SparkSession, lake: L
         assert found.columns == [name] and found.count() == table.scan().count() == 1
     for name in VARIABLES:
         main.create_branch(name)
-        text = f"SELECT count(*) FROM `${{user.name}}`.{quoted(f'${{nope}}@{name}')}"
-        assert lake.sql(spark, text).collect() == [(1,)]
+        other = lake.create_catalog(name)
+        other.create_namespace("s")
+        table = other.create_table("s.t", {"id": "long"}, properties={name: name})
+        table.append(pyarrow.table({"id": [1]}))
+        other.create_tag(f"at {name}")
+        assert table.properties[name] == name
+        for text in (
+            f"SELECT count(*) FROM `${{user.name}}`.{quoted(f'${{nope}}@{name}')}",
+            f"SELECT count(*) FROM {quoted(name)}.s.t",
+            f"SELECT count(*) FROM {quoted(name)}.s.{quoted(f't@at {name}')}",
+        ):
+            assert lake.sql(spark, text).collect() == [(1,)], text

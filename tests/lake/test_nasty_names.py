@@ -293,7 +293,7 @@ def test_tables_namespaces_and_branches_of_any_name(spark: SparkSession, lake: L
         assert found.columns == [name] and found.count() == table.scan().count() == 1
     for name in VARIABLES:
         main.create_branch(name)
-        other = lake.create_catalog(name)
+        other = lake.create_catalog(f"in {name}")
         other.create_namespace("s")
         table = other.create_table("s.t", {"id": "long"}, properties={name: name})
         table.append(pyarrow.table({"id": [1]}))
@@ -301,7 +301,7 @@ def test_tables_namespaces_and_branches_of_any_name(spark: SparkSession, lake: L
         assert table.properties[name] == name
         for text in (
             f"SELECT count(*) FROM `${{user.name}}`.{quoted(f'${{nope}}@{name}')}",
-            f"SELECT count(*) FROM {quoted(name)}.s.t",
-            f"SELECT count(*) FROM {quoted(name)}.s.{quoted(f't@at {name}')}",
+            f"SELECT count(*) FROM {quoted(f'in {name}')}.s.t",
+            f"SELECT count(*) FROM {quoted(f'in {name}')}.s.{quoted(f't@at {name}')}",
         ):
             assert lake.sql(spark, text).collect() == [(1,)], text

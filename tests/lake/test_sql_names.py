@@ -156,3 +156,12 @@ def test_dates_and_times_could_not_be_defaults(
     assert (row["d"], row["at"]) == (date(2026, 1, 2), datetime(2026, 1, 1, tzinfo=UTC))
     assert (row["n"], row["b"]) == (datetime(2026, 1, 1, 9), b"\x01")
     assert table.comment == 'say "hi"'
+
+
+def test_a_catalog_was_found_before_a_namespace_whose_name_has_a_dot(
+    lake: Lake, main: Catalog, spark: SparkSession
+) -> None:
+    lake.create_catalog("c.d")
+    main.create_namespace(("c.d",))
+    main.create_table(("c.d", "t"), {"id": "long"}).append(pyarrow.table({"id": [7]}))
+    assert ids(lake, spark, "select id from `c.d`.t@main") == [7]

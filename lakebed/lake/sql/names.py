@@ -155,7 +155,7 @@ class Places:
         for name in names:
             if self.is_attached and name in SPARKS:
                 continue
-            if _exists(partial(objects.namespace, name)):
+            if _exists(partial(objects.namespace, (name,))):
                 continue
             if name == self.line.name.casefold():
                 found[name] = None

@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType, TimestampType
 
 from lakebed.errors import Invalid
 from lakebed.spark.fit import quoted
+from lakebed.spark.session import is_remote
 from lakebed.spark.sql.statements import Column
 from lakebed.spark.sql.tokens import Words, tokens_of
 from lakebed.spark.types import result_schema, schema_of
@@ -48,18 +49,20 @@ def query_schema(frame: "DataFrame") -> Schema:
 
 
 def _field(spark: "SparkSession", column: Column, words: Words) -> Field:
-    field = replace(_typed_field(column, words), required=column.required, comment=column.comment)
+    field = replace(_typed_field(spark, column, words), required=column.required, comment=column.comment)
     if column.default is None:
         return field
     _check_constant(column, words)
     return replace(field, write_default=plain_default(field, _default(spark, column, field, words)))
 
 
-def _typed_field(column: Column, words: Words) -> Field:
+def _typed_field(spark: "SparkSession", column: Column, words: Words) -> Field:
     """The column with its type, as Spark reads it, or else as schemas in Python are read: `text`, `float64`."""
     check_type_text(column.name, column.type)
     try:
-        declared = StructType.fromDDL(f"{quoted(column.name)} {column.type}")
+        text = f"{quoted(column.name)} {column.type}"
+        # Connect has the session's parser read it, which replaces variables; a parser in this process does not.
+        declared = StructType.fromDDL(verbatim(spark, text) if is_remote(spark) else text)
         return schema_of(cast(StructType, declared)).fields[0]
     except PySparkException as error:
         try:

@@ -21,6 +21,7 @@ from torture.faults import faults
 from torture.histories.attack import histories, spark_histories
 from torture.inputs import inputs
 from torture.report import Outcome, line, markdown, publish, write
+from torture.strangers import strangers
 
 ROOT = Path(__file__).parent.parent
 BUILD, PAGE = ROOT / "build" / "torture", ROOT / "docs" / "trust.md"
@@ -31,6 +32,7 @@ ATTACKS = (
     Attack("faults", "an error of the disk is an error of the call, and changes nothing else", 3, faults),
     Attack("clock", "a clock that jumps changes no order and no answer", 0.5, clock),
     Attack("damage", "damaged bytes are an error or the right answer, never a wrong one or a crash", 2, damage),
+    Attack("strangers", "no file ends the process, whoever wrote or damaged it", 1, strangers),
     Attack("inputs", "bad input is refused, or the lake can be read as before", 1.5, inputs),
 )
 

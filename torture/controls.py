@@ -19,7 +19,9 @@ from unittest.mock import patch
 import lakebed
 from lakebed.errors import LakebedError
 from lakebed.lake.lake import Lake
-from torture import clock, damage, faults, inputs
+from tests.support.damage.fuzz import fuzz
+from tests.support.damage.targets import ABORTS
+from torture import clock, damage, faults, inputs, strangers
 from torture.attack import Plan, Result
 from torture.children import in_child
 from torture.configuration import CONFIGURATIONS, SNAPSHOT, Configuration
@@ -278,6 +280,13 @@ def _delete_a_row(folder: Path) -> None:
         lake.catalog().table("n.orders").delete("id = 0")
 
 
+def _aborted(plan: Plan) -> str:
+    """A reader that aborts, as Arrow does."""
+    result = Result()
+    strangers.judge(ABORTS, fuzz(ABORTS, range(2)), result)
+    return _verdict(result)
+
+
 def _raw_error(plan: Plan) -> str:
     """A call that raises an error of Python's."""
     return _judged(plan, lambda: int("x"))
@@ -326,6 +335,7 @@ CONTROLS = (
     Control("faults", "an acknowledgement of what was not written", _false_acknowledgement),
     Control("clock", "two commits out of order", _swapped_commits),
     Control("damage", "a wrong answer without an error", _other_rows),
+    Control("strangers", "a file that ends the process", _aborted),
     Control("inputs", "an error that is not Lakebed's", _raw_error),
     Control("inputs", "rows that were accepted and can't be read", _unreadable_rows),
 )

@@ -27,14 +27,15 @@ def attacks_of(path):
 
 def test_a_moment_of_each_attack_counts_what_it_did(tmp_path):
     path = tmp_path / "result.json"
-    names = ["histories", "faults", "clock", "damage", "inputs"]
+    names = ["histories", "faults", "clock", "damage", "strangers", "inputs"]
     ran = torture(*names, "--minutes", 0.08, "--seed", 11, "--without-controls", "--json", path, "--folder", tmp_path)
     assert ran.returncode in (0, 1), ran.stderr
     found = attacks_of(path)
     assert list(found) == names
     assert found["histories"]["findings"] == []
     assert found["histories"]["counts"]["commits"] > 0
-    assert found["damage"]["counts"]["damaged files"] > 0
+    for name in ("damage", "strangers"):
+        assert found[name]["counts"]["damaged files"] > 0
     assert found["inputs"]["counts"]["calls"] > 0
     for name in ("faults", "clock"):
         assert bool(found[name]["skipped"]) is (compiler() is None)

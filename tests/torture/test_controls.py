@@ -22,6 +22,7 @@ for number, control in enumerate(CONTROLS):
 QUICK = (
     "a lake that ignores what was read",
     "two transactions under snapshot isolation",
+    "a file that ends the process",
     "an error that is not Lakebed's",
     "rows that were accepted and can't be read",
 )

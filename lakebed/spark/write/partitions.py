@@ -11,12 +11,12 @@ from decimal import Decimal as Number
 from io import SEEK_CUR, SEEK_END, RawIOBase
 from typing import Any, Final
 
-from pyarrow import PythonFile
+from pyarrow import ArrowException, PythonFile
 from pyarrow.parquet import ParquetFile
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.errors import Invalid
+from lakebed.errors import Corrupt, Invalid
 from lakebed.files import FileInfo, Files
 from lakebed.spark.fit import quoted
 from lakebed.spark.write.transforms import Term, micros, with_terms
@@ -168,9 +168,12 @@ _READ: dict[Any, Callable[[str, Type], Value]] = {
 
 def _first_value(files: Files, info: FileInfo, path: Sequence[Field]) -> Any:
     """The value of a column in the first row of a file."""
-    with ParquetFile(PythonFile(_StoredFile(files, info), mode="r")) as parquet:
-        name = ".".join(field.physical_name for field in path)
-        row: Any = next(parquet.iter_batches(1, columns=[name])).to_pylist()[0]
+    name = ".".join(field.physical_name for field in path)
+    try:
+        with ParquetFile(PythonFile(_StoredFile(files, info), mode="r"), page_checksum_verification=True) as parquet:
+            row: Any = next(parquet.iter_batches(1, columns=[name])).to_pylist()[0]
+    except (ArrowException, OSError, ValueError) as error:
+        raise Corrupt("this is not a complete Parquet file", subject=info.path, found=str(error)) from error
     for field in path:
         row = row[field.physical_name]
     return row

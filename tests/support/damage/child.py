@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.support.damage.targets import TARGETS, Every
+from tests.support.damage.targets import ABORTS, ALL, TARGETS, Aborts, Every
 
 SECONDS = 30
 
@@ -13,7 +13,7 @@ SECONDS = 30
 def main() -> None:
     name, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     with TemporaryDirectory() as folder:
-        target = TARGETS.get(name, Every)(Path(folder))
+        target = (TARGETS | {ABORTS: Aborts, ALL: Every})[name](Path(folder))
         print("ready", flush=True)
         for seed in range(first, last):
             signal.alarm(SECONDS)

@@ -6,9 +6,12 @@ python -m tests.support.damage.fuzz strangers 0 10000
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
+from time import monotonic
 
 from tests.support.damage.targets import TARGETS
 
@@ -33,13 +36,15 @@ class Report:
             self.others.append(seed)
 
 
-def fuzz(target: str, seeds: range) -> Report:
-    """Damage and read once for each seed."""
-    report, first = Report(), seeds.start
-    while first < seeds.stop:
+def fuzz(target: str, seeds: range, seconds: float = inf) -> Report:
+    """Damage and read once for each seed, until the seconds are over."""
+    report, first, end = Report(), seeds.start, monotonic() + seconds
+    while first < seeds.stop and monotonic() < end:
         for seed, outcome in _outcomes(target, range(first, seeds.stop), report):
             report.add(seed, outcome)
             first = seed + 1
+            if monotonic() >= end:
+                return report
         if first < seeds.stop:  # the child died with it
             first += 1
     return report
@@ -48,7 +53,7 @@ def fuzz(target: str, seeds: range) -> Report:
 def _outcomes(target: str, seeds: range, report: Report) -> Iterator[tuple[int, str]]:
     command = [sys.executable, "-m", "tests.support.damage.child", target, str(seeds.start), str(seeds.stop)]
     last = seeds.start - 1
-    with Popen(command, stdout=PIPE, stderr=DEVNULL, text=True, cwd=ROOT) as child:
+    with Popen(command, stdout=PIPE, stderr=DEVNULL, text=True, cwd=ROOT) as child, _ended(child):
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n", "the child fails without any damage"
         for line in child.stdout:
@@ -58,6 +63,16 @@ def _outcomes(target: str, seeds: range, report: Report) -> Iterator[tuple[int, 
     if last + 1 < seeds.stop:
         report.crashes[last + 1] = child.returncode
         report.outcomes["crash"] += 1
+
+
+@contextmanager
+def _ended(child: "Popen[str]") -> Iterator[None]:
+    """End the child if the caller wants no more of it."""
+    try:
+        yield
+    except BaseException:
+        child.kill()
+        raise
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """What reads damaged bytes: each target takes a seed, damages something, and says what its reader made of it."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -241,6 +242,13 @@ class Columns(Target):
         return bool(found.equals(column))
 
 
+class Aborts(Target):
+    """A control: a reader that ends the process."""
+
+    def is_right(self, chance: Random) -> bool:
+        os.abort()
+
+
 class Every(Target):
     """A few of each target in one process: the seed chooses one."""
 
@@ -267,6 +275,9 @@ TARGETS: dict[str, type[Target]] = {
     "inline-rows": InlineRows,
     "columns": Columns,
 }
+
+ALL, ABORTS = "all", "aborts"
+"""The names of a few of each, and of the control."""
 
 SEALED = ("footers", "vectors")
 """Targets whose bytes are all covered by checksums: never other rows."""

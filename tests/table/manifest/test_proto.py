@@ -75,3 +75,8 @@ def test_the_generated_code_is_current(tmp_path):
     for name in ("manifest_pb2.py", "manifest_pb2.pyi"):
         path = Path("lakebed/table/manifest") / name
         assert (tmp_path / path).read_bytes() == (ROOT / path).read_bytes(), "run `make proto`"
+
+
+def test_the_checksum_of_a_footer_is_field_109():
+    stored = bytes.fromhex("0a0161 e806 effdb6f50d")
+    assert pb.DataFileRef.FromString(stored) == pb.DataFileRef(path="a", footer_checksum=0xDEADBEEF)

@@ -115,7 +115,7 @@ def problems(folder: Path, steps: Sequence[Step]) -> list[str]:
         times = [commit.time for commit in main.log()][::-1]
         found += [f"time goes back from {first} to {second}" for first, second in pairwise(times) if second < first]
         wanted = {step.number for step in right if step.version is not None}
-        if not wanted <= _shown_now(main) and hasattr(lake, "repair_times"):
+        if not wanted <= _shown_now(main):
             lake.repair_times()
         if missing := wanted - _shown_now(main):
             found.append(f"at(time=now) leaves out {sorted(missing)}, committed by a right clock")

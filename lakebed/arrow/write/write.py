@@ -14,7 +14,7 @@ from pyarrow.parquet import FileMetaData, ParquetWriter
 from lakebed.arrow.fit import fit
 from lakebed.arrow.write.partitions import parts_of
 from lakebed.catalog.data.footers import footer_of, read_footer
-from lakebed.catalog.tables.properties import DEFAULTS, WriteOptions, bloom_ways
+from lakebed.catalog.tables.properties import DEFAULTS, Codec, WriteOptions, bloom_ways
 from lakebed.files import Files
 from lakebed.table.filter.filter import Value
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
@@ -34,13 +34,10 @@ _ALWAYS: dict[str, Any] = {
     "store_schema": False,  # the table has it
     "store_decimal_as_integer": True,  # as Iceberg does where a decimal is short enough
     "write_page_checksum": True,  # finds a flipped bit, for 0 to 3 % of the time
-    "compression": "zstd",
 }
-_LARGE: dict[str, Any] = {
-    **_ALWAYS,
-    # The default of 1 MB lets a group of distinct numbers become a dictionary: 2 × the time, 1.4 × the bytes.
-    "dictionary_pagesize_limit": 1 << 17,
-}
+_DICTIONARY_BYTES = 1 << 17
+"""Arrow's default of 1 MB lets a group of distinct numbers become a dictionary: 2 × the time, 1.4 × the bytes."""
+_CODECS = {Codec.NONE: "none"}
 # One row of 8 columns takes 350 µs this way, with dictionaries 640. Without zstd it would take 200, but that all files
 # of a table are alike is worth more.
 _TINY: dict[str, Any] = {**_ALWAYS, "use_dictionary": False}
@@ -121,6 +118,17 @@ class _Form:
     options: WriteOptions
     blooms: dict[str, Any]
 
+    @property
+    def pages(self) -> dict[str, Any]:
+        """Arrow's options of compression and pages."""
+        return {
+            "compression": _CODECS.get(self.options.codec, self.options.codec.value),
+            "compression_level": self.options.level,
+            "data_page_size": self.options.page_bytes,
+            "write_batch_size": max(1, min(1024, self.options.page_bytes >> 6)),  # rows between two looks at the size
+            "dictionary_pagesize_limit": self.options.dictionary_bytes or _DICTIONARY_BYTES,
+        }
+
 
 def _partitions(
     batches: Iterable[pyarrow.RecordBatch], schema: Schema, spec: PartitionSpec, order: SortOrder, options: WriteOptions
@@ -183,7 +191,7 @@ def _write_file(
             file.write(whole)
         else:
             whole = None
-            metadata, nans = _write_parquet(file, form, first.schema, tables, _LARGE)
+            metadata, nans = _write_parquet(file, form, first.schema, tables, _ALWAYS)
         size = file.tell()
     entry = data_file(metadata, form.schema, path=path, size=size, nan_counts=nans)
     footer = read_footer(files, path, size) if whole is None else footer_of(bytes(whole))
@@ -201,7 +209,7 @@ def _write_parquet(
     Each table is a row group.
     """
     nans = []
-    with ParquetWriter(sink, stored, bloom_filter_options=form.blooms or None, **settings) as writer:
+    with ParquetWriter(sink, stored, bloom_filter_options=form.blooms or None, **settings, **form.pages) as writer:
         for table in tables:
             writer.write_table(table, row_group_size=table.num_rows)
             nans.append(_nan_counts(table, form.schema))

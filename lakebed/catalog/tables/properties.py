@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, cast
 
+from lakebed.catalog.tables.iceberg_properties import DISTRIBUTION_MODE, MODES
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Forbidden, Invalid
 from lakebed.records import records_pb2 as pb
@@ -26,13 +27,17 @@ Properties = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A property that is a whole number from `least` to `most`, with the default for tables that don't set it."""
+    """A property that is a whole number from `least` to `most`, with the default for tables that don't set it.
+
+    `iceberg` is Iceberg's name for it, which is obeyed where Lakebed's own is not set.
+    """
 
     name: str
     default: int
     least: int = 0
     most: int = 2**40
     is_size: bool = False
+    iceberg: str = ""
 
     @property
     def expected(self) -> str:
@@ -43,12 +48,25 @@ class Setting:
 INLINE_BYTES: Final = Setting("write.inline-bytes", DEFAULT_INLINE_BYTES, most=MOST_INLINE_BYTES, is_size=True)
 """Rows of a write stay in the metastore up to this many bytes, and become files above it; 0 always writes files."""
 
-TARGET_FILE_BYTES: Final = Setting("write.target-file-bytes", 128 << 20, least=1, is_size=True)
-ROW_GROUP_BYTES: Final = Setting("write.row-group-bytes", 64 << 20, least=1, is_size=True)
+TARGET_FILE_BYTES: Final = Setting(
+    "write.target-file-bytes", 128 << 20, least=1, is_size=True, iceberg="write.target-file-size-bytes"
+)
+ROW_GROUP_BYTES: Final = Setting(
+    "write.row-group-bytes", 64 << 20, least=1, is_size=True, iceberg="write.parquet.row-group-size-bytes"
+)
 """In memory, before compression."""
 ROW_GROUP_ROWS: Final = Setting("write.row-group-rows", 1 << 20, least=1, most=1 << 30)
 KEYED_GROUP_ROWS: Final = replace(ROW_GROUP_ROWS, default=1 << 15)
 """For a table with a primary key: reading a row by its key decodes one row group."""
+
+PAGE_BYTES: Final = Setting("write.parquet.page-size-bytes", 1 << 20, least=1 << 10, most=1 << 30, is_size=True)
+DICTIONARY_BYTES: Final = Setting("write.parquet.dict-size-bytes", 1 << 17, least=1, most=1 << 30, is_size=True)
+"""Up to this size a column chunk has a dictionary. Unset, each engine has its own default."""
+LEVEL: Final = Setting("write.parquet.compression-level", 3, least=1, most=22)
+"""Of zstd. Unset, each engine has its own default."""
+
+CODEC: Final = "write.parquet.compression-codec"
+"""How column chunks are compressed, by Iceberg's words."""
 
 CHECKPOINT_DELTAS: Final = Setting("checkpoint.deltas", 128)
 CHECKPOINT_BYTES: Final = Setting("checkpoint.bytes", 4_000_000, is_size=True)
@@ -89,6 +107,15 @@ class RowChanges(Enum):
     COPY_ON_WRITE = "copy-on-write"
 
 
+class Codec(Enum):
+    """How column chunks are compressed: what both engines write, and every reader reads."""
+
+    ZSTD = "zstd"
+    SNAPPY = "snappy"
+    GZIP = "gzip"
+    NONE = "uncompressed"
+
+
 class Distribution(Enum):
     """Whether a job with many tasks first groups the rows by partition."""
 
@@ -100,7 +127,8 @@ class Distribution(Enum):
 class WriteOptions:
     """The sizes at which a file or a row group is full, and the ids of the fields that get bloom filters.
 
-    `group_bytes` are counted in memory, `file_bytes` in the file. `distribution` matters only to Spark.
+    `group_bytes` are counted in memory, `file_bytes` in the file. `distribution` matters only to Spark. A `level` is of
+    zstd; where it or `dictionary_bytes` is None, the engine decides.
     """
 
     file_bytes: int = 128 << 20
@@ -109,6 +137,10 @@ class WriteOptions:
     blooms: frozenset[int] = frozenset()
     bloom_fpp: float = FPP
     distribution: Distribution = Distribution.PARTITION
+    codec: Codec = Codec.ZSTD
+    level: int | None = None
+    page_bytes: int = 1 << 20
+    dictionary_bytes: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("file_bytes", "group_bytes", "group_rows"):
@@ -176,7 +208,8 @@ def table_properties(work: Work, table: str) -> Properties:
 
 def number(properties: Properties, setting: Setting) -> int:
     """The value of a setting; `Invalid` if the property is not a number in its range."""
-    found = properties.get(setting.name)
+    name = setting.iceberg if setting.iceberg in properties and setting.name not in properties else setting.name
+    found = properties.get(name)
     if found is None:
         return setting.default
     match = (_SIZE if setting.is_size else _DIGITS).fullmatch(found.strip())
@@ -186,10 +219,10 @@ def number(properties: Properties, setting: Setting) -> int:
             return value
     raise Invalid(
         "a property of the table is not a number in its range",
-        subject=setting.name,
+        subject=name,
         expected=setting.expected,
         found=repr(found),
-        advice=f'Fix it with set_properties({{"{setting.name}": "{setting.default}"}}), or unset it.',
+        advice=f'Fix it with set_properties({{"{name}": "{setting.default}"}}), or unset it.',
     )
 
 
@@ -206,7 +239,11 @@ def write_options(properties: Properties, schema: Schema) -> WriteOptions:
         group_rows=number(properties, KEYED_GROUP_ROWS if schema.key else ROW_GROUP_ROWS),
         blooms=_bloom_ids(properties.get(BLOOM_COLUMNS), schema),
         bloom_fpp=_bloom_fpp(properties.get(BLOOM_FPP)),
-        distribution=_distribution(properties.get(DISTRIBUTION)),
+        distribution=_distribution(properties),
+        codec=(codec := _codec(properties.get(CODEC))),
+        level=_given(properties, LEVEL) if codec is Codec.ZSTD else None,
+        page_bytes=number(properties, PAGE_BYTES),
+        dictionary_bytes=_given(properties, DICTIONARY_BYTES),
     )
 
 
@@ -252,15 +289,19 @@ def looks_at_keys(properties: Properties) -> bool:
     return _BOOLEANS[found.lower()]
 
 
-def row_changes(properties: Properties) -> RowChanges:
-    """How a table's rows are deleted from files; `Invalid` if the property says neither."""
-    found = properties.get(ROW_CHANGES)
+def row_changes(properties: Properties, operation: str = "") -> RowChanges:
+    """How a table's rows are deleted from files; `Invalid` if the property says neither.
+
+    Where Lakebed's own property is not set, Iceberg's for the operation is obeyed: `delete`, `update` or `merge`.
+    """
+    name = ROW_CHANGES if ROW_CHANGES in properties else MODES.get(operation, ROW_CHANGES)
+    found = properties.get(name)
     try:
         return RowChanges.MERGE_ON_READ if found is None else RowChanges(found.strip().lower())
     except ValueError:
         raise Invalid(
             "a property of the table is not a way to change rows",
-            subject=ROW_CHANGES,
+            subject=name,
             expected=" or ".join(way.value for way in RowChanges),
             found=repr(found),
         ) from None
@@ -281,13 +322,35 @@ def _bloom_fpp(found: str | None) -> float:
         ) from error
 
 
-def _distribution(found: str | None) -> Distribution:
+def _given(properties: Properties, setting: Setting) -> int | None:
+    return number(properties, setting) if setting.name in properties else None
+
+
+def _codec(found: str | None) -> Codec:
     try:
-        return Distribution.PARTITION if found is None else Distribution(found.strip().lower())
+        return Codec.ZSTD if found is None else Codec(found.strip().lower())
     except ValueError as error:
         raise Invalid(
-            "a property of the table is not a distribution",
-            subject=DISTRIBUTION,
-            expected=" or ".join(distribution.value for distribution in Distribution),
+            "Lakebed does not write this compression",
+            subject=CODEC,
+            expected=" or ".join(codec.value for codec in Codec),
             found=repr(found),
         ) from error
+
+
+def _distribution(properties: Properties) -> Distribution:
+    theirs = DISTRIBUTION_MODE in properties and DISTRIBUTION not in properties
+    name, words = (DISTRIBUTION_MODE, _MODES) if theirs else (DISTRIBUTION, _DISTRIBUTIONS)
+    found = properties.get(name, Distribution.PARTITION.value)
+    if found.strip().lower() not in words:
+        raise Invalid(
+            "a property of the table is not a distribution",
+            subject=name,
+            expected=" or ".join(words),
+            found=repr(found),
+        )
+    return words[found.strip().lower()]
+
+
+_DISTRIBUTIONS: Final = {distribution.value: distribution for distribution in Distribution}
+_MODES: Final = {"none": Distribution.NONE, "hash": Distribution.PARTITION}  # `range` would sort all rows

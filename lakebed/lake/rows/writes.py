@@ -39,7 +39,7 @@ Make = Callable[[Work, TableState], RowChange | None]
 
 def delete(scope: Scope, table: str, where: str | Condition, engine: Engine, request: Request) -> Commit | None:
     """Delete the rows that pass."""
-    make = _by(engine, lambda work, state: engine.delete(target_of(work, state), where))
+    make = _by(engine, lambda work, state: engine.delete(target_of(work, state), where), "delete")
     return change_rows(scope, table, "delete", make, request, str(where), attempts=engine.attempts)
 
 
@@ -59,7 +59,7 @@ def update(scope: Scope, table: str, values: Values, where: Where, engine: Engin
         change = engine.update(target_of(work, state), values, where)
         return _with_single_keys(engine, work, state, change) if sets_key(state.schema, values) else change
 
-    make = _by(engine, make_rows)
+    make = _by(engine, make_rows, "update")
     detail = "" if where is None else str(where)
     return change_rows(scope, table, "update", make, request, detail, attempts=engine.attempts)
 
@@ -238,14 +238,14 @@ def clause_text(clause: Clause) -> str:
     return f"{clause} {values}".rstrip()
 
 
-def _by(engine: Engine, make: Make, discard: Discard = RowChange.discard) -> Make:
-    """A change as the table wants it: with vectors, or with copies of the files that it deletes rows from.
+def _by(engine: Engine, make: Make, operation: str, discard: Discard = RowChange.discard) -> Make:
+    """A change as the table wants the operation: with vectors, or with copies of the files that it deletes rows from.
 
     `discard` deletes what the change had written if the copies fail.
     """
 
     def made(work: Work, state: TableState) -> RowChange | None:
-        wanted = row_changes(table_properties(work, state.id))
+        wanted = row_changes(table_properties(work, state.id), operation)
         change = make(work, state)
         if change is None or wanted is RowChanges.MERGE_ON_READ:
             return change
@@ -266,7 +266,7 @@ def _with_source(
 ) -> Commit | None:
     with about(scope.read(), table):
         kept = engine.keep(data)
-    change = _by(engine, lambda work, state: make(kept, work, state))
+    change = _by(engine, lambda work, state: make(kept, work, state), "merge")
     return change_rows(scope, table, operation, change, request, detail, attempts=engine.attempts)
 
 
@@ -300,7 +300,7 @@ def _overwrite(
         change = make(work, state, rows.written_for(work, state))
         return _with_single_keys(engine, work, state, change, keep_rows)
 
-    change = _by(engine, make_rows, keep_rows)
+    change = _by(engine, make_rows, "overwrite", keep_rows)
 
     def make_change(work: Work, state: TableState) -> RowChange | None:
         with rows.in_use(work.context.files):

@@ -66,6 +66,28 @@ def test_files_and_row_groups_are_as_large_as_the_table_wants_them(
     assert any(pyarrow.parquet.read_metadata(path).num_row_groups > 1 for path in first)
 
 
+def test_compression_pages_and_dictionaries_are_as_icebergs_properties_say(spark: SparkSession, main: Catalog) -> None:
+    frame = spark.range(0, 40_000, 1, 1).selectExpr("id", "concat('word ', id % 5000) as word")
+
+    def written(**properties: str) -> tuple[pyarrow.parquet.ColumnChunkMetaData, pyarrow.parquet.ColumnChunkMetaData]:
+        given = {f"write.parquet.{name.replace('_', '-')}": value for name, value in properties.items()}
+        table = main.create_or_replace_table("sales.orders", {"id": "long", "word": "string"}, properties=given)
+        table.append(frame)
+        [path] = table.scan().files()
+        group = pyarrow.parquet.read_metadata(path.removeprefix("file://")).row_group(0)
+        return group.column(0), group.column(1)
+
+    plain = written(compression_codec="uncompressed")
+    paged = written(compression_codec="uncompressed", page_size_bytes="1kB", dict_size_bytes="100")
+    assert paged[0].compression == "UNCOMPRESSED"
+    assert paged[0].total_uncompressed_size - plain[0].total_uncompressed_size > 100 * 20  # each page has a head
+    assert paged[1].total_uncompressed_size > 300_000 > 200_000 > plain[1].total_uncompressed_size
+    fast, best = written(compression_level="1"), written(compression_level="19")
+    assert (fast[0].compression, best[0].compression) == ("ZSTD", "ZSTD")
+    assert best[0].total_compressed_size < fast[0].total_compressed_size
+    assert [written(compression_codec=codec)[0].compression for codec in ("gzip", "snappy")] == ["GZIP", "SNAPPY"]
+
+
 @pytest.mark.since("4.1", "Parquet bounds row groups by rows")
 def test_a_table_with_a_key_has_smaller_row_groups(spark: SparkSession, main: Catalog, folder: Path) -> None:
     table = main.create_table("sales.orders", {"id": "long"}, primary_key=["id"])

@@ -4,6 +4,7 @@ import ctypes
 import logging
 import os
 import threading
+import time
 import weakref
 from contextlib import suppress
 from pathlib import Path
@@ -40,6 +41,8 @@ _IDLE_CONNECTIONS = 8
 _WAL_BYTES = 24_000_000  # above the size that SQLite truncates the WAL to (`journal_size_limit`) when it restarts
 _WAL_STEP = 4_000_000
 _WAL_PATIENCE = 0.1
+_TICK = 3.0
+_BLINK = 0.001
 
 _log = logging.getLogger("lakebed.store")
 
@@ -64,6 +67,9 @@ class DatabaseFile(ForkAware):
         self._note_path = beside(self.path, "-newest")
         self._note = Note(self._note_path, self.path)
         self._home = 0, 0
+        self._looked = 0.0  # when all files were seen in place
+        self._folder, self._is_link = str(self.path.parent), self.path.is_symlink()
+        self._calm: tuple[int, int, int] | None = None  # the folder when all files were seen in place
         self._companions = Companions(self.path, self._note)
         self._wal = beside(self.path, "-wal")
         self._seconds = lock_seconds
@@ -160,27 +166,52 @@ class DatabaseFile(ForkAware):
 
     def require_in_place(self) -> None:
         """Refuse a file that was deleted or replaced: writes to it would succeed, and be lost."""
+        looked = time.monotonic()
+        if (folder := self._folder_state()) != self._calm or folder is None:
+            self._require_each_in_place()
+            self._calm = folder
+        self._looked = looked
+
+    def _require_each_in_place(self) -> None:
         if identity(self.path) != self._identity:
             raise Unavailable(
                 "the database file was deleted, moved or replaced while it was open; nothing was written",
                 subject=str(self.path),
                 advice="Put it back, or connect again.",
             )
-
         self._companions.require_in_place()
+
+    def _folder_state(self) -> tuple[int, int, int] | None:
+        """What changes whenever a file is created, deleted or renamed in the folder; None if that can't be told.
+
+        One look instead of three. A folder that has just changed may change again in the same tick of its file system's
+        clock, which is 2 s on some. If the database is a link, its files are elsewhere.
+        """
+        try:
+            found = os.stat(self._folder)
+        except OSError:
+            return None
+        is_old = found.st_ctime + _TICK < time.time() and not self._is_link
+        return (found.st_dev, found.st_ino, found.st_ctime_ns) if is_old else None
 
     def require_unmoved(self, generation: int) -> None:
-        """Refuse what was just read if the file may have changed under it; SQLite's own locks see to the rest."""
-        self._companions.require_in_place()
+        """Refuse what was just read if the files may have changed under it; SQLite's own locks see to the rest.
+
+        Others would have to delete the files, open the database, commit, and overwrite the WAL: not within a blink.
+        """
+        if time.monotonic() > self._looked + _BLINK:
+            self.require_in_place()
 
     def require_kept(self) -> None:
         """After a COMMIT, under the write lock: whether it went into the files that others read."""
-        if identity(self.path) != self._identity or not self._companions.in_place():
+        try:
+            self.require_in_place()
+        except Unavailable as error:
             raise OutcomeUnknown(
                 "the database file, or its -wal or -shm, was deleted or replaced during a commit",
                 subject=str(self.path),
                 advice="Close it in all processes, connect again, and look the commit up by its event id.",
-            )
+            ) from error
 
     def require_not_behind(self, version: int) -> None:
         """Before a commit, under the write lock: refuse a database that is older than its note."""

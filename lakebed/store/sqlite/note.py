@@ -66,6 +66,8 @@ class Note:
         self._database = database
         self._descriptor: int | None = None
         self._synced = True
+        self._data = b""  # what was last read or written, so that it is decoded once
+        self._newest: Newest | None = None
 
     def open(self) -> None:
         self._open()
@@ -78,11 +80,16 @@ class Note:
             return True
 
     def read(self) -> Newest | None:
-        return _newer(os.pread(self._open(), _BYTES, 0))
+        data = os.pread(self._open(), _BYTES, 0)
+        if data != self._data:
+            self._data, self._newest = data, _newer(data)
+        return self._newest
 
     def write(self, newest: Newest) -> None:
         """Put a version into its slot; the other one keeps the version before."""
-        os.pwrite(self._open(), newest.encode(), _SLOT_OFFSETS[newest.version % 2])
+        slot, offset = newest.encode(), _SLOT_OFFSETS[newest.version % 2]
+        os.pwrite(self._open() if self._descriptor is None else self._descriptor, slot, offset)
+        self._data, self._newest = self._data[:offset] + slot + self._data[offset + _SLOT_BYTES :], newest
         self._synced = False
 
     def replace(self, newest: Newest) -> None:

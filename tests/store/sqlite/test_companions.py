@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,6 +68,7 @@ def test_a_transaction_in_progress_reads_nothing_more(path: Path, suffix: str) -
         reader = store.begin()
         assert reader.get(b"a") == b"1"
         Path(f"{path}{suffix}").unlink()
+        time.sleep(0.002)
         with pytest.raises(Unavailable, match="-wal or -shm file"):
             reader.get(b"b")
         with pytest.raises(Unavailable, match="then connect again"):

@@ -8,10 +8,10 @@ from typing import Any, TypeGuard, cast
 import pyarrow
 
 from lakebed.arrow.casting import with_whole_numbers
-from lakebed.arrow.python_rows import PythonRows, is_python_rows, table_of
+from lakebed.arrow.python_rows import PythonRows, check_nested_values, is_python_rows, table_of
 from lakebed.arrow.shape import AS_GIVEN, Misfit, misfits, shaped
 from lakebed.arrow.types import file_schema
-from lakebed.arrow.validation import ValidRows, validated
+from lakebed.arrow.validation import ValidRows, unreadable_rows, validated
 from lakebed.errors import Invalid
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field
@@ -26,7 +26,11 @@ def reader_of(data: object, schema: Schema = NO_COLUMNS) -> pyarrow.RecordBatchR
     Plain Python values get the types of the schema's columns, others keep theirs. Each batch is validated in full as it
     is read.
     """
-    return data.reader if isinstance(data, ValidRows) else validated(_given_reader(data, schema))
+    if isinstance(data, ValidRows):
+        return data.reader
+    with unreadable_rows():
+        reader = _given_reader(data, schema)
+    return validated(reader)
 
 
 def _given_reader(data: object, schema: Schema) -> pyarrow.RecordBatchReader:
@@ -107,6 +111,9 @@ def _advice(data: object) -> str:
 
 
 def _pandas_table(data: Any) -> pyarrow.Table:
+    for name, kind in data.dtypes.items():
+        if kind == "object" and data.columns.is_unique:
+            check_nested_values(f"{name}", data[name])
     try:
         return pyarrow.Table.from_pandas(data, preserve_index=False)
     except (pyarrow.ArrowException, TypeError, ValueError) as error:

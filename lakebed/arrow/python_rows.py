@@ -11,12 +11,14 @@ from lakebed.arrow.shape import AS_GIVEN, misfits
 from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.limits import LEVELS, too_deep
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import FLOAT, Decimal, Field, List, Map, Struct, Type
 
 PythonRows = Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
 _EXPECTED = 'a list of dicts such as [{"id": 1}], or a dict of lists such as {"id": [1]}'
+_NESTED = (list, tuple, dict, Mapping, set, frozenset)
 _FAILED = (pyarrow.ArrowException, TypeError, ValueError, OverflowError)
 
 
@@ -80,6 +82,7 @@ def _array(name: str, values: Any, field: Field | None) -> pyarrow.Array | pyarr
     if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
         return values
     listed = [*values] if not hasattr(values, "__array__") else values
+    check_nested_values(name, listed)
     try:
         found = pyarrow.array(listed, from_pandas=True) if hasattr(listed, "__array__") else pyarrow.array(listed)
     except _FAILED as error:
@@ -93,6 +96,22 @@ def _array(name: str, values: Any, field: Field | None) -> pyarrow.Array | pyarr
         return found
     typed = _typed(listed, field)
     return found if typed is None else typed
+
+
+def check_nested_values(name: str, values: Any) -> None:
+    """Refuse values nested more deeply than a column can be: Arrow recurses into a list that holds itself for ever.
+
+    Values without lists or dicts take a look at the type of each; arrays of numpy none, unless they hold objects.
+    """
+    if hasattr(values, "__array__") and getattr(values, "dtype", None) != "object":
+        return
+    pending = [(value, 1) for value in values if isinstance(value, _NESTED)]
+    while pending:
+        value, depth = pending.pop()
+        if depth > LEVELS:
+            raise too_deep(name, depth)
+        inner = value.values() if isinstance(value, Mapping) else value
+        pending += [(part, depth + 1) for part in inner if isinstance(part, _NESTED)]
 
 
 def _typed(values: Any, field: Field | None) -> pyarrow.Array | None:

@@ -6,6 +6,7 @@ where it comes in: 1M texts take 5 ms, 1M decimals 3, whole numbers nothing.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow
@@ -40,13 +41,20 @@ def _validated(reader: pyarrow.RecordBatchReader) -> Iterator[pyarrow.RecordBatc
 
 
 def _batches(reader: pyarrow.RecordBatchReader) -> Iterator[pyarrow.RecordBatch]:
-    try:
+    with unreadable_rows():
         yield from reader
+
+
+@contextmanager
+def unreadable_rows() -> Iterator[None]:
+    """Raise what Arrow says of rows that it can't read as `Invalid`."""
+    try:
+        yield
     except pyarrow.ArrowException as error:
         raise Invalid(
-            "the rows can't be read to their end",
+            "Arrow can't read the rows to their end",
             found=str(error),
-            advice="Nothing was changed. Check where the rows come from.",
+            advice="Nothing was changed. Look at where the rows come from, or cast their columns first.",
         ) from error
 
 

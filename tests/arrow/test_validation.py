@@ -3,7 +3,11 @@
 import struct
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from typing import Any
 
+import numpy
+import pandas
+import polars
 import pyarrow
 import pytest
 
@@ -189,9 +193,33 @@ def test_a_reader_that_fails_half_way_leaves_nothing(main):
         raise pyarrow.ArrowInvalid("the stream is cut")
 
     form = pyarrow.schema({"c": pyarrow.int64()})
-    with pytest.raises(Invalid, match=r"can't be read to their end .found the stream is cut"):
+    with pytest.raises(Invalid, match=r"can't read the rows to their end .found the stream is cut"):
         table.append(pyarrow.RecordBatchReader.from_batches(form, failing()))
     assert table.scan().count() == 0
+
+
+def test_batches_and_frames_that_arrow_does_not_take_are_refused(main):
+    table = created(main, "long", "inline")
+    mixed = [pyarrow.record_batch({"c": [1]}), pyarrow.record_batch({"c": ["x"]})]
+    for rows in (mixed, polars.DataFrame({"c": [1]}, schema={"c": polars.Int128})):
+        with pytest.raises(Invalid, match="Arrow can't read the rows"):
+            table.append(rows)
+
+
+def test_a_list_that_holds_itself_ended_the_process(main):
+    loop: list[Any] = []
+    loop.append([1, loop])
+    table = created(main, "list<long>", "inline")
+    deep: Any = 1
+    for _ in range(5_000):
+        deep = [deep]
+    rows = numpy.empty(1, dtype=object)
+    rows[0] = loop
+    for given in ([{"c": loop}], {"c": [loop]}, {"c": rows}, pandas.DataFrame({"c": [loop]}), [{"c": {"a": deep}}]):
+        with pytest.raises(Invalid, match="c: a column is nested too deeply"):
+            table.append(given)
+        with pytest.raises(Invalid, match="c: a column is nested too deeply"):
+            main.create_table("loops", given)
 
 
 def test_a_reader_whose_batches_have_other_columns_ended_in_a_raw_error(main):

@@ -12,7 +12,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
-from lakebed.errors import Invalid
+from lakebed.errors import Invalid, TooLarge
+from lakebed.table.types.limits import EXPRESSION_CHARACTERS
 from lakebed.table.types.times import EPOCH, days_since_1970, moment_text, parse_moment, parse_time, time_text
 from lakebed.table.types.types import (
     BINARY,
@@ -97,6 +98,8 @@ def plain_default(field: Field, given: Any) -> Any:
     A time without a zone is UTC for `timestamptz`, as everywhere.
     """
     value = _plain(field.type, given)
+    if isinstance(value, str | bytes) and len(value) > EXPRESSION_CHARACTERS:
+        raise _too_long(field, value)
     check_default(field, value)
     return value
 
@@ -257,6 +260,15 @@ def _unfit(field: Field, value: Any, expected: str) -> Invalid:
         subject=field.name,
         expected=expected,
         found=repr(value),
+    )
+
+
+def _too_long(field: Field, value: str | bytes) -> TooLarge:
+    return TooLarge(
+        "a default is too long: every read of the schema reads it",
+        subject=field.name,
+        expected=f"at most {EXPRESSION_CHARACTERS:,} characters or bytes",
+        found=f"{len(value):,}",
     )
 
 

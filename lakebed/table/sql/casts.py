@@ -37,6 +37,7 @@ _DROPPED: dict[Type, str] = {
     DATE: r"[0-9][T ](?![0:.]*\s*(Z|UTC|[+-][0-9:]+)?\s*$)",
     **dict.fromkeys((TIMESTAMP, TIMESTAMPTZ), r"\.[0-9]{6}[0-9]*[1-9]"),
 }
+_INTS = range(-(2**31), 2**31)
 _LONGS = range(-(2**63), 2**63)
 
 
@@ -99,9 +100,10 @@ def parse_boolean(text: str) -> bool | None:
 
 
 def parse_date(text: str) -> int | None:
-    """The days since 1970 that a text means; None if it is not a date."""
+    """The days since 1970 that a text means; None if it is not a date, or further away than a column can say."""
     match = _DATE.fullmatch(trimmed(text))
-    return None if match is None else _days(*match.groups())
+    days = None if match is None else _days(*match.groups())
+    return days if days is not None and days in _INTS else None
 
 
 def parse_timestamp(text: str) -> Moment | None:

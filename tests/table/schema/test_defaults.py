@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyiceberg.conversions import from_json, to_json
 from pyiceberg.types import IcebergType
 
-from lakebed.errors import Invalid
+from lakebed.errors import Invalid, TooLarge
 from lakebed.table.schema.defaults import (
     check_default,
     default_from_json,
@@ -217,3 +217,10 @@ def test_what_is_no_value_of_the_column_is_refused(type, given):
 def test_json_that_is_no_default_is_refused(type, body):
     with pytest.raises(Invalid, match="not a value of its type"):
         default_from_json(parse_type(type), body)
+
+
+@pytest.mark.parametrize(("type", "given"), [("string", "x" * 250_001), ("binary", b"x" * 3_000_000)])
+def test_a_default_of_megabytes_was_read_with_every_schema(type, given):
+    with pytest.raises(TooLarge, match="at most 250,000 characters"):
+        plain_default(Field("a", type), given)
+    assert plain_default(Field("a", type), given[:250_000]) == given[:250_000]

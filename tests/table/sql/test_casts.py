@@ -72,7 +72,8 @@ def test_dates_of_far_years_are_read_back(days: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "2020-13-01", "2020-02-30", "20-01-01", "2020-01-01x", "2020/01/01", "2020-001-01"]
+    "text",
+    ["", "x", "2020-13-01", "2020-02-30", "20-01-01", "2020-01-01x", "2020/01/01", "2020-001-01", "9999999-01-01"],
 )
 def test_what_is_no_date_is_none(text: str) -> None:
     assert parse_date(text) is None

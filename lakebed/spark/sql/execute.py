@@ -50,7 +50,7 @@ def run(spark: "SparkSession", query: Query, frames: Mapping[int, "DataFrame"]) 
     given: dict[str, Any] = {f"t{use.name.start}": frames[use.name.start] for use in query.uses}
     try:
         with quietly():
-            return spark.sql(_edited(spark, query.text, edits), **given)
+            return spark.sql(_written(spark, _edited(query.text, edits), edits), **given)
     except PySparkException as error:
         _point(error, query, edits, _view_length(spark))
         raise
@@ -101,15 +101,20 @@ def _edits(query: Query) -> list[_Edit]:
     return sorted(edits, key=lambda edit: edit.start)
 
 
-def _edited(spark: "SparkSession", text: str, edits: list[_Edit]) -> str:
+def _written(spark: "SparkSession", text: str, edits: list[_Edit]) -> str:
+    """The edited text as Spark has to be given it."""
+    return (verbatim_template if any(edit.frame for edit in edits) else verbatim)(spark, text)
+
+
+def _edited(text: str, edits: list[_Edit]) -> str:
     """The text with its edits; other braces are doubled, as PySpark's formatter wants them."""
     if not any(edit.frame for edit in edits):
-        return verbatim(spark, "".join(_plain_pieces(text, edits)))
+        return "".join(_plain_pieces(text, edits))
     pieces, position = [], 0
     for edit in edits:
         pieces += [_escaped(text[position : edit.start]), edit.text]
         position = edit.end
-    return verbatim_template(spark, "".join([*pieces, _escaped(text[position:])]))
+    return "".join([*pieces, _escaped(text[position:])])
 
 
 def _plain_pieces(text: str, edits: list[_Edit]) -> list[str]:

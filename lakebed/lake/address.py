@@ -71,7 +71,7 @@ class Address:
                 subject=self.folder,
                 expected="mode 700",
                 found=f"mode {permissions:o}",
-                advice=f"If it is to be yours alone, run: chmod -R go= {shlex.quote(self.folder)}",
+                advice=f"If it is to be yours alone, run: chmod -R go-rwx {shlex.quote(self.folder)}",
             )
 
     def has_lake(self) -> bool:

@@ -68,7 +68,7 @@ def test_a_lake_is_as_open_as_its_folder(tmp_path: Path) -> None:
 def test_a_lake_that_others_can_open_is_not_called_private(tmp_path: Path) -> None:
     lakebed.connect(tmp_path / "lake").close()
     for keywords in ({}, {"read_only": True}):
-        with pytest.raises(Invalid, match=r"other users may open this folder.*mode 777.*chmod -R go= "):
+        with pytest.raises(Invalid, match=r"other users may open this folder.*mode 777.*chmod -R go-rwx "):
             lakebed.connect(tmp_path / "lake", private=True, **keywords)
     (tmp_path / "empty").mkdir()
     lakebed.connect(tmp_path / "empty", private=True).close()

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import lakebed
 from lakebed import Catalog, Table
-from lakebed.errors import Invalid
+from lakebed.errors import Forbidden, Invalid, NotFound
 from lakebed.spark import detach, session
 from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
 
@@ -107,6 +107,29 @@ def reads_nothing_into_names(spark: SparkSession, lake: lakebed.Lake) -> None:
     assert lake.sql(spark, "SELECT DISTINCT a FROM `${env:HOME}`").collect() == [("${nope}",)]  # type: ignore[union-attr]
 
 
+def refuses_views_that_reach_out_of_the_lake(spark: SparkSession, lake: lakebed.Lake) -> None:
+    """Without Spark's parser, by tokens and sqlglot's tree."""
+    main = lake.catalog()
+    spark.range(2).createOrReplaceTempView("mine")
+    main.set_properties({"views.trusted": "true"})
+    harmful = (
+        "select * from mine",
+        "select reflect('a', 'b')",
+        "select * from text.`/etc/passwd`",
+        "select ] from s.t",
+    )
+    for number, text in enumerate(harmful):
+        main.create_view(f"s.harmful{number}", text)
+    main.unset_properties(["views.trusted"])
+    for number, text in enumerate(harmful):
+        try:
+            lake.sql(spark, f"SELECT * FROM s.harmful{number}")
+        except (Forbidden, NotFound):
+            main.drop_view(f"s.harmful{number}")
+        else:
+            raise AssertionError(text)
+
+
 def finds_the_lakes_names(spark: SparkSession, main: Catalog) -> None:
     spark.sql("CREATE NAMESPACE sales")
     spark.sql("CREATE TABLE sales.orders (id BIGINT, item STRING)")
@@ -164,6 +187,7 @@ def run(place: Path) -> None:
         runs_sql(spark, lake)
         runs_statements_about_objects(spark, lake)
         reads_nothing_into_names(spark, lake)
+        refuses_views_that_reach_out_of_the_lake(spark, lake)
         finds_the_lakes_names(spark, lake.catalog())
         refuses_what_it_can_not_read(spark, place)
         spark.stop()

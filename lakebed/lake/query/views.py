@@ -74,5 +74,5 @@ def _unlike(found: str) -> Invalid:
     return Invalid(
         "the query of this view may mean something else to DuckDB than to Spark",
         found=found,
-        advice="Give it a text for each: view.set_sql({'spark': …, 'duckdb': …}). Or use lake.sql(spark, …).",
+        advice="set_sql({'spark': …, 'duckdb': …}) gives it a text for each. Or use lake.sql(spark, …).",
     )

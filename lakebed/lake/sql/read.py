@@ -38,6 +38,11 @@ DEEPEST = 128
 """How many views may stand on one another. Each takes four frames of Python's stack, and some 50 ms of Spark's time."""
 
 
+_VIEW = "view "
+_FIX_VIEW = "Create it, or give the view another query with set_sql(…)."
+_USE_TEMPORARY = "A table of the session is read under one part: make a temporary view of it."
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Runs queries on a session; each table is read once for all places that ask for the same of it."""
@@ -136,7 +141,7 @@ class Reader:
                 if self.is_restricted:
                     raise pointed(_outside(name), place)
                 return None
-            raise pointed(_missing(name, self.places.read(name, moment)), place)
+            raise pointed(_missing(name, self.places.read(name, moment), bool(self.within)), place)
         if container.table_exists(name.parts):
             return self._table(self.places.as_changed(container.table(name.parts)), use, words)
         return self._view(container.view(name.parts), self.places.inside(container, moment), place)
@@ -190,7 +195,10 @@ class Reader:
             self._check_depth(view, place)
             is_restricted = not trusts_views(view._scope.context, view._scope.ref)
             inner = replace(self, places=places, within=(*self.within, view), is_restricted=is_restricted)
-            self._frames[key] = inner.frame(parse_query(view.sql_for(), namespace=()))
+            try:
+                self._frames[key] = inner.frame(parse_query(view.sql_for(), namespace=()))
+            except LakebedError as error:
+                raise _in_view(error, view) from error
         return self._frames[key]
 
     def _check_depth(self, view: View, place: str) -> None:
@@ -233,7 +241,14 @@ def _outside(name: LakeName) -> LakebedError:
     return error
 
 
-def _missing(name: LakeName, objects: Objects) -> NotFound:
+def _in_view(error: LakebedError, view: View) -> LakebedError:
+    """The error with the view that it is about, the innermost: places are those in its text."""
+    if not error.subject.startswith(_VIEW):
+        error.subject = f"{_VIEW}{view.name}, {error.subject}" if error.subject else f"{_VIEW}{view.name}"
+    return error
+
+
+def _missing(name: LakeName, objects: Objects, is_in_view: bool) -> NotFound:
     if name.moment is not None:
         return NotFound(
             "the lake had no such table or view at that moment",
@@ -243,6 +258,5 @@ def _missing(name: LakeName, objects: Objects) -> NotFound:
     return NotFound(
         "there is no such table or view in the lake",
         subject=name.spelled,
-        advice=meant(objects, name.parts)
-        or "A table of the session is read under one part: make a temporary view of it.",
+        advice=meant(objects, name.parts) or (_FIX_VIEW if is_in_view else _USE_TEMPORARY),
     )

@@ -1,5 +1,9 @@
 """What is refused in a footer before Arrow sees it: each of these contradictions ended the process, or could."""
 
+from datetime import time
+
+import duckdb
+import polars
 import pyarrow
 import pytest
 
@@ -51,6 +55,33 @@ def test_files_of_other_writers_are_accepted(name):
     else:
         assert checked(sample.data) == frozenset()
         assert checked(with_tree(sample.data, tree_of(sample.data))) == frozenset()
+
+
+def test_files_of_duckdb_are_accepted(tmp_path):
+    numbers = "(i % 99)::tinyint a, i::ubigint b, i::hugeint c, (i % 99)::decimal(4, 1) d, i::decimal(38, 3) e"
+    times = "time '10:00' h, timestamp '2020-01-01' j, timestamptz '2020-01-01' k, '2020-01-01'::timestamp_ns l"
+    others = "interval 1 day m, uuid() n, 'x' || i o, 'y'::blob p, 'a'::enum('a', 'b') q, '{}'::json r"
+    nested = "null::int f, i % 2 = 0 g, [1, i] s, {'a': i, 'b': [i]} t, map {'k': i} u"
+    for number, options in enumerate(("", ", parquet_version v2, row_group_size 2048, compression zstd")):
+        path = tmp_path / f"{number}.parquet"
+        rows = f"select {numbers}, {times}, {others}, {nested} from range(5000) t(i)"
+        duckdb.sql(f"copy ({rows}) to '{path}' (format parquet{options})")
+        assert checked(path.read_bytes()) == frozenset()
+
+
+def test_files_of_polars_are_accepted(tmp_path):
+    frame = polars.DataFrame(
+        {
+            "a": [1, None],
+            "b": ["x", None],
+            "c": [[1], []],
+            "d": [{"x": 1}, None],
+            "e": [time(1), None],
+            "f": [b"", None],
+        }
+    ).with_columns(polars.lit(None).alias("g"), polars.col("a").cast(polars.Decimal(10, 2)).alias("h"))
+    frame.write_parquet(tmp_path / "a.parquet", statistics="full")
+    assert checked((tmp_path / "a.parquet").read_bytes()) == frozenset()
 
 
 COLUMN = chunk(0, "column")

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from lakebed.catalog.inspect.refs import refs_of
 from lakebed.catalog.inspect.system_table import Keep, Row, SystemTable, columns
+from lakebed.catalog.merge.logs import Logs
 from lakebed.catalog.merge.merge import dry_run
-from lakebed.catalog.merge.merge_base import Head, Logs, Reached
+from lakebed.catalog.merge.merge_base import Head, Reached
 from lakebed.catalog.merge.objects import share_keys_by_bounds
 from lakebed.catalog.transaction.context import TRUNK, Ref
 from lakebed.catalog.transaction.lines import open_lines

@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from lakebed.catalog.merge.merge_base import Divergence, Head, Logs, divergence, touched
+from lakebed.catalog.merge.logs import Logs
+from lakebed.catalog.merge.merge_base import Divergence, Head, divergence, touched
 from lakebed.catalog.merge.objects import SharedKeys
 from lakebed.catalog.merge.plan import Plan, Triple, apply, plan
 from lakebed.catalog.merge.states import read_states

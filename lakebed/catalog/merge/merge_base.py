@@ -4,20 +4,19 @@ A commit's parent is the previous commit on its line, or, at a fork, the newest 
 two parents; a reset has only its target. Versions grow along every edge, so the walk goes back from the newest.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count, takewhile
 
+from lakebed.catalog.merge.logs import Logs
 from lakebed.catalog.refs.catalogs import first_version
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.lines import open_line, trunk
-from lakebed.metastore import Commit, Line
+from lakebed.metastore import Commit
 from lakebed.records.cells import LineAt
 from lakebed.store import Version
 
-_PAGE = 200
 _OURS, _THEIRS, _BASE = 1, 2, 4
 
 _Waiting = tuple[int, int, Commit, Iterator[Commit], int]
@@ -43,53 +42,6 @@ class Divergence:
     theirs: tuple[Commit, ...]
 
 
-class Logs:
-    """The commits of a catalog's lines, newest first, each read once however many walks go through them."""
-
-    def __init__(self, context: Context, catalog: str) -> None:
-        self._context = context
-        self._catalog = catalog
-        self._lines: dict[str, Line] = {}
-        self._logs: dict[str, list[_OwnLog]] = {}
-
-    def from_place(self, place: LineAt) -> Iterator[Commit]:
-        """The commits that a line shows at a version: its own, followed by those of its ancestors."""
-        if place.line not in self._lines:
-            self._lines[place.line] = open_line(self._context, self._catalog, place.line).line
-        for at in self._lines[place.line].sight(place.version):
-            yield from self._own(at).up_to(at.version)
-
-    def _own(self, at: LineAt) -> "_OwnLog":
-        """A line's own commits, from this version or a later one: a trunk has a merge for each of its branches' heads,
-        and each of them is a place in the log of the branch."""
-        known = self._logs.setdefault(at.line, [])
-        for log in known:
-            if log.start >= at.version:
-                return log
-        known.append(_OwnLog(at.version, _own_commits(self._context, Line(at.line, self._catalog), at.version)))
-        return known[-1]
-
-
-class _OwnLog:
-    """A line's own commits from a version back, read as far as anybody asks; what was read is kept."""
-
-    def __init__(self, start: Version, source: Iterator[Commit]) -> None:
-        self.start = start
-        self._source = source
-        self._read: list[Commit] = []
-
-    def up_to(self, version: Version) -> Iterator[Commit]:
-        """The commits up to a version, newest first."""
-        for place in count(bisect_left(self._read, -int(version), key=lambda commit: -int(commit.version))):
-            if place == len(self._read):
-                commit = next(self._source, None)
-                if commit is None:
-                    return
-                self._read.append(commit)
-            if self._read[place].version <= version:
-                yield self._read[place]
-
-
 class Reached:
     """The commits that a head leads to, walked back as far as anybody asks, and once for all who ask."""
 
@@ -112,7 +64,8 @@ def divergence(context: Context, ours: Head, theirs: Head, logs: Logs | None = N
 
     Whoever compares many heads gives the same `logs` each time.
     """
-    walk = _Walk(logs or Logs(context, ours.ref.catalog))
+    logs = logs or Logs(context, ours.ref.catalog)
+    walk = _Walk(logs)
     walk.begin(LineAt(ours.ref.line.id, ours.version), _OURS)
     walk.begin(LineAt(theirs.ref.line.id, theirs.version), _THEIRS)
     base: Commit | None = None
@@ -126,6 +79,7 @@ def divergence(context: Context, ours: Head, theirs: Head, logs: Logs | None = N
                 if colours & side:
                     sides[side].append(commit)
         walk.follow(commit, colours, cursor)
+    logs.remember()
     return Divergence(_head(context, ours.ref.catalog, base), tuple(sides[_OURS]), tuple(sides[_THEIRS]))
 
 
@@ -184,18 +138,3 @@ class _Walk:
         commit = next(cursor, None)
         if commit is not None:
             heappush(self._waiting, (-int(commit.version), next(self._begun), commit, cursor, colours))
-
-
-def _own_commits(context: Context, line: Line, version: Version) -> Iterator[Commit]:
-    """A line's own commits, newest first.
-
-    The first page is small: the walk usually ends soon after it reaches another line, and a commit there may have
-    created thousands of tables.
-    """
-    reader, token, size = context.metastore.reader(line, version), None, 1
-    while True:
-        page = reader.log(limit=size, token=token)
-        yield from page.items
-        token, size = page.token, min(2 * size, _PAGE)
-        if token is None:
-            break

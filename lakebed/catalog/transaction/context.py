@@ -1,6 +1,6 @@
 """What `connect` opened, and the line of a catalog that a handle works on."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -11,7 +11,7 @@ from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.entry_cache import EntryCache
 from lakebed.errors import Forbidden, Invalid
 from lakebed.files import Files
-from lakebed.metastore import ROOT, Holder, Line, Metastore
+from lakebed.metastore import ROOT, Commit, Holder, Line, Metastore
 from lakebed.records import records_pb2 as pb
 from lakebed.store import Version
 
@@ -86,6 +86,12 @@ TABLES = 256
 COLUMNS = 16
 """For how many snapshots the files since the checkpoint are cached as columns: table and snapshot -> `FileColumns`."""
 
+LINES = 4_096
+"""How many lines that merges walked through are cached; what a line forked from never changes."""
+
+LOGS = 1_024
+"""Of how many lines the newest commits are cached, as merges walk through them: line -> commits up to a version."""
+
 BLOOM_BYTES = 32 << 20
 """How many bytes of bloom filters are cached."""
 
@@ -95,6 +101,15 @@ TRUNK = "main"
 
 Watcher = Callable[["Context", "Ref", Mapping[str, pb.TableHistory]], None]
 """Called after a commit, with its line and the deltas of its tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLog:
+    """A line's own commits up to a version, newest first; all of them, or the newest."""
+
+    start: Version
+    commits: Sequence[Commit]
+    is_whole: bool
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -116,6 +131,8 @@ class Context:
     names: NameCache = field(default_factory=NameCache, compare=False)
     memory: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(TABLES), compare=False)
     columns: Recent[tuple[str, str], Any] = field(default_factory=lambda: Recent(COLUMNS), compare=False)
+    lines: Recent[str, Line] = field(default_factory=lambda: Recent(LINES), compare=False)
+    logs: Recent[str, KnownLog] = field(default_factory=lambda: Recent(LOGS), compare=False)
     blooms: SingleFlight[bytes] = field(default_factory=lambda: SingleFlight(BLOOM_BYTES, len), compare=False)
     watchers: list[Watcher] = field(default_factory=list, compare=False)
     reopen: Callable[[], "Context"] | None = field(default=None, compare=False)

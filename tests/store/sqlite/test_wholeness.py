@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 
 from lakebed.errors import Corrupt, NotFound
@@ -183,6 +184,34 @@ def test_an_older_copy_of_the_database_alone_is_refused_beside_the_newer_note(pa
         SQLiteStore(path)
     beside(path, "newest").unlink()
     SQLiteStore(path).close()
+
+
+@STORES
+def test_a_copy_of_the_log_beside_an_older_copy_of_the_database_is_refused(
+    tmp_path: Path, open_store: type[SQLiteStore]
+) -> None:
+    """What it did: the newest commits were there, and others, which had left the log meanwhile, were not."""
+    path, copy = tmp_path / "lake.db", tmp_path / "copy.db"
+    with SQLiteStore(path) as store:
+        for number in range(3):
+            put(store, **{f"first{number}": bytes(3000)})
+        copied_into_the_database(store)
+        for suffix in ("", "-newest"):
+            shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+        for number in range(3):
+            put(store, **{f"first{number}": bytes([number + 1]) * 3000})
+        copied_into_the_database(store)
+        put(store, last=b"7")
+        for suffix in ("-wal", "-shm"):
+            shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+    with pytest.raises(Corrupt, match=r"not those of its newest version, 7.*To copy a lake that is in use, call"):
+        open_store(copy)
+
+
+def copied_into_the_database(store: SQLiteStore) -> None:
+    """Empty the log, as SQLite does from time to time."""
+    with store._file.borrowed_connection() as connection:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
 @pytest.mark.parametrize("copies", [15, pytest.param(200, marks=pytest.mark.long)])

@@ -106,7 +106,10 @@ def test_options_of_a_url_are_obeyed(tmp_path: Path, folder: Path) -> None:
 
 def test_an_argument_that_nobody_knows_is_refused_with_the_known_ones(folder: Path) -> None:
     call: Callable[..., Lake] = lakebed.connect
-    with pytest.raises(Invalid, match=r"metastore: connect has no such argument .*create, read_only, project, author"):
+    with pytest.raises(
+        Invalid,
+        match=r"metastore: connect has no such argument .*create, read_only, private, trust_views, project, author",
+    ):
         call(folder, metastore="files")
     with pytest.raises(Invalid, match="Did you mean read_only"):
         call(folder, readonly=True)

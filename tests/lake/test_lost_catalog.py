@@ -118,7 +118,7 @@ def test_an_older_catalog_says_which_versions_are_lost(folder: Path) -> None:
         newest = lake.catalog().table("t").append(ROWS).version
     os.replace(folder / "catalog.db.older", folder / "catalog.db")
     for flags in ({}, {"read_only": True}):
-        with pytest.raises(Corrupt, match=f"lost the versions {newest} to {newest}.*delete .*catalog.db-newest"):
+        with pytest.raises(Corrupt, match=f"lost version {newest}, .*delete .*catalog.db-newest"):
             lakebed.connect(folder, **flags)  # type: ignore[arg-type]
     (folder / "catalog.db-newest").unlink()
     with lakebed.connect(folder) as lake:

@@ -95,14 +95,18 @@ def note_problems(connection: apsw.Connection, calls: Calls, id: bytes, noted: N
         return []
     if noted.id != id:
         return [f"its note is of another database, with the id {noted.id.hex()}"]
-    lost = noted.version > version
-    return [f"the versions {version + 1} to {noted.version} are lost: they were committed"] if lost else []
+    return [_lost(version, noted.version)] if noted.version > version else []
+
+
+def _lost(version: int, noted: int) -> str:
+    lost = f"version {noted}, which was" if noted == version + 1 else f"versions {version + 1} to {noted}, which were"
+    return f"the database has lost {lost} committed"
 
 
 def went_back(path: Path, note: Path, version: int, noted: int) -> Corrupt:
     """The error of a database that has lost commits."""
     return Corrupt(
-        f"the database has lost the versions {version + 1} to {noted}, which were committed",
+        _lost(version, noted),
         subject=str(path),
         expected=f"version {noted}",
         found=f"version {version}",

@@ -106,9 +106,7 @@ def test_a_flipped_bit_in_the_log_of_a_killed_process_is_reported(path: Path, op
     log = bytearray(beside(path, "wal").read_bytes())
     log[len(log) // 2] ^= 4
     beside(path, "wal").write_bytes(log)
-    with pytest.raises(
-        Corrupt, match=r"has lost the versions \d+ to 23, which were committed .expected version 23, found"
-    ):
+    with pytest.raises(Corrupt, match=r"has lost versions \d+ to 23, which were committed .expected version 23, found"):
         open_store(path)
 
 
@@ -141,16 +139,16 @@ def test_a_store_that_went_back_under_an_open_handle_commits_nothing(path: Path)
     beside(path, "newest").write_bytes(newer)
     with SQLiteStore(path) as store:
         beside(path, "newest").write_bytes(noted)
-        with pytest.raises(Corrupt, match="has lost the versions 8 to 8"):
+        with pytest.raises(Corrupt, match="has lost version 8, which was"):
             put(store, a=b"again")
-        assert any("the versions 8 to 8 are lost" in text for text in store.check())
+        assert any("has lost version 8" in text for text in store.check())
 
 
 def test_a_snapshot_never_shows_less_than_the_process_has_seen(path: Path) -> None:
     with SQLiteStore(path) as store:
         state(store)
         store._file.seen += 1
-        with pytest.raises(Corrupt, match="has lost the versions 4 to 4"):
+        with pytest.raises(Corrupt, match="has lost version 4,"):
             state(store)
 
 
@@ -180,7 +178,7 @@ def test_an_older_copy_of_the_database_alone_is_refused_beside_the_newer_note(pa
     with SQLiteStore(path) as store:
         put(store, a=b"newer")
     os.replace(path.with_name("older.db"), path)
-    with pytest.raises(Corrupt, match="has lost the versions 4 to 4"):
+    with pytest.raises(Corrupt, match="has lost version 4,"):
         SQLiteStore(path)
     beside(path, "newest").unlink()
     SQLiteStore(path).close()

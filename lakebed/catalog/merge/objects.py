@@ -397,7 +397,7 @@ def _with_optional(schema: Schema, id: int) -> Schema:
     """The schema with one column made optional, even a key column: rows are never lost for a constraint."""
     key = [key_id for key_id in schema.identifier_ids if key_id != id]
     path = tuple(field.name for field in schema.way_by_id(id))
-    return make_optional(Schema(schema.fields, 0, key), path)
+    return make_optional(Schema(schema.fields, 0, key, schema.unknown), path)
 
 
 def _spec_text(table: TableState) -> str:

@@ -250,7 +250,7 @@ def _put_schema(work: Work, table: str, schema: Schema) -> None:
         work.put_attribute(table, Attribute.SCHEMA, pb.TableSchema(schema_id=schema.id))
         return
     number = work.context.metastore.allocate(table, SCHEMA)
-    put_schema(work, table, Schema(schema.fields, number, schema.identifier_ids))
+    put_schema(work, table, Schema(schema.fields, number, schema.identifier_ids, schema.unknown))
 
 
 def _take_theirs(work: Work, outcome: Outcome, what: str) -> None:

@@ -126,7 +126,7 @@ def _last_evolution(work: Work, table: str, since: Version) -> Commit | None:
 def _put(work: Work, before: TableState, after: TableState, ids: TableIds) -> None:
     if after.schema != before.schema:
         schema = after.schema
-        put_schema(work, before.id, Schema(schema.fields, ids.take(SCHEMA), schema.identifier_ids))
+        put_schema(work, before.id, Schema(schema.fields, ids.take(SCHEMA), schema.identifier_ids, schema.unknown))
     if after.spec != before.spec:
         put_spec(work, before.id, after.spec)
     if after.sort_order != before.sort_order:

@@ -63,7 +63,7 @@ def merge_schemas(
         key, fields = winner.identifier_ids, again.fields(base.fields, ours.fields, theirs.fields)
     if settle is Settle.FAIL and merging.conflicts:
         return SchemaMerge(ours, tuple(merging.conflicts))
-    return SchemaMerge(_same_or_new(Schema(fields, 0, key), ours, theirs), tuple(merging.conflicts))
+    return SchemaMerge(_same_or_new(Schema(fields, 0, key, ours.unknown), ours, theirs), tuple(merging.conflicts))
 
 
 def _key(merging: "_Merging", fields: Fields, base: Schema, ours: Schema, theirs: Schema) -> tuple[int, ...] | None:

@@ -8,6 +8,7 @@ from lakebed.errors import Corrupt, Invalid
 from lakebed.table.partition.sort_order import Direction, NullOrder, SortField, SortOrder
 from lakebed.table.partition.spec import PartitionField, PartitionSpec
 from lakebed.table.partition.transforms import NAMES_OF_TRANSFORMS, Transform, parse_transform
+from lakebed.table.types.unknown_keys import unknown_keys, with_unknown_keys
 
 Made = TypeVar("Made")
 
@@ -20,24 +21,28 @@ _ORDER_FIELD = {"transform": str, "source-id": int, "direction": str, "null-orde
 
 def spec_to_json(spec: PartitionSpec) -> bytes:
     """A partition spec as a table stores it."""
-    return _to_bytes({"spec-id": spec.id, "fields": [_spec_field_json(field) for field in spec.fields]})
+    body = {"spec-id": spec.id, "fields": [_spec_field_json(field) for field in spec.fields]}
+    return _to_bytes(with_unknown_keys(body, spec.unknown))
 
 
 def spec_from_json(data: bytes) -> PartitionSpec:
     """The spec in these bytes; `Corrupt` if there is none, `Invalid` if a newer Lakebed wrote them."""
     body = _checked(_parsed(data), _SPEC, "a partition spec")
-    return _make(PartitionSpec, tuple(_spec_field(field) for field in body["fields"]), body["spec-id"])
+    unknown = unknown_keys(body, _SPEC, "a partition spec")
+    return _make(PartitionSpec, tuple(_spec_field(field) for field in body["fields"]), body["spec-id"], unknown)
 
 
 def order_to_json(order: SortOrder) -> bytes:
     """A sort order as a table stores it."""
-    return _to_bytes({"order-id": order.id, "fields": [_order_field_json(field) for field in order.fields]})
+    body = {"order-id": order.id, "fields": [_order_field_json(field) for field in order.fields]}
+    return _to_bytes(with_unknown_keys(body, order.unknown))
 
 
 def order_from_json(data: bytes) -> SortOrder:
     """The order in these bytes; `Corrupt` if there is none, `Invalid` if a newer Lakebed wrote them."""
     body = _checked(_parsed(data), _ORDER, "a sort order")
-    return _make(SortOrder, tuple(_order_field(field) for field in body["fields"]), body["order-id"])
+    unknown = unknown_keys(body, _ORDER, "a sort order")
+    return _make(SortOrder, tuple(_order_field(field) for field in body["fields"]), body["order-id"], unknown)
 
 
 def _spec_field_json(field: PartitionField) -> dict[str, Any]:
@@ -47,29 +52,32 @@ def _spec_field_json(field: PartitionField) -> dict[str, Any]:
         "name": field.name,
         "transform": str(field.transform),
     }
-    return {**body, _NAMED: True} if field.is_named else body
+    return with_unknown_keys({**body, _NAMED: True} if field.is_named else body, field.unknown)
 
 
 def _spec_field(value: object) -> PartitionField:
     keys = {**_SPEC_FIELD, _NAMED: bool} if isinstance(value, dict) and _NAMED in value else _SPEC_FIELD
     body = _checked(value, keys, "a partition field")
     transform, is_named = _transform(body["transform"]), body.get(_NAMED, False)
-    return PartitionField(body["source-id"], body["field-id"], body["name"], transform, is_named)
+    unknown = unknown_keys(body, {*_SPEC_FIELD, _NAMED}, "a partition field")
+    return PartitionField(body["source-id"], body["field-id"], body["name"], transform, is_named, unknown)
 
 
 def _order_field_json(field: SortField) -> dict[str, Any]:
-    return {
+    body = {
         "source-id": field.source_id,
         "transform": str(field.transform),
         "direction": field.direction.value,
         "null-order": field.null_order.value,
     }
+    return with_unknown_keys(body, field.unknown)
 
 
 def _order_field(value: object) -> SortField:
     body = _checked(value, _ORDER_FIELD, "a sort field")
     direction, nulls = _make(Direction, body["direction"]), _make(NullOrder, body["null-order"])
-    return SortField(body["source-id"], _transform(body["transform"]), direction, nulls)
+    unknown = unknown_keys(body, _ORDER_FIELD, "a sort field")
+    return SortField(body["source-id"], _transform(body["transform"]), direction, nulls, unknown)
 
 
 def _transform(text: str) -> Transform:
@@ -104,11 +112,9 @@ def _make(make: Callable[..., Made], *arguments: Any) -> Made:
 
 
 def _checked(value: object, keys: Mapping[str, type], what: str) -> dict[str, Any]:
-    """The object, if it has exactly these keys, with values of these types."""
+    """The object, if it has these keys with values of these types; others are up to `unknown_keys`."""
     if not isinstance(value, dict):
         raise Corrupt(f"{what} is damaged", expected="an object", found=repr(value))
-    if unknown := sorted(value.keys() - keys.keys()):
-        raise Invalid(f"{what} has an unknown key", found=unknown[0], advice="Upgrade Lakebed.")
     for key, kind in keys.items():
         if key not in value or not isinstance(value[key], kind) or (isinstance(value[key], bool) and kind is not bool):
             raise Corrupt(f"{what} is damaged", expected=f"{key} as {kind.__name__}", found=repr(value.get(key)))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from lakebed.errors import Invalid
@@ -40,6 +40,7 @@ class SortField:
     transform: Transform
     direction: Direction = Direction.ASCENDING
     null_order: NullOrder = NullOrder.FIRST
+    unknown: str = field(default="", compare=False, repr=False)  # keys that others stored with it, as JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class SortOrder:
 
     fields: tuple[SortField, ...] = ()
     id: int = 0
+    unknown: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if (self.id == 0) != (not self.fields):

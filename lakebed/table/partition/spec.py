@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as attribute
 from functools import lru_cache
 
 from lakebed.errors import Invalid
@@ -27,6 +28,7 @@ class PartitionField:
     name: str
     transform: Transform
     is_named: bool = False
+    unknown: str = attribute(default="", compare=False, repr=False)  # keys that others stored with it, as JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class PartitionSpec:
 
     fields: tuple[PartitionField, ...] = ()
     id: int = 0
+    unknown: str = attribute(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for place, field in enumerate(self.fields):
@@ -74,15 +77,17 @@ def make_spec(
     as in Iceberg, one with another chosen name is another field. New fields are numbered from `next_field_id`, which
     has to be above every id that the table ever had.
     """
-    ids = {_identity(field): field.field_id for spec in known for field in spec.fields}
+    before = {_identity(one): one for spec in known for one in spec.fields}
+    ids = {key: one.field_id for key, one in before.items()}
     fields: list[PartitionField] = []
     for column, chosen in map(parse_named_field, _checked_list(texts)):
         path = find_source(schema, column)
         default = default_name(path, column.transform)
-        field = PartitionField(path[-1].id, 0, chosen or default, column.transform, chosen not in (None, default))
-        if (key := _identity(field)) not in ids:
+        one = PartitionField(path[-1].id, 0, chosen or default, column.transform, chosen not in (None, default))
+        if (key := _identity(one)) not in ids:
             ids[key], next_field_id = next_field_id, next_field_id + 1
-        fields.append(replace(field, field_id=ids[key]))
+        unknown = before[key].unknown if key in before else ""
+        fields.append(replace(one, field_id=ids[key], unknown=unknown))
     spec = PartitionSpec(tuple(fields), spec_id)
     check_field_names(spec, schema)
     return spec

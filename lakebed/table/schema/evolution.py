@@ -200,7 +200,7 @@ def set_key(schema: Schema, names: Iterable[Path]) -> Schema:
     ways = [schema.way(name) for name in names]
     for way in ways:
         check_identifier(way)
-    return Schema(schema.fields, schema.id, [way[-1].id for way in ways])
+    return Schema(schema.fields, schema.id, [way[-1].id for way in ways], schema.unknown)
 
 
 def drop_key_columns(schema: Schema, names: Iterable[Path]) -> Schema:
@@ -211,7 +211,7 @@ def drop_key_columns(schema: Schema, names: Iterable[Path]) -> Schema:
         if way[-1].id not in left:
             raise _refused(way, "the column is not in the primary key", expected=f"one of {', '.join(schema.key)}")
         left.remove(way[-1].id)
-    return Schema(schema.fields, schema.id, left)
+    return Schema(schema.fields, schema.id, left, schema.unknown)
 
 
 def new_columns(table: Schema, given: Schema) -> list[tuple[tuple[str, ...], Type]]:
@@ -320,7 +320,7 @@ def _with_field(schema: Schema, way: Way, change: Callable[[Field], Field]) -> S
 def _with_fields(schema: Schema, above: Iterable[Field], change: Callable[[Fields], Fields]) -> Schema:
     """The schema with the fields inside the last of these changed, or its columns if there is none."""
     fields = _rebuilt(schema.fields, [field.id for field in above], change)
-    return Schema(fields, schema.id, schema.identifier_ids)
+    return Schema(fields, schema.id, schema.identifier_ids, schema.unknown)
 
 
 def _rebuilt(fields: Fields, ids: list[int], change: Callable[[Fields], Fields]) -> Fields:

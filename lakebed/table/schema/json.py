@@ -12,6 +12,7 @@ from lakebed.errors import Corrupt, Invalid
 from lakebed.table.schema.defaults import default_from_json, default_to_json
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field, Fixed, List, Map, Simple, Struct, Type, parse_type
+from lakebed.table.types.unknown_keys import unknown_keys, with_unknown_keys
 
 Answer = TypeVar("Answer")
 
@@ -39,7 +40,9 @@ def schema_to_json(schema: Schema) -> bytes:
     body = {"type": "struct", "schema-id": schema.id, "fields": _fields_json(schema.fields)}
     if schema.identifier_ids:
         body["identifier-field-ids"] = list(schema.identifier_ids)
-    text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(
+        with_unknown_keys(body, schema.unknown), ensure_ascii=False, sort_keys=True, separators=(",", ":")
+    )
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -49,9 +52,10 @@ def schema_to_json(schema: Schema) -> bytes:
 def schema_from_json(data: bytes) -> Schema:
     """The schema that the bytes hold; `Corrupt` if they are damaged, `Invalid` if a newer Lakebed wrote them."""
     try:
-        body = _checked(json.loads(data), _SCHEMA, "a schema")
+        body = _checked(json.loads(data), _SCHEMA, "a schema", keeps_unknown=True)
         _expect_kind(body, "struct")
-        return _call(Schema, _fields(body["fields"]), body["schema-id"], _identifier_ids(body))
+        unknown = unknown_keys(body, _SCHEMA, "a schema")
+        return _call(Schema, _fields(body["fields"]), body["schema-id"], _identifier_ids(body), unknown)
     except (ValueError, RecursionError) as error:
         raise Corrupt("a schema's body is not JSON", expected="Iceberg's schema JSON", found=str(error)) from error
 
@@ -75,7 +79,7 @@ def _field_json(field: Field) -> dict[str, Any]:
             body[key] = default_to_json(field.type, value)
     if field.widened_from is not None:
         body[_WIDENED] = str(field.widened_from)
-    return body
+    return with_unknown_keys(body, field.unknown)
 
 
 def _type_json(type: Type) -> str | dict[str, Any]:
@@ -109,7 +113,7 @@ def _fields(bodies: list[object]) -> tuple[Field, ...]:
 
 
 def _field(value: object) -> Field:
-    body = _checked(value, _FIELD, "a field")
+    body = _checked(value, _FIELD, "a field", keeps_unknown=True)
     type = _type(body["type"])
     return Field(
         body["name"],
@@ -121,6 +125,7 @@ def _field(value: object) -> Field:
         initial_default=_default(type, body.get(_INITIAL)),
         write_default=_default(type, body.get(_WRITE)),
         widened_from=_simple(body[_WIDENED]) if _WIDENED in body else None,
+        unknown=unknown_keys(body, _FIELD, "a field"),
     )
 
 
@@ -168,11 +173,11 @@ def _call(function: Callable[..., Answer], *arguments: Any) -> Answer:
         raise Corrupt("a schema's body is damaged", found=str(error)) from error
 
 
-def _checked(value: object, keys: Mapping[str, type], what: str) -> dict[str, Any]:
-    """The object, if it has these keys with values of these types and no other keys."""
+def _checked(value: object, keys: Mapping[str, type], what: str, *, keeps_unknown: bool = False) -> dict[str, Any]:
+    """The object, if it has these keys with values of these types, and no others that would be lost."""
     if not isinstance(value, dict):
         raise _corrupt(what, "an object", repr(value))
-    if unknown := sorted(value.keys() - keys.keys()):
+    if not keeps_unknown and (unknown := sorted(value.keys() - keys.keys())):
         raise Invalid(f"{what} in a schema's body has an unknown key", found=unknown[0], advice="Upgrade Lakebed.")
     for key, kind in keys.items():
         if key not in value and key in _OPTIONAL:

@@ -1,7 +1,7 @@
 """A schema: the columns of a table, each with a permanent id and its name in the files."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from lakebed.caches import remembered
 from lakebed.errors import Invalid
@@ -33,15 +33,21 @@ A list's element, a map's keys and its values are called `element`, `key` and `v
 class Schema:
     """Columns in order. `id` is the schema's own number in its table, 0 if it belongs to none.
 
-    `identifier_ids` are Iceberg's identifier fields: the table's primary key, in its order.
+    `identifier_ids` are Iceberg's identifier fields: the table's primary key, in its order. `unknown` are keys that a
+    newer Lakebed or another writer stored with it, as JSON.
     """
 
     fields: tuple[Field, ...]
     id: int = 0
     identifier_ids: tuple[int, ...] = ()
+    unknown: str = field(default="", compare=False, repr=False)
 
     def __init__(
-        self, fields: Iterable[Field] | Mapping[str, str | Type], id: int = 0, identifier_ids: Iterable[int] = ()
+        self,
+        fields: Iterable[Field] | Mapping[str, str | Type],
+        id: int = 0,
+        identifier_ids: Iterable[int] = (),
+        unknown: str = "",
     ) -> None:
         columns = _fields(fields) if isinstance(fields, Mapping) else tuple(fields)
         for column in columns:
@@ -52,6 +58,7 @@ class Schema:
         object.__setattr__(self, "fields", columns)
         object.__setattr__(self, "id", id)
         object.__setattr__(self, "identifier_ids", tuple(identifier_ids))
+        object.__setattr__(self, "unknown", unknown)
         _check_identifiers(self)
 
     @property

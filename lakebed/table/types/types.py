@@ -137,7 +137,7 @@ class Field:
     Defaults are plain values, None for null. Files older than the field show `initial_default`; rows that are written
     without it get `write_default`. `widened_from` is the type in its oldest files, None if it is the field's own.
     `max_length` is that of a `varchar(20)`, which is not part of the type: the table gets a check for it. `UNLIMITED`
-    removes that check.
+    removes that check. `unknown` are keys that a newer Lakebed or another writer stored with it, as JSON.
     """
 
     name: str
@@ -150,6 +150,7 @@ class Field:
     write_default: Any = field(default=None, kw_only=True)
     widened_from: Type | None = field(default=None, kw_only=True)
     max_length: int | None = field(default=None, kw_only=True, compare=False, repr=False)
+    unknown: str = field(default="", kw_only=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.type, str):

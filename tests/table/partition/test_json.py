@@ -13,8 +13,9 @@ from pyiceberg.table.sorting import SortOrder as IcebergOrder
 from lakebed.errors import Corrupt, Invalid
 from lakebed.table.partition.json import order_from_json, order_to_json, spec_from_json, spec_to_json
 from lakebed.table.partition.sort_order import UNSORTED, Direction, NullOrder, SortField, SortOrder
-from lakebed.table.partition.spec import UNPARTITIONED, PartitionField, PartitionSpec
+from lakebed.table.partition.spec import UNPARTITIONED, PartitionField, PartitionSpec, make_spec
 from lakebed.table.partition.transforms import Transform
+from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.types.names import folded_column
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -142,14 +143,35 @@ def test_fields_that_no_spec_or_order_can_have_together_are_corrupt():
     [
         (spec_from_json, spec_body(**{"source-ids": [1, 2]})),
         (spec_from_json, spec_body(transform="zorder[3]")),
-        (spec_from_json, b'{"fields":[],"spec-id":0,"strict":true}'),
-        (order_from_json, order_body(collation="de")),
+        (spec_from_json, b'{"fields":[],"spec-id":0,"lakebed.strict":true}'),
+        (order_from_json, order_body(**{"lakebed.collation": "de"})),
         (order_from_json, order_body(transform="hilbert")),
     ],
 )
 def test_what_only_a_newer_lakebed_knows_is_said_and_never_dropped(read, data):
     with pytest.raises(Invalid, match=r"unknown.*Upgrade Lakebed\."):
         read(data)
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "data"),
+    [
+        (spec_from_json, spec_to_json, spec_body(doc="of the order")),
+        (spec_from_json, spec_to_json, b'{"fields":[],"spec-id":0,"strict":{"\xc3\xb6":[1.5,null]}}'),
+        (order_from_json, order_to_json, order_body(collation="de")),
+        (order_from_json, order_to_json, b'{"fields":[],"order-id":0,"strict":9007199254740993}'),
+    ],
+)
+def test_an_unknown_key_is_kept_and_written_again(read, write, data):
+    """KV-17."""
+    assert json.loads(write(read(data))) == json.loads(data)
+
+
+def test_a_field_keeps_its_unknown_keys_in_later_specs():
+    schema = with_ids(Schema({"id": "long", "at": "date"}), 1, 1)
+    first = PartitionSpec((PartitionField(2, 1000, "at_day", Transform("day"), unknown='{"doc":"x"}'),), 1)
+    later = make_spec(schema, ["id", "day(at)"], spec_id=2, next_field_id=1001, known=[first])
+    assert json.loads(spec_to_json(later))["fields"][1]["doc"] == "x"
 
 
 def test_a_name_that_has_no_bytes_is_refused():

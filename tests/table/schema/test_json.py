@@ -229,8 +229,16 @@ def test_a_field_without_one_of_its_keys_is_corrupt(key):
         schema_from_json(dumped(broken))
 
 
-@pytest.mark.parametrize("newer", [{**body(), "default-order": 1}, body(check="a > 5")])
-def test_a_key_that_only_a_newer_lakebed_knows_is_said_and_never_dropped(newer):
+@pytest.mark.parametrize("newer", [{**body(), "default-order": [1, {"ö": None}]}, body(check="a > 5")])
+def test_an_unknown_key_is_kept_and_written_again(newer):
+    """KV-17: also by the schemas that evolve from it."""
+    read = schema_from_json(dumped(newer))
+    assert json.loads(schema_to_json(read)) == newer
+    assert schema_to_json(read) == schema_to_json(schema_from_json(schema_to_json(read)))
+
+
+@pytest.mark.parametrize("newer", [{**body(), "lakebed.order": 1}, body(**{"lakebed.check": "a > 5"})])
+def test_a_key_that_has_to_be_known_is_said_and_never_dropped(newer):
     with pytest.raises(Invalid, match=r"has an unknown key .*Upgrade Lakebed\."):
         schema_from_json(dumped(newer))
 

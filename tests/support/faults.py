@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -30,6 +30,12 @@ class WrappedStore(Store):
 
     def settle(self) -> None:
         self.store.settle()
+
+    def check(self) -> list[str]:
+        return self.store.check()
+
+    def set_times(self, times: Mapping[bytes, int]) -> None:
+        self.store.set_times(times)
 
     def close(self) -> None:
         self.store.close()

@@ -50,6 +50,7 @@ class _Check:
         counts = Counter(replay.counts)
         counts["commits"] = len(done)
         counts["acknowledged"] = sum(one.entry.ended is not None for one in done)
+        counts["calls cut off by a kill"] = sum(one.ended is None for one in self.entries)
         counts["by Spark"] = sum(one.entry.process.startswith("spark") for one in done)
         counts["without an answer"] = len(done) - counts["acknowledged"]
         counts += Counter(f"refused: {one.error}" for one in self.entries if one.outcome == "refused")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from torture.__main__ import main
 from torture.shim import compiler
 
 ROOT = Path(__file__).parent.parent.parent
@@ -48,5 +49,8 @@ def test_a_minute_of_attacks_with_controls_and_spark_finds_nothing(tmp_path):
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
 
 
-def test_an_unknown_attack_is_refused():
-    assert "no such attack: storms" in torture("storms").stderr
+def test_an_unknown_attack_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["torture", "storms"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "no such attack: storms" in capsys.readouterr().err

@@ -122,7 +122,7 @@ def check_field_names(spec: PartitionSpec, schema: Schema) -> None:
         if column is not None and not (field.transform.name == "identity" and field.source_id == column.id):
             problem = "a partition field would have a column's name, and only that column's own value may"
             advice = f"Rename the column {column.name!r}, or name the field: `{field.transform.name}(…) as other_name`."
-            raise Invalid(problem, subject=field.name, found=f"{field.transform} of another column", advice=advice)
+            raise Invalid(problem, subject=field.name, found=f"{field.transform} of a column", advice=advice)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from lakebed.arrow.types import is_list
 from lakebed.errors import Invalid
 from lakebed.table.types.types import ELEMENT, KEY, VALUE
 
-_ADVICE = "Nothing was changed. Make the column from its values: pyarrow.array(values, type)."
+_ADVICE = "Nothing was changed. Make the column from its Python values, which PyArrow then checks."
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Steps of a pipeline that change rows, or how they lie, each by an engine that chance says."""
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from hypothesis import strategies as st
 
@@ -70,10 +70,12 @@ def update(line: Line, data: st.DataObject) -> object:
 def upsert(line: Line, data: st.DataObject) -> object:
     columns = line.some_columns(data)
     rows = line.drawn(data, columns)
-    line.model.put(rows)
+    fill: Literal["keep", "default"] = data.draw(st.sampled_from(["keep", "default"]), "fill")
+    known = line.model.rows if fill == "keep" else {}
+    line.model.put([{**known.get(row[0], {}), **row} for row in rows])
     key = line.model.name(0)
     on = data.draw(st.sampled_from([key, [key]]))
-    return line.table.upsert(line.handed(data, columns, rows), on)
+    return line.table.upsert(line.handed(data, columns, rows), on, fill=fill)
 
 
 def overwrite(line: Line, data: st.DataObject) -> object:

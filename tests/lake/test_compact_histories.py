@@ -1,10 +1,12 @@
 """Compaction in any history: reads are the same at every version. Law 6."""
 
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow
 import pyarrow.compute
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +14,7 @@ from lakebed import Lake
 from lakebed.catalog.refs.catalogs import DEFAULT, open_project
 from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.context import Context
+from lakebed.errors import Invalid
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.store import MemoryStore
@@ -142,8 +145,11 @@ class _History:
             change.sort_by([[], ["name desc"], [self.table.schema.names[0], "name"]][number % 3])
 
     def do_key(self, number):
-        with self.table.evolve() as change:
-            change.primary_key([self.table.schema.names[0]])
+        own = self.table.schema.names[0]
+        keys = self.table.scan(columns=[own]).to_arrow()[own].to_pylist()
+        is_refused = self.table.primary_key != (own,) and len(set(keys)) < len(keys)
+        with pytest.raises(Invalid) if is_refused else nullcontext(), self.table.evolve() as change:
+            change.primary_key([own])
 
     def do_no_key(self, _):
         with self.table.evolve() as change:

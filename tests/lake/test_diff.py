@@ -145,7 +145,7 @@ def test_the_cost_of_a_diff_follows_the_changes(grown, store):
         branch = grown.create_branch(f"dev{number}")
         branch.table("s.a").append(rows(3))
         counts.append(_reads(grown, branch))
-    assert counts[0] == counts[1]
+    assert counts[1] <= counts[0]  # the second knows commits that the first has read
 
 
 def _reads(one: Catalog, other: Catalog) -> int:

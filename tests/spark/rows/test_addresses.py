@@ -64,7 +64,7 @@ def test_a_copy_of_a_file_that_had_lost_rows_took_them_away(main: Catalog, spark
     table.add_files([given])
     before = table.version
     shutil.copy(other, given)
-    with pytest.raises(Corrupt, match=r"files have other rows than their entries say .*99.*89"):
+    with pytest.raises(Corrupt, match=r"given\.parquet: the data file is damaged: its footer"):
         table.delete("id = 5", spark)
     assert table.version == before
     data = Path(main.table("t").location.removeprefix("file://"), "data")

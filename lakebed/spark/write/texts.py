@@ -18,7 +18,8 @@ from lakebed.spark.types import children_of
 def with_checked_texts(frame: DataFrame) -> DataFrame:
     """The rows: a job that writes them fails at a text that is not UTF-8, at any depth, with an error of `UNFIT`."""
     fields = frame.schema.fields
-    if len({field.name for field in fields}) < len(fields) or not any(_has_texts(field.dataType) for field in fields):
+    names = {field.name.casefold() for field in fields}
+    if len(names) < len(fields) or not any(_has_texts(field.dataType) for field in fields):
         return frame  # two columns of one name will be refused
     return frame.select(*(_checked(F.col(quoted(field.name)), field).alias(field.name) for field in fields))
 

@@ -46,7 +46,7 @@ def main() -> int:
     chosen = [one for one in ATTACKS if one.name in asked.attacks] or ATTACKS
     BUILD.mkdir(parents=True, exist_ok=True)
     shim.run_with_shim(BUILD)
-    logging.getLogger("lakebed").setLevel(logging.ERROR)  # that commits are slow is no surprise here
+    logging.getLogger("lakebed").setLevel(logging.ERROR)  # slow commits are expected here
     folder = Path(tempfile.mkdtemp(prefix="torture-", dir=asked.folder)).resolve()
     try:
         controls = [] if asked.without_controls else _controls(asked.attacks)

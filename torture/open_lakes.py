@@ -1,4 +1,4 @@
-"""Harms to a lake that a process has open: files taken away or replaced beneath it."""
+"""Harms to a lake that a process has open: files removed or replaced beneath it."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ def _replace_by_copy(path: Path) -> None:
 
 
 def damaged_while_open(lake: Path, harm: Callable[[Path], None]) -> tuple[set[int], str]:
-    """The ids that a process was acknowledged, before and after something was taken away; or what went wrong."""
+    """The ids that a process was acknowledged, before and after a file was removed; or what went wrong."""
     ready, go = lake.with_name("ready"), lake.with_name("go")
     for mark in (ready, go):
         mark.unlink(missing_ok=True)

@@ -35,7 +35,7 @@ HANDLE = -1
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a worker is told: the lake, its journal, a number of its own, how long it works, and what it may do."""
+    """The orders of a worker: the lake, its journal, a number of its own, how long it works, and what it may do."""
 
     lake: Path
     journal: Path

@@ -1,4 +1,4 @@
-"""Texts that the lake keeps, views and checks: what they may call and name, told by their tokens alone."""
+"""Texts that the lake keeps, views and checks: what they may call and name, judged by their tokens alone."""
 
 import pytest
 

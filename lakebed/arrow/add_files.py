@@ -66,6 +66,8 @@ def _check_path(path: str) -> None:
     if name.startswith(("_", ".")) or name.endswith("._COPYING_"):
         expected = "a name that does not begin with _ or . and does not end with ._COPYING_"
         raise Invalid("Spark skips files of such names", subject=path, expected=expected, advice="Rename the file.")
+    if name.startswith("catalog.db"):  # before it is opened: closing it drops the locks that SQLite has on it
+        raise Invalid("this file is part of a lake's catalog", subject=path, expected="a Parquet file")
     if is_own_file(path):
         raise Invalid(
             "the file is in the folder of a table, whose files come and go with the table",

@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -13,11 +14,20 @@ import pyarrow as pa
 import pytest
 
 import lakebed
-from lakebed.errors import Corrupt, Unavailable
+from lakebed.errors import Corrupt, Invalid, Unavailable
 
 ROWS = pa.table({"id": [1, 2]})
 OLD = Path(__file__).parents[1] / "golden" / "lake_format_1.zip"
 WAYS = pytest.mark.parametrize("flags", [{}, {"create": True}, {"create": False}, {"read_only": True}])
+
+
+APPENDS_AND_DIES = """
+import os, signal, sys, lakebed
+table = lakebed.connect(sys.argv[1]).catalog().table("t")
+for number in range(400):
+    table.append([{"id": number, "s": "z" * 500}])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
 @pytest.fixture
@@ -124,6 +134,36 @@ def test_an_older_catalog_says_which_versions_are_lost(folder: Path) -> None:
     with lakebed.connect(folder) as lake:
         assert lake.catalog().table("t").scan().count() == 2
         assert lake.check() == []
+
+
+def test_no_lake_is_begun_inside_another_by_an_older_catalog_beside_a_newer_log(tmp_path: Path) -> None:
+    """What it did: after `cp old.db lake/catalog.db` beside the `-wal` of a killed process it began an empty lake."""
+    folder, old = tmp_path / "lake", tmp_path / "old.db"
+    with lakebed.connect(folder) as lake:
+        lake.catalog().create_table("t", {"id": "long", "s": "string"})
+    shutil.copyfile(folder / "catalog.db", old)
+    killed = subprocess.run([sys.executable, "-c", APPENDS_AND_DIES, str(folder)], capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    shutil.copyfile(old, folder / "catalog.db")
+    with pytest.raises(Corrupt):
+        lakebed.connect(folder)
+
+
+def test_a_pipe_for_the_note_of_the_newest_version_is_refused(folder: Path) -> None:
+    """What it did: `connect` waited for ever."""
+    (folder / "catalog.db-newest").unlink()
+    os.mkfifo(folder / "catalog.db-newest")
+    for read_only in (True, False):
+        with pytest.raises(Corrupt, match="note of the newest version is not a file"):
+            lakebed.connect(folder, read_only=read_only)
+
+
+def test_the_catalogs_own_files_are_not_opened_to_be_added(folder: Path) -> None:
+    """What it did: to close them dropped the locks of SQLite, and another process could end this one."""
+    with lakebed.connect(folder) as lake:
+        for name in ("catalog.db", "catalog.db-wal", "catalog.db-shm"):
+            with pytest.raises(Invalid, match="part of a lake's catalog"):
+                lake.catalog().table("t").add_files([folder / name])
 
 
 def test_rot_in_the_catalog_is_listed_by_check(folder: Path) -> None:

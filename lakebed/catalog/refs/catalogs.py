@@ -9,7 +9,7 @@ from lakebed.catalog.transaction.lines import trunk
 from lakebed.catalog.transaction.names import first_names
 from lakebed.catalog.transaction.scopes import Live
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import AlreadyExists, Invalid, NotFound
+from lakebed.errors import AlreadyExists, Corrupt, Invalid, NotFound
 from lakebed.metastore import ROOT, Change, Metastore, Operation, life, new_id
 from lakebed.metastore.kinds import type_name
 from lakebed.records import records_pb2 as pb
@@ -18,14 +18,19 @@ from lakebed.records.names import Casing, normal_name
 from lakebed.store import Version
 
 DEFAULT = "default"
+_FIRST_PROJECT = 2  # the version of it: the first has the lake's own row
 
 
 def open_project(metastore: Metastore, name: str, author: str) -> str:
-    """The id of a project, which is created with a default catalog if it does not exist."""
+    """The id of a project, which is created with a default catalog if it does not exist.
+
+    `Corrupt` if there are versions and no project at all: an older catalog was put in its place.
+    """
     name = normal_name(name)
     found = _resolve(metastore, ROOT.top, name)
     if found is not None:
         return found
+    _check_begun(metastore)
     project, catalog = new_id(), new_id()
     change = Change(
         event_id=new_id(),
@@ -45,6 +50,17 @@ def open_project(metastore: Metastore, name: str, author: str) -> str:
             raise
         return found
     return project
+
+
+def _check_begun(metastore: Metastore) -> None:
+    """Refuse a lake that has many versions and no project: the second version has the first one, and projects stay."""
+    newest = metastore.newest()
+    if int(newest) > _FIRST_PROJECT and not metastore.reader(ROOT).children(ROOT.top, limit=1).items:
+        raise Corrupt(
+            "the catalog has versions, but no project: it is not whole",
+            found=f"version {newest}",
+            advice="Restore a backup. Beside an older catalog.db, remove the -wal and -shm of the newer one.",
+        )
 
 
 def find_project(metastore: Metastore, name: str, author: str = "") -> str:

@@ -5,12 +5,15 @@ slot = "LKBDNEW1" id:16 version:8 filesystem:8 inode:8 crc:4     big-endian; CRC
 """
 
 import os
+import stat
 import struct
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import google_crc32c
+
+from lakebed.errors import Corrupt
 
 _SLOT = struct.Struct(">8s16sQQQ")
 _CRC = struct.Struct(">I")
@@ -52,10 +55,16 @@ def home_of(path: Path) -> tuple[int, int]:
 def read_note(path: Path) -> Newest | None:
     """The newer of what both slots say; None if there is no note that can be read."""
     try:
-        with open(path, "rb") as file:
-            return _newer(file.read(_BYTES))
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer would block
     except FileNotFoundError:
         return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            advice = "Delete it: it protects nothing."
+            raise Corrupt("the note of the newest version is not a file", subject=str(path), advice=advice)
+        return _newer(os.read(descriptor, _BYTES))
+    finally:
+        os.close(descriptor)
 
 
 class Note:

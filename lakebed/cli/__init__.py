@@ -1,0 +1,1 @@
+"""`lakebed`, the command line: words, options, answers. docs/internals/cli.md."""

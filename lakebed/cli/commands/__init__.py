@@ -1,0 +1,1 @@
+"""The words of the command line, a module for each group; docs/guide/command-line.md shows them."""

@@ -1,0 +1,264 @@
+"""The words that work on pipelines: plan, run, graph, quarantine."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lakebed.cli import arguments
+from lakebed.cli.failures import exit_code
+from lakebed.cli.session import Session, with_session
+from lakebed.cli.settings import word
+from lakebed.errors import Invalid
+from lakebed.pipelines.files import load_pipeline
+from lakebed.pipelines.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakebed.pipelines.running.run import Run
+
+QUARANTINE = "__quarantine"
+
+
+def _selecting(function: Any) -> Any:
+    """What `plan` and `run` take."""
+    for option in (
+        click.option("--force", is_flag=True, help="Run steps although nothing changed."),
+        click.option("--full-refresh", multiple=True, metavar="STEP", help="Make it from all rows, not from new ones."),
+        click.option("--to", "last", metavar="TIME", help="The last window to make."),
+        click.option("--from", "first", metavar="TIME", help="The first window to make."),
+        click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the pipeline."),
+        click.option("--into", default="main", show_default=True, metavar="BRANCH", help="Where to publish."),
+        click.option("--changed", is_flag=True, help="Only steps whose code changed, and what reads them."),
+        click.option("--exclude", metavar="STEPS", help="Leave these out."),
+        click.option(
+            "--select", metavar="STEPS", help="Steps, patterns, tag:x; +x with what it reads, x+ with readers."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@word("lakebed plan etl.py", "lakebed plan etl.py --select '+sales.daily'", "lakebed plan etl.py --types")
+@click.argument("file", metavar="FILE")
+@click.option("--types", is_flag=True, help="Start Spark, and check types and contracts of the whole graph.")
+@_selecting
+@with_session
+def plan_word(session: Session, file: str, types: bool, **asked: Any) -> int:
+    """Show what a run of a pipeline would do, and why. Nothing is changed."""
+    pipeline = load_pipeline(file)
+    spark = _spark(session) if types else None
+    found = pipeline.plan(session.lake, spark, **_asked(pipeline, asked))
+    if session.output.is_json:
+        for step in found.steps:
+            session.output.json(
+                {
+                    "step": step.name,
+                    "action": step.action,
+                    "reason": step.decision.reason,
+                    "inputs": list(step.inputs),
+                    "windows": list(step.windows),
+                    "columns": list(map(str, step.columns)),
+                    "readers": list(step.readers),
+                    "problem": None if step.problem is None else str(step.problem),
+                }
+            )
+    else:
+        session.output.text(str(found))
+    return 0 if found.ok else exit_code(next((step.problem for step in found.steps if step.problem), Invalid("")))
+
+
+@word(
+    "lakebed run etl.py",
+    "lakebed run etl.py --select 'orders+ tag:core' --no-publish",
+    "lakebed run etl.py --resume 42",
+)
+@click.argument("file", metavar="FILE")
+@_selecting
+@click.option("--no-publish", is_flag=True, help="Leave the branch for a look; `lakebed runs publish` publishes it.")
+@click.option("--no-checks", is_flag=False, flag_value="*", metavar="[NAME]", help="Leave all checks out, or one.")
+@click.option(
+    "--resume", is_flag=False, flag_value="last", metavar="[RUN]", help="Go on with the last run, or another."
+)
+@click.option("--breaking", is_flag=True, help="Publish although columns go that somebody reads.")
+@click.option("--serializable", is_flag=True, help="Run again if others change an input before it is published.")
+@click.option("--wait", is_flag=True, help="Wait while another run of the pipeline goes on.")
+@click.option("--dry-run", is_flag=True, help="Only plan, with types.")
+@click.pass_context
+@with_session
+def run_word(
+    session: Session,
+    context: click.Context,
+    file: str,
+    no_publish: bool,
+    no_checks: str | None,
+    resume: str | None,
+    breaking: bool,
+    serializable: bool,
+    wait: bool,
+    dry_run: bool,
+    **asked: Any,
+) -> int:
+    """Run a pipeline on a branch, check what it made, and publish it by one merge; or leave the branch and say why."""
+    pipeline = load_pipeline(file)
+    if dry_run:
+        found = pipeline.plan(session.lake, _spark(session), **_asked(pipeline, asked))
+        session.output.text(str(found))
+        return 0 if found.ok else 9
+    with _sparks(session) as spark, _shown(session) as listener:
+        run = pipeline.run(
+            session.lake,
+            spark,
+            **_asked(pipeline, asked),
+            resume=True if resume == "last" else None if resume is None else _number(resume),
+            publish=not no_publish,
+            isolation="serializable" if serializable else "snapshot",
+            no_checks=True if no_checks == "*" else no_checks,
+            breaking=breaking,
+            wait=wait,
+            listener=listener,
+        )
+    return show_end(session, run)
+
+
+@word("lakebed graph etl.py", "lakebed graph etl.py --svg graph.svg")
+@click.argument("file", metavar="FILE")
+@click.option("--svg", metavar="FILE", help="Write it as a picture.")
+@with_session
+def graph_word(session: Session, file: str, svg: str | None) -> None:
+    """Show which step of a pipeline reads which: as Mermaid's text, or as a picture."""
+    found = load_pipeline(file).graph()
+    if svg is not None:
+        Path(svg).write_text(found._repr_svg_(), encoding="utf-8")
+        session.output.note(f"wrote {svg}")
+    else:
+        session.output.text(found.mermaid())
+
+
+@word("lakebed quarantine sales.orders", "lakebed quarantine sales.orders --clear")
+@click.argument("table", metavar="TABLE")
+@arguments.limit(20)
+@click.option("--clear", is_flag=True, help="Delete the rows, after asking.")
+@with_session
+def quarantine_word(session: Session, table: str, limit: int, clear: bool) -> None:
+    """Show the rows that a table's step has put aside, with what they failed and the run that found them."""
+    kept = session.table(f"{table}{QUARANTINE}")
+    if clear:
+        session.output.confirm(f"Delete all rows of {table}{QUARANTINE}?")
+        session.output.commit(kept.truncate(), f"cleared {table}{QUARANTINE}")
+        return
+    rows = kept.scan(limit=limit).to_arrow()
+    session.output.data(rows.schema.names, (tuple(row.values()) for row in rows.to_pylist()))
+
+
+def show_end(session: Session, run: "Run") -> int:
+    """How a run ended, and its exit code."""
+    if session.output.is_json:
+        session.output.json(run_fields(run))
+    elif run.status == "published" and run.published is not None:
+        session.output.commit(run.published, f"published {run.pipeline} run {run.id}")
+    elif run.status in ("unchanged", "ready"):
+        session.output.text(str(run).splitlines()[-1].strip())
+    if run.error is not None:
+        if not session.output.is_json:
+            click.echo(f"{run.status.replace('_', ' ')}: {run.error}", err=True)
+            click.echo(f"Look at it: lakebed ls --on {run.branch}; go on: lakebed run … --resume {run.id}", err=True)
+        return exit_code(run.error)
+    return 0
+
+
+def run_fields(run: "Run") -> dict[str, object]:
+    """A run's keys in JSON."""
+    return {
+        "event": "end",
+        "run": run.id,
+        "pipeline": run.pipeline,
+        "status": run.status,
+        "branch": run.branch,
+        "base": run.base,
+        "published": None if run.published is None else run.published.version,
+        "error": None if run.error is None else str(run.error),
+    }
+
+
+@contextmanager
+def _shown(session: Session) -> Iterator[Any]:
+    """What shows the events of a run: a line for each step, with one that turns on a terminal."""
+    output = session.output
+
+    def listen(event: Any) -> None:
+        if output.is_json:
+            if event.kind != "end":
+                detail = event.detail
+                fields = (
+                    {} if detail is None else {"status": detail.status, "rows": detail.rows, "reason": detail.reason}
+                )
+                output.json({"event": event.kind, "run": event.run.id, "about": event.about, **fields})
+        elif event.kind == "begin" and not output.is_quiet:
+            run = event.run
+            output.text(f"{run.pipeline}  run {run.id} on {run.branch} from {run.into} #{run.base}")
+        elif event.kind == "done" and not output.is_quiet:
+            output.text(f"  {event.detail}")
+
+    yield listen
+
+
+@contextmanager
+def _sparks(session: Session) -> Iterator["SparkSession"]:
+    """A session of Spark: the one that runs here, else a new one that ends with the word."""
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    spark = running or _spark(session)
+    try:
+        yield spark
+    finally:
+        if running is None:
+            spark.stop()
+
+
+def _spark(session: Session) -> "SparkSession":
+    from lakebed.cli.commands.sql import SETTINGS
+    from lakebed.spark import session as spark_session
+
+    with session.output.working("starting Spark"):
+        return spark_session(None, **SETTINGS)
+
+
+def _asked(pipeline: Pipeline, asked: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `Pipeline.plan` and `run`, as options say them."""
+    return {
+        "into": asked["into"],
+        "select": asked["select"],
+        "exclude": asked["exclude"],
+        "changed": asked["changed"],
+        "params": dict(_param(pipeline, text) for text in asked["params"]),
+        "from_": asked["first"],
+        "to": asked["last"],
+        "full_refresh": list(asked["full_refresh"]) or None,
+        "force": asked["force"],
+    }
+
+
+def _param(pipeline: Pipeline, text: str) -> tuple[str, Any]:
+    """A parameter, in the type of its value in the pipeline."""
+    name, is_given, value = text.partition("=")
+    if not is_given:
+        raise click.UsageError(f"A parameter is NAME=VALUE, not {text!r}.")
+    known = pipeline.params.get(name)
+    if known is None or isinstance(known, str):
+        return name, value
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        raise click.UsageError(f"{name} is a {type(known).__name__}: {value!r} is not one.") from None
+
+
+def _number(text: str) -> int:
+    if not text.isdigit():
+        raise click.UsageError(f"A run is named by its number, not {text!r}.")
+    return int(text)

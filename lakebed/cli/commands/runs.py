@@ -1,0 +1,119 @@
+"""The words that look at runs of pipelines: runs, lineage."""
+
+import json
+from typing import Any
+
+import click
+
+from lakebed.cli import arguments
+from lakebed.cli.commands.pipeline import show_end
+from lakebed.cli.session import Session, with_session
+from lakebed.cli.settings import word
+from lakebed.errors import NotFound
+from lakebed.pipelines.records.journal import found as find_run
+from lakebed.pipelines.running.ended import discard, publish_ready
+
+LISTED = ("id", "pipeline", "status", "into", "base", "published", "started", "ended", "error")
+
+
+@word(
+    "lakebed runs",
+    "lakebed runs show 42",
+    "lakebed runs publish 42",
+    "lakebed runs discard 42",
+    "lakebed runs --failed -n 5",
+)
+@click.argument("action", required=False, type=click.Choice(["show", "publish", "discard"]))
+@click.argument("run", required=False, type=int, metavar="RUN")
+@click.option("--failed", is_flag=True, help="Only runs that were not published.")
+@click.option("--table", "-t", metavar="TABLE", help="Only runs with a step that makes this table.")
+@arguments.limit(20, "runs")
+@with_session
+def runs_word(
+    session: Session, action: str | None, run: int | None, failed: bool, table: str | None, limit: int
+) -> int | None:
+    """List the runs of pipelines, show one, publish one that waits for a look, or give one up."""
+    if action is None:
+        _list(session, failed, table, limit)
+        return None
+    if run is None:
+        raise click.UsageError(f"Name the run: lakebed runs {action} 42")
+    if action == "show":
+        _show(session, run)
+        return None
+    if action == "discard":
+        journal = find_run(session.lake, run)
+        session.output.confirm(f"Drop {journal.row['branch']} and give run {run} up?")
+        discard(session.lake, journal)
+        session.output.note(f"discarded run {run}")
+        return None
+    return show_end(session, publish_ready(session.lake, find_run(session.lake, run)))
+
+
+@word("lakebed lineage sales.top", "lakebed lineage sales.top.total", "lakebed lineage raw.orders --down")
+@click.argument("name", metavar="TABLE[.COLUMN]")
+@click.option("--down", is_flag=True, help="What was made from it, instead of what it was made from.")
+@with_session
+def lineage_word(session: Session, name: str, down: bool) -> None:
+    """Show what a table or a column was made from, as the newest run of its pipeline noted it."""
+    rows = session.line.inspect("__lineage").to_pylist()
+    newest: dict[str, int] = {}
+    for row in rows:
+        newest[row["table"]] = max(newest.get(row["table"], 0), row["run"])
+    own, other = ("input_table", "input_column") if down else ("table", "column")
+    found = [
+        row for row in rows if row["run"] == newest[row["table"]] and name in (row[own], f"{row[own]}.{row[other]}")
+    ]
+    if not found:
+        raise NotFound(
+            "no run has noted this table or column",
+            subject=name,
+            advice="`lakebed inspect __lineage` lists what is known.",
+        )
+    columns = ("table", "column", "input_table", "input_column", "input_version", "run")
+    session.output.rows(columns, [[row[column] or None for column in columns] for row in found])
+
+
+def _list(session: Session, failed: bool, table: str | None, limit: int) -> None:
+    rows = session.line.inspect("__runs").to_pylist()
+    if failed:
+        rows = [row for row in rows if row["status"] not in ("published", "unchanged", "running")]
+    if table is not None:
+        made = {row["run"] for row in session.line.inspect("__steps").to_pylist() if row["step"] == table}
+        rows = [row for row in rows if row["id"] in made]
+    newest = sorted(rows, key=lambda row: row["id"], reverse=True)[:limit]
+    session.output.rows(LISTED, [[row[name] for name in LISTED] for row in newest])
+
+
+def _show(session: Session, run: int) -> None:
+    rows = session.line.inspect("__runs", where=f"id = {run}").to_pylist()
+    if not rows:
+        raise NotFound("there is no such run", subject=f"run {run}", advice="`lakebed runs` lists them.")
+    steps, checks, windows = (
+        session.line.inspect(name, where=f"run = {run}").to_pylist() for name in ("__steps", "__checks", "__windows")
+    )
+    if session.output.is_json:
+        session.output.json({**rows[0], "steps": steps, "checks": checks, "windows": windows})
+        return
+    session.output.record({name: value for name, value in rows[0].items() if value is not None and name != "code"})
+    for step in steps:
+        session.output.line("step", _step_text(step))
+    for check in checks:
+        session.output.line("check", _check_text(check))
+        for example in json.loads(check["examples"] or "[]")[:3]:
+            session.output.line("row", f"  {example}")
+
+
+def _step_text(step: dict[str, Any]) -> str:
+    counts = [
+        f"{step[name]:,} {what}"
+        for name, what in (("rows", "rows"), ("dropped", "dropped"), ("quarantined", "quarantined"))
+        if step[name]
+    ]
+    return "  ".join([f"{step['step']}: {step['status']}", step["reason"] or "", *counts, step["error"] or ""]).strip()
+
+
+def _check_text(check: dict[str, Any]) -> str:
+    sign = "✓" if check["passed"] else "✗"
+    failed = f": {check['failed']:,} rows" if check["failed"] else ""
+    return f"{sign} {check['check']}{failed} {check['message'] or ''}".rstrip()

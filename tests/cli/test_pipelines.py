@@ -1,0 +1,98 @@
+"""Pipelines from the command line: plans, graphs, runs and what they noted; exit codes for Airflow and cron."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakebed.lake.lake import Lake
+from lakebed.pipelines.records import journal
+from tests.cli.conftest import Cli
+
+ETL = """
+from lakebed import pipelines as lp
+
+shop = lp.Pipeline("shop", namespace="marts", params={"least": 0})
+
+
+@shop.table(tags=["core"])
+def kept(least, rows=lp.read("sales.orders")):
+    if least > 5:
+        raise ValueError("too much")
+    return rows.where(f"id >= {least}")
+
+
+@shop.table
+def counted(kept):
+    return kept.groupBy().count()
+
+
+shop.check(lp.row_count("marts.kept", max=100))
+"""
+
+
+@pytest.fixture
+def etl(folder: Path) -> str:
+    (folder / "etl_of_cli.py").write_text(ETL)
+    return "etl_of_cli.py"
+
+
+def test_a_plan_says_what_would_run_and_changes_nothing(cli: Cli, lake: Lake, etl: str) -> None:
+    before = lake.catalog().version
+    lines = cli("plan", etl, "--json").json
+    assert [(line["step"], line["action"], line["reason"]) for line in lines] == [
+        ("marts.kept", "create", "new"),
+        ("marts.counted", "create", "new"),
+    ]
+    assert [line["step"] for line in cli("plan", etl, "--select", "tag:core", "--json").json] == ["marts.kept"]
+    assert lake.catalog().version == before
+
+
+def test_a_graph_is_text_or_a_picture(cli: Cli, lake: Lake, etl: str, folder: Path) -> None:
+    assert cli("graph", etl).lines[0] == "graph LR"
+    assert cli("graph", etl, "--svg", "graph.svg").code == 0
+    assert (folder / "graph.svg").read_text().startswith("<svg")
+
+
+def test_a_run_is_published_or_ends_with_the_code_of_what_went_wrong(
+    cli: Cli, lake: Lake, etl: str, spark: Any
+) -> None:
+    events = cli("run", etl, "--json").json
+    assert [event["event"] for event in events] == ["begin", "step", "done", "step", "done", "check", "publish", "end"]
+    assert (events[-1]["status"], events[2]["rows"] > 0) == ("published", True)
+    assert lake.catalog().table("marts.counted").scan().count() == 1
+    assert (cli("run", etl).code, cli("run", etl).lines[-1]) == (0, "nothing to do")
+    failed = cli("run", etl, "--param", "least=6")
+    assert (failed.code, "Traceback" in failed.err, "too much" in failed.err) == (9, False, True)  # in the dry run
+    listed = cli("runs", "--json").json
+    assert [row["status"] for row in listed] == ["unchanged", "unchanged", "published"]
+    shown = cli("runs", "show", "1", "--json").json[0]
+    assert [step["status"] for step in shown["steps"]] == ["done", "done"]
+    assert cli("lineage", "marts.kept.id").lines[1].split("\t")[:4] == ["marts.kept", "id", "sales.orders", "id"]
+    assert cli("runs", "show", "9").code == 7
+
+
+def test_the_pipeline_that_init_writes_runs_as_it_is(cli: Cli, folder: Path, spark: Any) -> None:
+    assert cli("init", "--pipeline").code == 0
+    assert cli("run", "etl.py").code == 0
+    assert cli("count", "sales.orders", "--json").json[0]["rows"] == 857
+    assert len(cli("quarantine", "sales.orders", "-n", "5").lines) == 6
+    assert cli("init", "other", "--pipeline").code == 8
+
+
+def test_a_run_that_stopped_is_given_up(cli: Cli, lake: Lake, etl: str) -> None:
+    main = lake.catalog()
+    begun = journal.begin(lake, "shop", main, {}, "", "ada")
+    main.create_branch(f"run/{begun.number}")
+    assert cli("runs", "discard", str(begun.number)).code == 9  # nobody can answer here
+    assert cli("runs", "discard", str(begun.number), "--yes").code == 0
+    assert not main.branch_exists(f"run/{begun.number}")
+    assert cli("runs", "--failed", "--json").json[0]["status"] == "discarded"
+
+
+def test_words_of_pipelines_are_used_as_they_say(cli: Cli, lake: Lake, etl: str) -> None:
+    assert cli("plan", "missing.py").code == 7
+    assert cli("plan", etl, "--param", "least=x").code == 2
+    assert cli("plan", etl, "--select", "nothing").code == 9
+    assert cli("runs", "show").code == 2
+    assert cli("quarantine", "sales.orders").code == 7

@@ -1,0 +1,59 @@
+"""Pipelines in files: an `etl.py` that is run like a module, and the `Pipeline` that it makes."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from lakebed.errors import Invalid, NotFound
+from lakebed.pipelines.pipeline import Pipeline
+
+
+def load_pipeline(address: str | os.PathLike[str]) -> Pipeline:
+    """The pipeline of a file: `etl.py`, or `etl.py:shop` if it makes several. The file's folder is on `sys.path`."""
+    text, _, name = os.fspath(address).partition(".py:")
+    path = Path(f"{text}.py" if name else text)
+    if not path.is_file():
+        raise NotFound("there is no such file", subject=str(path), expected="a Python file that makes a Pipeline")
+    module = _run(path)
+    found = {key: value for key, value in vars(module).items() if isinstance(value, Pipeline)}
+    if name:
+        if name not in found:
+            raise NotFound(
+                "the file has no such pipeline", subject=f"{path}:{name}", expected=", ".join(found) or "a Pipeline"
+            )
+        return found[name]
+    distinct = list({id(pipeline): pipeline for pipeline in found.values()}.values())
+    if len(distinct) != 1:
+        raise Invalid(
+            "the file makes no pipeline" if not distinct else "the file makes several pipelines",
+            subject=str(path),
+            expected='shop = lp.Pipeline("shop")' if not distinct else None,
+            found=", ".join(found) or None,
+            advice="" if not distinct else f"Name one: {path}:{next(iter(found))}",
+        )
+    return distinct[0]
+
+
+def _run(path: Path) -> ModuleType:
+    """The module of a file, run under a name of its own, so that `if __name__ == "__main__"` does nothing."""
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    name = path.stem
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise Invalid("this is not a Python file", subject=str(path))
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(name)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+        raise
+    return module

@@ -1,0 +1,296 @@
+"""One step of a run: its rows are made, counted and written in one transaction on the run's branch."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from time import monotonic, sleep
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lakebed.catalog.transaction.commits import event_id
+from lakebed.errors import CheckFailed, Conflict, Invalid, LakebedError, StepFailed
+from lakebed.lake.catalog import Catalog
+from lakebed.lake.transaction import Transaction
+from lakebed.pipelines.decisions import Decision
+from lakebed.pipelines.facts import STEP, WINDOWS, DoneWindows, Fact, fact_of, windows_of
+from lakebed.pipelines.inputs import Input, Read
+from lakebed.pipelines.rows import Rows
+from lakebed.pipelines.running.counted import CountedRows, Counts
+from lakebed.pipelines.running.frames import CHANGE_TYPE, Frames, Positions, checked_frame, time_kinds
+from lakebed.pipelines.running.lineage import Columns, lineage
+from lakebed.pipelines.running.run import CheckRun, StepRun
+from lakebed.pipelines.running.writing import (
+    Output,
+    check_output,
+    opened_output,
+    write_quarantine,
+    write_rows,
+)
+from lakebed.pipelines.states import State, state_of
+from lakebed.pipelines.steps import Step
+from lakebed.pipelines.windows import Schedule, Window, runs_of, window_of
+
+PAUSE = 1.0
+"""How long the first pause before a step is tried again is, in seconds; each next one is twice as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepOfRun:
+    """A step, the tables that it reads, and the run that it is part of."""
+
+    step: Step
+    tables: Mapping[str, Input]
+    code: str
+    pipeline: str
+    run: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a step made: its counts, what its expectations found, and the windows."""
+
+    rows: int
+    dropped: int
+    quarantined: int
+    checks: tuple[CheckRun, ...]
+    windows: tuple[tuple[Window, int], ...] = ()
+    lineage: Mapping[str, Mapping[str, Columns] | None] = field(default_factory=dict)
+    """For each table what its columns were made from, None where only its tables are known."""
+
+
+class StepRunner:
+    """Runs one step on the branch of a run."""
+
+    def __init__(self, part: StepOfRun, frames: Frames, branch: Catalog) -> None:
+        self._part, self._frames, self._branch = part, frames, branch
+        self._step = part.step
+
+    def run(self, decision: Decision) -> tuple[StepRun, Made]:
+        """Make the step's rows, and again as often as it allows; `StepFailed`, `CheckFailed`."""
+        begun = monotonic()
+        for attempt in range(self._step.retries + 1):
+            try:
+                made = self._make(decision)
+                break
+            except (CheckFailed, Invalid, Conflict):
+                raise
+            except Exception as error:
+                if attempt == self._step.retries:
+                    raise _failed(self._step, error) from error
+                sleep(PAUSE * 2**attempt)
+        took = timedelta(seconds=monotonic() - begun)
+        name, action = self._step.name, decision.action.value
+        return StepRun(name, "done", action, decision.reason, made.rows, made.dropped, made.quarantined, took), made
+
+    def _make(self, decision: Decision) -> Made:
+        if self._step.window is None:
+            return self._make_once(decision, None, None)
+        return self._make_windows(self._step.window, decision)
+
+    def _make_windows(self, schedule: Schedule, decision: Decision) -> Made:
+        kinds = time_kinds(
+            {name: self._branch.table(name) for name in self._part.tables if self._branch.table_exists(name)}
+        )
+        parts: list[tuple[Window, Made]] = []
+        for numbers in runs_of(list(decision.windows), schedule.batch):
+            window = window_of(schedule, numbers, kinds)
+            parts.append((window, self._make_once(decision, window, numbers)))
+        return Made(
+            sum(made.rows for _, made in parts),
+            sum(made.dropped for _, made in parts),
+            sum(made.quarantined for _, made in parts),
+            _summed([check for _, made in parts for check in made.checks]),
+            tuple((window, made.rows) for window, made in parts),
+            parts[-1][1].lineage if parts else {},
+        )
+
+    def _make_once(self, decision: Decision, window: Window | None, numbers: range | None) -> Made:
+        fact = self._fact()
+        with _configured(self._frames.spark, self._step.spark_conf):
+            outputs = list(self._outputs(self._positions(decision), window))
+            for output in outputs:
+                check_output(self._branch, output)
+            try:
+                return self._write(decision, outputs, fact, window, numbers)
+            except _Unsteady:
+                held = [Output(one.step, one.name, one.rows.persist()) for one in outputs]
+                try:
+                    return self._write(decision, held, fact, window, numbers)
+                finally:
+                    for output in held:
+                        output.rows.unpersist()
+
+    def _outputs(self, positions: Positions, window: Window | None) -> Iterator[Output]:
+        answer = self._step.function(**self._frames.arguments(self._step, positions, window))
+        if len(self._step.outputs) == 1 and not isinstance(answer, Rows) and not hasattr(answer, "__next__"):
+            yield Output(self._step, self._step.outputs[0], checked_frame(self._step, answer))
+            return
+        listed = [answer] if isinstance(answer, Rows) else list(answer)
+        given = {one.table: one.frame for one in listed if isinstance(one, Rows)}
+        if len(given) != len(listed) or set(given) != set(self._step.outputs):
+            raise Invalid(
+                "a step of several tables yields lp.rows(table, frame) for each of them, once",
+                subject=f"step {self._step.name}",
+                expected=", ".join(self._step.outputs),
+                found=", ".join(str(getattr(one, "table", type(one).__name__)) for one in listed) or "nothing",
+            )
+        for name in self._step.outputs:
+            yield Output(self._step, name, checked_frame(self._step, given[name]))
+
+    def _write(
+        self,
+        decision: Decision,
+        outputs: list[Output],
+        fact: Fact,
+        window: Window | None,
+        numbers: range | None,
+    ) -> Made:
+        message = f"{self._part.pipeline} run {self._part.number}: {self._step.name}" + (f" {window}" if window else "")
+        event = event_id(self._part.run, self._step.name, fact.text(), "" if window is None else window.label)
+        results = []
+        with self._branch.transaction(message, event_id=event) as tx:
+            for output in outputs:
+                results.append(self._write_output(tx, decision, output, fact, window, numbers))
+        return Made(
+            sum(made.rows for made in results),
+            sum(made.dropped for made in results),
+            sum(made.quarantined for made in results),
+            tuple(check for made in results for check in made.checks),
+            lineage={output.name: lineage(output.rows) for output in outputs},
+        )
+
+    def _write_output(
+        self,
+        tx: Transaction,
+        decision: Decision,
+        output: Output,
+        fact: Fact,
+        window: Window | None,
+        numbers: range | None,
+    ) -> Made:
+        expectations = self._step.expectations.get(output.name, ())
+        counted = CountedRows(output.rows, expectations)
+        before = windows_of(tx.table(output.name)) if tx.table_exists(output.name) else DoneWindows("")
+        table = opened_output(tx, output)
+        write_rows(table, self._step, counted.good(), starts_over=decision.starts_over, window=window)
+        counts = counted.counts()
+        checks = tuple(_checked(output.name, counts, expectations))
+        if any(check.is_error for check in checks):
+            raise _with_examples(self._step, output.name, counted, checks)
+        quarantined = self._quarantine(tx, output, counted, counts)
+        noted = {STEP: fact.text()}
+        if numbers is not None:
+            left = before if before.run == self._part.run else before.without(set(decision.late))
+            noted[WINDOWS] = left.with_made(numbers, self._part.code, self._part.run).text()
+        tx.table(output.name).set_properties(noted)
+        return Made(counts.kept, counts.rows - counts.kept - quarantined, quarantined, checks)
+
+    def _quarantine(self, tx: Transaction, output: Output, counted: CountedRows, counts: Counts) -> int:
+        """Write the rows that failed; how many they are. `_Unsteady` if they are not those that were counted."""
+        kept = [one for one in self._step.expectations.get(output.name, ()) if one.severity == "quarantine"]
+        if not any(counts.failed[one.name] for one in kept):
+            return 0
+        again = CountedRows(counted.bad(str(self._part.number)).drop(CHANGE_TYPE), ())
+        write_quarantine(tx, output, again.good())
+        bad = again.counts().rows
+        most = sum(counts.failed[one.name] for one in kept)
+        if not max(counts.failed[one.name] for one in kept) <= bad <= most:
+            raise _Unsteady
+        return bad
+
+    def _positions(self, decision: Decision) -> Positions:
+        """From where `changes` and `appended` go on: what the last published run has noted."""
+        if decision.starts_over:
+            return Positions()
+        found = [self._branch.table(name) for name in self._step.outputs if self._branch.table_exists(name)]
+        facts = [fact for fact in map(fact_of, found) if fact is not None]
+        return Positions(facts[0].inputs if facts else {})
+
+    def _fact(self) -> Fact:
+        """What this run notes: the states of the inputs as the branch has them now."""
+        states: dict[str, State] = {}
+        for name, source in self._part.tables.items():
+            if isinstance(source, Read) and source.at is not None:
+                continue
+            if self._branch.table_exists(name):
+                states[name] = state_of(self._branch.table(name))
+        part = self._part
+        return Fact(part.pipeline, self._step.name, part.run, part.number, part.code, states)
+
+
+class _Unsteady(Exception):
+    """A second pass over the same rows had other rows."""
+
+
+def _checked(table: str, counts: Counts, expectations: Any) -> Iterator[CheckRun]:
+    for one in expectations:
+        failed = counts.failed[one.name]
+        is_fine = failed == 0 if one.severity != "error" and not one.up_to else one.passes(failed, counts.rows)
+        severity = "error" if one.severity == "error" else "warn"
+        message = "" if one.severity in ("error", "warn") or not failed else f"{one.severity}: rows left out"
+        yield CheckRun(one.name, table, severity, is_fine, failed, str(counts.rows), message)
+
+
+def _with_examples(step: Step, table: str, counted: CountedRows, checks: tuple[CheckRun, ...]) -> CheckFailed:
+    failed = [check for check in checks if check.is_error]
+    rows = [row.asDict(recursive=True) for row in counted.failing([check.name for check in failed]).collect()]
+    shown = [
+        CheckRun(
+            one.name,
+            one.table,
+            one.severity,
+            one.passed,
+            one.failed,
+            one.value,
+            one.message,
+            rows if one in failed else (),
+        )
+        for one in checks
+    ]
+    return CheckFailed(
+        "; ".join(f"{check.name}: {check.failed:,} of {check.value} rows failed" for check in failed),
+        subject=f"step {step.name}, table {table}",
+        found=rows[0] if rows else None,
+        advice="Repair the rows or the step, then resume the run.",
+        failures=shown,
+    )
+
+
+def _summed(checks: list[CheckRun]) -> tuple[CheckRun, ...]:
+    """The checks of several windows, each once."""
+    found: dict[tuple[str, str], CheckRun] = {}
+    for one in checks:
+        known = found.get((one.table, one.name))
+        failed = (one.failed or 0) + (0 if known is None else known.failed or 0)
+        rows = int(one.value or 0) + (0 if known is None else int(known.value or 0))
+        passed = one.passed and (known is None or known.passed)
+        found[one.table, one.name] = CheckRun(one.name, one.table, one.severity, passed, failed, str(rows), one.message)
+    return tuple(found.values())
+
+
+def _failed(step: Step, error: Exception) -> LakebedError:
+    text = str(error).strip().splitlines()
+    return StepFailed(
+        f"{type(error).__name__}: {text[0] if text else ''}".rstrip(": "),
+        subject=f"step {step.name}",
+        advice="Fix the step or its input, then resume the run.",
+    )
+
+
+@contextmanager
+def _configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Settings of the session, while a step runs."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, str(value))
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)

@@ -1,0 +1,101 @@
+"""Steps: functions with the inputs that their parameters name, and what becomes of the rows that they answer."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lakebed.errors import Invalid
+from lakebed.pipelines.expectations import Expectation
+from lakebed.pipelines.inputs import Appended, Changed, Given, Input, Read, Source
+from lakebed.pipelines.windows import Schedule
+from lakebed.pipelines.writes import Write
+
+Function = Callable[..., Any]
+Evolve = Literal["add", "fail", "replace"]
+EVOLVE = ("add", "fail", "replace")
+INPUTS = (Read, Changed, Appended)
+
+ALWAYS = "always"
+"""The version of a step that runs each time, since its rows depend on more than its code and inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A function, its inputs by parameter, and the tables that its rows go to; none for a view."""
+
+    name: str
+    function: Function
+    inputs: Mapping[str, Source]
+    outputs: tuple[str, ...] = ()
+    write: Write = field(default_factory=lambda: Write("replace"))
+    expectations: Mapping[str, tuple[Expectation, ...]] = field(default_factory=dict)
+    """Conditions by the table that they are for."""
+    window: Schedule | None = None
+    schema: Any = None
+    evolve: Evolve = "add"
+    primary_key: tuple[str, ...] = ()
+    partition_by: tuple[str, ...] = ()
+    sort_by: tuple[str, ...] = ()
+    retries: int = 0
+    tags: tuple[str, ...] = ()
+    owner: str | None = None
+    version: str | None = None
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    enabled: bool = True
+    comment: str | None = None
+    text: str | None = None
+    """The query of an SQL step."""
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is evaluated where it is used, and not stored."""
+        return not self.outputs
+
+    @property
+    def short_name(self) -> str:
+        """What parameters of other steps call it: its function's name."""
+        return self.function.__name__
+
+
+def inputs_of(function: Function, given: Mapping[str, str | Input] | None = None) -> dict[str, Source]:
+    """Where each parameter's value comes from; `given` says it for functions without default values."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise Invalid("this is not a step", expected="a function", found=f"{function!r:.80}") from None
+    asked = dict(given or {})
+    found: dict[str, Source] = {}
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise Invalid(
+                "a step's inputs are its parameters by name",
+                subject=function.__qualname__,
+                found=str(parameter),
+                advice="Name each input as a parameter of its own.",
+            )
+        if parameter.name in asked:
+            source = asked.pop(parameter.name)
+            found[parameter.name] = Read(source) if isinstance(source, str) else source
+        elif isinstance(parameter.default, INPUTS):
+            found[parameter.name] = parameter.default
+        elif parameter.default is parameter.empty:
+            found[parameter.name] = Given(parameter.name)
+    if asked:
+        raise Invalid(
+            "inputs= names parameters that the function does not have",
+            subject=function.__qualname__,
+            expected=", ".join(parameter.name for parameter in inspect.signature(function).parameters.values()),
+            found=", ".join(asked),
+        )
+    return found
+
+
+def words(given: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
+    """A list of texts as people give it; one text is a list of one."""
+    if given is None:
+        return ()
+    listed = (given,) if isinstance(given, str) else tuple(given)
+    if not all(isinstance(word, str) and word for word in listed):
+        raise Invalid(f"{what} are texts", found=f"{given!r:.80}")
+    return listed

@@ -1,0 +1,182 @@
+"""What becomes of a step's rows: expectations, contracts, windows, versions of rows."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from lakebed import pipelines as lp
+from lakebed.errors import Forbidden, Invalid
+from tests.pipelines.conftest import order
+
+Rows = Callable[..., list[tuple[Any, ...]]]
+
+
+def single(step: Callable[..., Any], **options: Any) -> lp.Pipeline:
+    shop = lp.Pipeline("shop", namespace="sales")
+    shop.table("out", **options)(step)
+    return shop
+
+
+def copied(rows: Any = lp.read("raw.orders")) -> Any:
+    return rows.select("id", "item", "price", "at")
+
+
+def test_rows_that_fail_are_counted_dropped_and_kept_aside_once(
+    lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
+) -> None:
+    expectations = [
+        lp.expect("price > 2", or_="quarantine", name="dear"),
+        lp.expect("item <> 'jam'", or_="drop"),
+        lp.expect("id < 3", or_="warn"),
+        lp.expect("id < 100", up_to=1),
+    ]
+    raw.append([order(200, None, 9.0)], cast=True)  # of a null nobody knows whether it is jam: it fails
+    run = single(copied, expect=expectations).run(lake, spark).raise_for_status()
+    assert rows("sales.out", "id") == [(3,)]
+    assert rows("sales.out__quarantine", "id", "_errors", "_run") == [(1, ["dear"], "1")]
+    found = {check.name: (check.failed, check.passed, check.severity) for check in run.checks}
+    assert found == {
+        "dear": (1, False, "warn"),
+        "item <> 'jam'": (2, False, "warn"),
+        "id < 3": (2, False, "warn"),
+        "id < 100": (1, True, "error"),
+    }
+    assert [(step.rows, step.dropped, step.quarantined) for step in run.steps] == [(1, 2, 1)]
+
+
+@pytest.mark.long
+def test_a_resumed_step_quarantines_its_rows_once(lake: Any, spark: Any, main: Any, raw: Any, rows: Rows) -> None:
+    shop = single(copied, expect=[lp.expect("price > 2", or_="quarantine")])
+    shop.check(lp.row_count("sales.out", max=1))
+    assert shop.run(lake, spark).status == "check_failed"
+    main.branch("run/1").table("raw.orders").delete("id = 3")
+    assert shop.run(lake, spark, resume=True).status == "published"
+    assert rows("sales.out__quarantine", "id") == [(1,)]
+
+
+@pytest.mark.long
+def test_rows_of_a_step_that_answers_other_rows_each_time_are_in_one_place_only(
+    lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
+) -> None:
+    from pyspark.sql import functions as F
+
+    def lottery(spark: Any) -> Any:
+        return spark.range(2000).withColumn("luck", F.rand())
+
+    for _ in range(3):
+        run = single(lottery, expect=[lp.expect("luck > 0.5", or_="quarantine")]).run(lake, spark).raise_for_status()
+        kept = [number for (number,) in rows("sales.out", "id")]
+        aside = (
+            main.table("sales.out__quarantine").scan(f"_run = '{run.id}'", columns=["id"]).to_arrow()["id"].to_pylist()
+        )
+        assert sorted(kept + aside) == list(range(2000))
+
+
+def test_a_contract_is_compared_before_any_row_is_written(lake: Any, spark: Any, main: Any, raw: Any) -> None:
+    wrong = {"id": "long", "item": "string", "price": "decimal(10,2)"}
+    with pytest.raises(Invalid, match=r"price is double instead of decimal\(10, ?2\); at is not in it|at is not in it"):
+        single(copied, schema=wrong).run(lake, spark)
+    assert main.inspect("__runs").num_rows == 0
+
+
+@pytest.mark.long
+def test_columns_are_added_and_replaced_only_as_a_step_says(
+    lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
+) -> None:
+    single(lambda rows: rows.select("id", "item"), inputs={"rows": "raw.orders"}).run(lake, spark).raise_for_status()
+    wider = single(lambda rows: rows.select("id", "item", "price"), inputs={"rows": "raw.orders"})
+    assert [str(change) for change in wider.plan(lake, spark).steps[0].columns] == ["+ price double"]
+    wider.run(lake, spark).raise_for_status()
+    assert main.table("sales.out").schema.names == ("id", "item", "price")
+
+    def narrow(rows: Any) -> Any:
+        return rows.selectExpr("cast(id as string) id", "price")
+
+    with pytest.raises(Invalid, match="columns have changed"):
+        single(narrow, inputs={"rows": "raw.orders"}).run(lake, spark)
+    replaced = single(narrow, inputs={"rows": "raw.orders"}, evolve="replace")
+    main.create_view("sales.items", {"spark": "SELECT item FROM sales.out"})
+    with pytest.raises(Forbidden, match=r"view sales\.items"):
+        replaced.run(lake, spark)
+    replaced.run(lake, spark, breaking=True).raise_for_status()
+    assert rows("sales.out", "id", "price")[0] == ("1", 2.0)
+
+
+def windowed(batch: int = 3) -> lp.Pipeline:
+    from pyspark.sql import functions as F
+
+    shop = lp.Pipeline("shop", namespace="sales")
+    days = lp.daily("at", since="2026-11-01", until="2026-11-05", batch=batch)
+
+    @shop.table(window=days, version="1")
+    def daily(window: lp.Window, orders: Any = lp.read("raw.orders")) -> Any:
+        day = F.to_date("at").alias("day")
+        return orders.where(window.of("at")).groupBy(day).agg(F.sum("price").alias("total"))
+
+    return shop
+
+
+def test_windows_are_made_once_and_again_where_late_rows_are(
+    lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
+) -> None:
+    shop = windowed()
+    run = shop.run(lake, spark).raise_for_status()
+    assert [row["window"] for row in main.inspect("__windows").to_pylist()] == ["2026-11-01..2026-11-03", "2026-11-04"]
+    assert (run.steps[0].rows, len(rows("sales.daily"))) == (3, 3)
+    assert shop.run(lake, spark).status == "unchanged"
+    raw.append([order(9, price=10.0, day=2)], cast=True)
+    raw.update({"price": "price + 1"}, where="id = 3")
+    raw.compact()
+    [planned] = shop.plan(lake).steps
+    assert (planned.windows, planned.decision.reason) == (
+        ("2026-11-02", "2026-11-03"),
+        "late rows in 2026-11-02, 2026-11-03",
+    )
+    shop.run(lake, spark).raise_for_status()
+    assert [total for _, total in rows("sales.daily")] == [2.0, 13.0, 5.0]
+
+
+@pytest.mark.long
+def test_late_windows_that_were_not_asked_for_stay_to_be_made(
+    lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
+) -> None:
+    shop = windowed(batch=1)
+    shop.run(lake, spark).raise_for_status()
+    raw.append([order(8, price=10.0, day=2), order(9, price=10.0, day=3)], cast=True)
+    shop.run(lake, spark, from_="2026-11-03", to="2026-11-03").raise_for_status()
+    assert shop.plan(lake).steps[0].windows == ("2026-11-02",)
+    shop.run(lake, spark).raise_for_status()
+    assert [total for _, total in rows("sales.daily")] == [2.0, 13.0, 14.0]
+    assert len(shop.plan(lake, full_refresh="daily").steps[0].windows) == 4
+
+
+@pytest.mark.long
+def test_every_version_of_a_row_is_kept_with_its_times_in_whatever_order_they_come(
+    lake: Any, spark: Any, main: Any, rows: Rows
+) -> None:
+    main.create_namespace("raw")
+    people = main.create_table("raw.people", {"id": "long", "city": "string", "at": "timestamp"})
+    shop = single(
+        lambda new: new.select("id", "city", "at", "_change_type"),
+        inputs={"new": lp.changes("raw.people")},
+        write=lp.scd2("id", "at"),
+    )
+
+    def came(*given: tuple[int, str, int]) -> None:
+        people.append(
+            [{"id": one, "city": city, "at": f"2026-11-{day:02}T00:00:00"} for one, city, day in given], cast=True
+        )
+        shop.run(lake, spark).raise_for_status()
+
+    came((1, "Rome", 1), (2, "Bonn", 1))
+    came((1, "Oslo", 5))
+    came((1, "Rome", 3), (1, "Oslo", 7), (2, "Bonn", 9))
+    day = {number: datetime(2026, 11, number) for number in (1, 5)}
+    found = rows("sales.out", "id", "city", "valid_from", "valid_to", "is_current")
+    assert found == [
+        (1, "Oslo", day[5], None, True),
+        (1, "Rome", day[1], day[5], False),
+        (2, "Bonn", day[1], None, True),
+    ]

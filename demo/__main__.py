@@ -1,4 +1,4 @@
-"""Load TPC-H into a lake, branch, merge, drop, undrop, revert, change rows, and check every result with DuckDB."""
+"""Load TPC-H into a lake, branch, merge, undo, change and merge rows, run a pipeline; DuckDB checks every result."""
 
 import shutil
 from pathlib import Path
@@ -8,8 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import lakebed
-from demo import changes, quiet_spark
-from demo.page import compare, expect, say, side_by_side, step
+from demo import changes, marts, quiet_spark, rows
+from demo.graph import write_graph
+from demo.page import agree, compare, expect, say, shell, step
 from demo.questions import QUESTIONS
 from demo.tpch import NAMES, SHIFT, THREE_ORDERS, YEAR, empty_tables, make_files, on_branch, on_main
 from lakebed import Catalog, Commit
@@ -20,8 +21,12 @@ FILES, LAKE, SPARK_LOG = BUILD / "tpch", BUILD / "demo-lake", BUILD / "demo-spar
 NEXT = r"""
 Spark, Lakebed's own engine and DuckDB agreed on every result.
 
-The lake is in build/demo-lake. You can try it without Spark:
+The lake is in build/demo-lake, the picture of its commits in build/demo.svg. VERBOSE=1 make demo prints every result.
+What to try next:
 
+    .venv/bin/lakebed --lake build/demo-lake status
+    .venv/bin/lakebed --lake build/demo-lake diff prices review tpch.orders --rows
+    .venv/bin/lakebed --lake build/demo-lake lineage marts.by_priority
     .venv/bin/python
     >>> import lakebed
     >>> main = lakebed.connect("build/demo-lake").catalog()
@@ -29,7 +34,7 @@ The lake is in build/demo-lake. You can try it without Spark:
     >>> main.tag("merged").table("tpch.orders").scan(where="o_orderdate > '2026-01-01'").to_pandas()
     >>> print(main.table("tpch.orders").describe())
 
-README.md shows the rest.
+docs/guide/tutorial.md takes an hour, from an empty folder to a branch that was checked and merged.
 """
 
 
@@ -81,17 +86,25 @@ def run(spark: SparkSession, files: Path, folder: Path) -> None:
         with step("Query main, which now has the rows of dev"):
             query(spark, main, on_branch(files))
         with step("Drop the largest table, and undrop it"):
-            rows = main.table("tpch.lineitem").scan().count()
+            count = main.table("tpch.lineitem").scan().count()
             main.drop_table("tpch.lineitem")
             expect("tables after the drop", [table.name for table in main.tables("tpch")], ["tpch.orders"])
             main.undrop_table("tpch.lineitem")
-            expect("line items after the undrop", main.table("tpch.lineitem").scan().count(), rows)
+            expect("line items after the undrop", main.table("tpch.lineitem").scan().count(), count)
         with step("Revert the merge in both tables at once"):
             main.create_tag("merged")
             main.revert(merged, message="not yet")
             query(spark, main, on_main(files))
-            count = main.tag("merged").table("tpch.lineitem").scan().count()
-            expect("line items at the tag, set before the revert", count, rows)
+            tagged = main.tag("merged").table("tpch.lineitem").scan().count()
+            expect("line items at the tag, set before the revert", tagged, count)
+        with step("Make a mistake: set all prices of 1998 to zero; then somebody changes another order"):
+            mistake = rows.make_a_mistake(spark, main)
+        with step("Undo the mistake alone: prices are back, the later change stays"):
+            rows.undo(main, files, mistake)
+        with step("Change the same rows on two branches: prices here, comments there, one price on both"):
+            prices, review = rows.change_on_two_branches(spark, main)
+        with step("Merge them row by row and cell by cell"):
+            rows.merge_row_by_row(review, prices, files)
         before = main.version
         with step("Upsert with Spark: raise the price of the urgent orders of 1998 by 10, and copy each to a new key"):
             changes.upsert(main, frames["orders"])
@@ -101,9 +114,20 @@ def run(spark: SparkSession, files: Path, folder: Path) -> None:
             changes.query_in_sql(spark, lake, files, before)
         with step("Attach the Spark session: spark.sql, saveAsTable and spark.table find the lake's tables"):
             changes.use_sparks_names(spark, lake, files)
-        with step("Show the log of main, newest commit first"):
-            for commit in main.log():
-                say(str(commit))
+        with step("Run a pipeline on a branch: three marts from TPC-H, checked, published by one merge"):
+            marts.build(lake, spark, main)
+        with step("Load an order with a wrong price: the next run is held back, and main stays as it was"):
+            marts.hold_back(lake, spark, main)
+        with step("Repair it on the run's branch, and resume the run"):
+            marts.repair(lake, spark, main)
+        with step("Look at all of it from the command line"):
+            shell(folder, "log", "--graph")
+            shell(folder, "diff", "prices", "review", "tpch.orders", "--summary")
+            shell(folder, "count", "tpch.orders@merged")
+            shell(folder, "runs")
+        picture = folder.with_name("demo.svg")
+        with step(f"Draw the commits of all branches in {picture.parent.name}/{picture.name}"):
+            write_graph(main, picture)
 
 
 def load(main: Catalog, frames: dict[str, DataFrame]) -> None:
@@ -144,7 +168,6 @@ def merge(main: Catalog, dev: Catalog) -> Commit:
 def query(spark: SparkSession, line: Catalog, raw: dict[str, str]) -> None:
     """Run every query with Spark and Lakebed's own engine on the lake, and with DuckDB on the raw files."""
     frames = {name: line.table(f"tpch.{name}").read(spark) for name in NAMES}
-    side_by_side("SPARK", "LAKEBED'S OWN ENGINE", "DUCKDB ON THE RAW FILES")
     with duckdb.connect() as database:
         database.register("three_orders", THREE_ORDERS)
         for question in QUESTIONS:
@@ -154,6 +177,7 @@ def query(spark: SparkSession, line: Catalog, raw: dict[str, str]) -> None:
                 "DuckDB": database.sql(question.sql.format(**raw)).to_arrow_table(),
             }
             compare(question.name, answers, reference="DuckDB")
+    agree(len(QUESTIONS), answers)
 
 
 if __name__ == "__main__":

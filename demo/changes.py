@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import lakebed
-from demo.page import compare, expect, say, side_by_side
+from demo.page import agree, compare, expect, say
 from demo.tpch import FEBRUARY, SHIFT, URGENT, changed_orders, on_main
 from lakebed import Catalog, Commit, Lake
 
@@ -52,12 +52,12 @@ def query_in_sql(spark: SparkSession, lake: Lake, files: Path, version: object) 
     raw = THEN_AND_NOW.format(before=on_main(files)["orders"], now=changed_orders(files))
     for line in sql.strip().splitlines():
         say(line)
-    side_by_side("SPARK WITH lake.sql", "DUCKDB ON THE RAW FILES")
     answer = lake.sql(spark, sql)
     assert isinstance(answer, DataFrame)
     with duckdb.connect() as database:
         answers = {"Spark": answer.toArrow(), "DuckDB": database.sql(raw).to_arrow_table()}
         compare("How many orders are there, and what is their total price", answers, reference="DuckDB")
+    agree(1, answers)
 
 
 def use_sparks_names(spark: SparkSession, lake: Lake, files: Path) -> None:
@@ -71,7 +71,6 @@ def use_sparks_names(spark: SparkSession, lake: Lake, files: Path) -> None:
         rows = spark.table("tpch.by_status").toArrow()
     finally:
         lakebed.spark.detach(spark)
-    side_by_side("SPARK, spark.table", "lake.query", "DUCKDB ON THE RAW FILES")
     with duckdb.connect() as database:
         answers = {
             "Spark": rows,
@@ -79,3 +78,4 @@ def use_sparks_names(spark: SparkSession, lake: Lake, files: Path) -> None:
             "DuckDB": database.sql(BY_STATUS.format(orders=changed_orders(files))).to_arrow_table(),
         }
         compare("How many orders does each status have, and what is their total price", answers, reference="DuckDB")
+    agree(1, answers)

@@ -4,7 +4,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 # The first interpreter that runs and is new enough. To choose another: make test PYTHON=python3.12
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(shell $(p) -c '$(NEW_ENOUGH)' 2>/dev/null && echo $(p))))
 
-.PHONY: demo test test-all lint format bench torture proto clean
+.PHONY: demo test test-all lint format bench torture docs proto clean
 
 test: lint  ## lint, and run every test except the long ones
 	.venv/bin/pytest -n 2 -m "not long"
@@ -27,11 +27,15 @@ bench: .venv/ready
 torture: .venv/ready  ## attack lakes, for minutes (MINUTES=10) or hours (HOURS=8); docs/trust.md says how
 	.venv/bin/python -m torture $(ATTACKS) --minutes $(if $(HOURS),$$(( $(HOURS) * 60 )),$(or $(MINUTES),10)) --seed $(or $(SEED),1)
 
+docs: .venv/ready  ## the pages of docs/ as a site, in build/site; a link that leads nowhere ends it
+	@.venv/bin/python -c 'import zensical' 2>/dev/null || .venv/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	.venv/bin/zensical build --clean --strict && echo 'Open build/site/index.html. To search it: python -m http.server -d build/site'
+
 proto: .venv/ready  ## generate code after a change to a .proto file
 	.venv/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. lakebed/records/records.proto lakebed/table/manifest/manifest.proto
 
 clean:
-	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 
 .venv/ready: pyproject.toml
 	@python='$(PYTHON)'; "$${python:-false}" -c '$(NEW_ENOUGH)' || { echo 'Lakebed needs Python 3.11 or newer, and $(or $(PYTHON),python3) is older or missing. Install a newer one, or name it: make test PYTHON=python3.12' >&2; exit 1; }

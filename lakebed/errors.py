@@ -9,7 +9,10 @@ LakebedError
 ├── Forbidden         ask for the right, or write elsewhere
 ├── Conflict          look at what changed, decide, run again
 ├── Unavailable       wait or free resources, then run again: nothing was written
-│   └── TimedOut      the same, or make the work shorter
+│   ├── TimedOut      the same, or make the work shorter
+│   └── Held          wait until the other run of the pipeline has ended
+├── StepFailed        fix the step or its input, then resume the run
+├── CheckFailed       look at the run's branch, repair the rows or the rule, then resume the run
 ├── OutcomeUnknown    look the event id up: all was written, or nothing
 ├── Corrupt           restore from a copy: the stored bytes are not what was written
 └── Expired           ask for a newer version
@@ -133,6 +136,28 @@ class TimedOut(Unavailable):
     """The work took longer than allowed; nothing was changed."""
 
     kind = "timed_out"
+
+
+class Held(Unavailable):
+    """Another run of the pipeline goes on; nothing was begun."""
+
+    kind = "held"
+
+
+class StepFailed(LakebedError):
+    """A step of a pipeline raised an error, which is the cause; nothing was published."""
+
+    kind = "step_failed"
+
+
+class CheckFailed(LakebedError):
+    """Expectations or checks of a pipeline failed, and nothing was published; `failures` lists them."""
+
+    kind = "check_failed"
+
+    def __init__(self, problem: str, *, failures: Sequence[Any] = (), **details: Any) -> None:
+        super().__init__(problem, **details)
+        self.failures = tuple(failures)
 
 
 class OutcomeUnknown(LakebedError):

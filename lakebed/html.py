@@ -12,6 +12,9 @@ class Text(str):
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         return pre_html(self)
 

@@ -12,22 +12,59 @@ ROOT = Path(__file__).parent.parent
 NAMED_TEST = re.compile(r"`(tests/[^`]+)`")
 
 
+HEADER = ["item", "promise", "tests", "still to come"]
+
+ITEMS = {"D": 22, "KV-": 20, "P": 24, "ME-": 25, "MO-": 25, "law ": 10}
+"""How many items each acceptance list has, from 1 on, and how many laws there are: each has a row."""
+
+ISSUES = ("“A lake on nothing but files”", "“Rows”", "“To the letter”")
+SUBJECTS = (*ISSUES, "garbage collection", "the server", "the import tools", "Iceberg both ways")
+"""What may be named as bringing what does not hold yet."""
+
+
 def rows(page: str) -> list[list[str]]:
-    """The cells of the table's rows, without the header and the line under it."""
-    lines = [line.strip().strip("|").split("|") for line in page.splitlines() if line.lstrip().startswith("|")]
-    return [[cell.strip() for cell in line] for line in lines[2:]]
+    """The cells of all rows of the tables of items; other tables are left out."""
+    found, is_of_items = [], False
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+        is_of_items = (is_of_items or cells == HEADER) and bool(cells)
+        if is_of_items and cells != HEADER and not set(cells) <= {"---"}:
+            found.append(cells)
+    return found
+
+
+def known_items() -> list[str]:
+    return [f"{kind}{number}" for kind, count in ITEMS.items() for number in range(1, count + 1)]
 
 
 def findings(root: Path) -> list[str]:
     """What is wrong with the page, one sentence each."""
-    items = rows((root / "docs/acceptance.md").read_text(encoding="utf-8"))
+    page = (root / "docs/acceptance.md").read_text(encoding="utf-8")
+    items = rows(page)
     problems = [] if items else ["docs/acceptance.md lists no items"]
-    for item, *cells in items:
-        named = NAMED_TEST.findall(" ".join(cells))
-        if not item or not named:
-            problems.append(f"{item or 'a row without a name'} names no test")
-        problems += [f"{item}: there is no test {test}" for test in named if not exists(root, test)]
+    for cells in items:
+        problems += findings_of_row(*cells) if len(cells) == len(HEADER) else [f"{cells[0]} has {len(cells)} cells"]
+    named = dict.fromkeys(
+        (line, test) for line in page.splitlines() if line.startswith("|") for test in NAMED_TEST.findall(line)
+    )
+    problems += [
+        f"{line.strip('| ').partition(' |')[0]}: there is no test {test}"
+        for line, test in named
+        if not exists(root, test)
+    ]
     return problems
+
+
+def findings_of_row(item: str, promise: str, tests: str, later: str) -> list[str]:
+    if later and not any(subject in later for subject in SUBJECTS):
+        return [f"{item}: what is still to come names nothing that brings it"]
+    return [] if item and promise and (later or NAMED_TEST.search(tests)) else [f"{item or 'a row'} names no test"]
+
+
+def missing_items(page: str) -> list[str]:
+    """The items without a row, or with more than one."""
+    found = [cells[0] for cells in rows(page)]
+    return [item for item in known_items() if found.count(item) != 1]
 
 
 def exists(root: Path, test: str) -> bool:
@@ -96,6 +133,36 @@ def test_every_promise_names_tests_that_exist() -> None:
     assert findings(ROOT) == []
 
 
+def unheld(page: str) -> list[str]:
+    """The rows of a page of guarantees that name no test, or one that does not exist."""
+    promises = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
+    promises = [line for line in promises if not line.startswith("| ---")]
+    return [line for line in promises if not any(exists(ROOT, test) for test in NAMED_TEST.findall(line))]
+
+
+def test_every_guarantee_of_the_guide_names_a_test_that_exists() -> None:
+    page = (ROOT / "docs/guide/guarantees.md").read_text(encoding="utf-8")
+    assert page.count("`tests/") > 20
+    assert unheld(page) == []
+
+
+def test_a_guarantee_that_no_test_holds_is_found() -> None:
+    held = f"| it holds | `tests/{Path(__file__).name}::test_a_guarantee_that_no_test_holds_is_found` |"
+    broken = ["| it once held | `tests/test_acceptance.py::test_gone` |", "| it should hold | |"]
+    assert unheld("\n".join(["| promise | test |", "| --- | --- |", held, *broken])) == broken
+
+
+def test_every_item_and_every_law_has_one_row() -> None:
+    assert sum(count for kind, count in ITEMS.items() if kind != "law ") == 116
+    assert missing_items((ROOT / "docs/acceptance.md").read_text(encoding="utf-8")) == []
+
+
+def test_an_item_without_a_row_or_with_two_is_found() -> None:
+    header = "| item | promise | tests | still to come |\n| --- | --- | --- | --- |\n"
+    found = missing_items(header + "| D1 | p | t | |\n| D2 | p | t | |\n| D2 | p | t | |\n\n| D3 | other | table |\n")
+    assert found == known_items()[1:]
+
+
 SUITE = """
 class Ground:
     def test_of_the_ground(self): ...
@@ -127,7 +194,9 @@ def page(root: Path, *lines: str) -> list[str]:
     files = {
         "lakebed/testing/store.py": SUITE,
         "tests/test_store.py": TESTS,
-        "docs/acceptance.md": "\n".join(["# Acceptance", "| item | tests |", "| --- | --- |", *lines]),
+        "docs/acceptance.md": "\n".join(
+            ["# Acceptance", "| item | promise | tests | still to come |", "| --- | --- | --- | --- |", *lines]
+        ),
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +217,7 @@ def page(root: Path, *lines: str) -> list[str]:
     ],
 )
 def test_a_test_is_found_where_it_is_written_or_inherited(test: str, tmp_path: Path) -> None:
-    assert page(tmp_path, f"| P1 | `tests/test_store.py::{test}` |") == []
+    assert page(tmp_path, f"| P1 | p | `tests/test_store.py::{test}` | |") == []
 
 
 @pytest.mark.parametrize(
@@ -169,11 +238,22 @@ def test_a_test_is_found_where_it_is_written_or_inherited(test: str, tmp_path: P
 )
 def test_a_test_that_does_not_exist_is_found(test: str, tmp_path: Path) -> None:
     good = "`tests/test_store.py::test_alone`"
-    assert page(tmp_path, f"| P1 | {good} |", f"| P2 | {good}, `{test}` |") == [f"P2: there is no test {test}"]
+    assert page(tmp_path, f"| P1 | p | {good} | |", f"| P2 | p | {good}, `{test}` | |") == [
+        f"P2: there is no test {test}"
+    ]
 
 
 def test_a_promise_without_a_test_is_found(tmp_path: Path) -> None:
-    assert page(tmp_path, "| P1 | soon |") == ["P1 names no test"]
+    assert page(tmp_path, "| P1 | p | soon | |") == ["P1 names no test"]
+
+
+def test_what_is_still_to_come_says_what_brings_it(tmp_path: Path) -> None:
+    assert page(tmp_path, "| P1 | p | | Comes with “Rows”. |") == []
+    assert page(tmp_path, "| P1 | p | | Later. |") == ["P1: what is still to come names nothing that brings it"]
+
+
+def test_a_row_with_other_cells_is_found(tmp_path: Path) -> None:
+    assert page(tmp_path, "| P1 | p | q |") == ["P1 has 3 cells"]
 
 
 def test_a_page_without_promises_is_found(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pyarrow
 import pyarrow.parquet
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import lakebed
 from demo.__main__ import load, query, run
+from demo.graph import draw
 from demo.page import compare, expect
 from demo.tpch import NAMES, make_files, on_main
 
@@ -29,10 +31,36 @@ def test_the_demo_runs_to_its_end(
     run(spark, files, tmp_path / "lake")
     printed = capsys.readouterr().out
     assert "● Query dev as of version" in printed
-    assert "merge dev" in printed.rpartition("● Show the log of main")[2]
+    assert "merge dev" in printed.rpartition("$ lakebed log --graph")[2]
+    assert "o_comment" in printed.rpartition("--summary")[2]
     assert "VERSION AS OF" in printed.rpartition("● Query the orders in SQL")[2]
     assert "tableExists('tpch.by_status'): True" in printed
-    assert "1,500 rows" in printed, "TPC-H has 1,500 orders at this scale"
+    assert printed.count("✓ 5 questions, 3 engines, equal") == 7
+    assert "the change feed says 0 inserted, 0 deleted" in printed
+    assert "one conflict: table tpch.orders: row" in printed
+
+
+def test_the_demo_draws_every_commit_and_branch(tmp_path: Path) -> None:
+    with lakebed.connect(tmp_path / "lake") as lake:
+        main = lake.catalog()
+        main.create_table("t<1>", {"id": "long"})
+        dev = main.create_branch("dev")
+        dev.table("t<1>").append([{"id": 1}], message="one & only")
+        main.merge(dev)
+        picture = ElementTree.fromstring(draw(main))
+    texts = [found.text for found in picture.iter() if found.tag.endswith("}text")]
+    assert {"main", "dev", "one & only", "create t<1>"} <= set(texts)
+    assert sum(found.tag.endswith("}circle") for found in picture.iter()) == 3
+    assert sum(found.tag.endswith("}path") for found in picture.iter()) == 3, "before, fork and merge"
+
+
+def test_verbose_prints_every_result(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = pyarrow.table({"key": [17]})
+    compare("Which", {"Spark": rows, "DuckDB": rows}, reference="DuckDB")
+    assert capsys.readouterr().out == ""
+    monkeypatch.setattr("demo.page.VERBOSE", True)
+    compare("Which", {"Spark": rows, "DuckDB": rows}, reference="DuckDB")
+    assert capsys.readouterr().out.split() == ["Which?", "Spark", "│", "DuckDB", "17", "│", "17"]
 
 
 def test_the_data_is_made_once(files: Path) -> None:
@@ -42,6 +70,7 @@ def test_the_data_is_made_once(files: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in files.iterdir()} == made
 
 
+@pytest.mark.long
 def test_one_cent_in_one_row_of_the_raw_files_ends_the_demo(spark: SparkSession, tmp_path: Path) -> None:
     files = tmp_path / "tpch"
     make_files(files, SCALE)

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
@@ -17,19 +19,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.commands.forked import lakebed
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FOR_USERS = [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
+FOR_USERS = [ROOT / "README.md", *sorted((ROOT / "docs/guide").rglob("*.md"))]
 
 # What a user may import; docs/architecture.md lists the same. All else may move at any time.
 PUBLIC = {
     "lakebed",
+    "lakebed.documents",
     "lakebed.errors",
     "lakebed.spark",
     "lakebed.iceberg",
+    "lakebed.pipelines",
     "pyspark_lakebed",
     "lakebed.store",  # this and the following: for authors of backends
     "lakebed.files",
@@ -48,7 +54,9 @@ NOT_RUN = {
     "make torture",
     "make proto",
     "make clean",
+    "make docs",
     "pip install lakebed",
+    "pip install lakebed[spark,duckdb,polars]",
     "pip install -e .",
 }
 
@@ -92,22 +100,45 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_page(path: Path) -> None:
-    """Run the blocks of one page; the Python ones share their names."""
+    """Run the blocks of one page; the Python ones share their names, and `output` is what the block before printed."""
+    printed = ""
     for block in blocks(path.read_text(encoding="utf-8")):
-        assert block.language not in SPELLINGS, f"{path.name}:{block.line}: write ```{SPELLINGS[block.language]}"
+        place = f"{path.name}:{block.line}"
+        assert block.language not in SPELLINGS, f"{place}: write ```{SPELLINGS[block.language]}"
         if block.language == "python":
-            # Blank lines in front, so that a traceback shows the line of the page.
-            exec(compile("\n" * block.line + block.text, str(path), "exec"), vars(sys.modules["page"]))
+            printed = run_python(path, block)
         elif block.language in {"sh", "bash"}:
-            run_shell(f"{path.name}:{block.line}", block.text)
+            printed = run_shell(place, block.text)
+        elif block.language == "output":
+            assert is_output(block.text, printed), f"{place} is not what was printed:\n{printed}"
 
 
-def run_shell(place: str, text: str) -> None:
+def run_python(path: Path, block: Block) -> str:
+    with redirect_stdout(StringIO()) as printed:
+        # Blank lines in front, so that a traceback shows the line of the page.
+        exec(compile("\n" * block.line + block.text, str(path), "exec"), vars(sys.modules["page"]))
+    print(printed.getvalue(), end="")  # pytest shows it if a later block fails
+    return printed.getvalue()
+
+
+def is_output(shown: str, printed: str) -> bool:
+    """Whether the page shows what was printed, apart from spaces at the ends of lines; … stands for any text."""
+    pattern = ".*".join(map(re.escape, trimmed(shown).split("…")))
+    return re.fullmatch(pattern, trimmed(printed)) is not None
+
+
+def trimmed(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.splitlines()).rstrip()
+
+
+def run_shell(place: str, text: str) -> str:
     script = "\n".join(line for line in text.splitlines() if not exempt(place, line))
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    command, environment = ["bash", "-euo", "pipefail", "-c", script], {**os.environ, "PATH": path}
+    path = os.pathsep.join([str(lakebed().parent), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    command = ["bash", "-euo", "pipefail", "-c", script]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0, f"{place} ends with {answer.returncode}:\n{answer.stdout}{answer.stderr}"
+    return answer.stdout
 
 
 def exempt(place: str, line: str) -> bool:
@@ -168,7 +199,15 @@ def test_every_block_of_the_page_runs(path: Path) -> None:
     run_page(path)
 
 
-@pytest.mark.parametrize("path", [path for path in PAGES if uses_spark(path)], ids=named)
+SLOW = [path for path in PAGES if path.name == "format.md"]
+"""Each read and write by the format starts workers of Python: tests/spark/test_format.py has them in every run."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.long] if path in SLOW else []) for path in PAGES if uses_spark(path)],
+    ids=named,
+)
 def test_every_block_of_the_page_runs_with_spark(path: Path, spark: "SparkSession") -> None:
     """What the page asks `lakebed.spark.session` for is then the session that runs already."""
     from lakebed.spark import detach  # here, so that a run without Spark's tests does not load PySpark
@@ -251,6 +290,15 @@ def test_blocks_share_names_and_a_folder(tmp_path: Path) -> None:
         nor_is_this
         ```
         ````
+        ```python
+        print(f"{answer}  ", "at noon", "or later", sep="\\n")
+        ```
+        What it prints:
+        ```output
+        42
+        at …
+        … later
+        ```
         ```sh
         grep -q 42 answer  # what Python wrote
         python -c 'import lakebed' && touch done
@@ -266,6 +314,8 @@ def test_blocks_share_names_and_a_folder(tmp_path: Path) -> None:
     [
         ("```python\nassert 1 == 2, 'it can fail'\n```", "it can fail"),
         ("```sh\nfalse\n```", "page.md:1 ends with 1"),
+        ("```sh\nlakebed make-coffee 2> errors || exit $(grep -c make-coffee errors)\n```", "page.md:1 ends with 1:"),
+        ("```sh\nlakebed init >/dev/null; lakebed describe none | cat\n```", "page.md:1 ends with 7:"),
         ("words\n```bash\nfalse | true\n```", "page.md:2 ends with 1"),
         ("```sh\nmake\n```", "`make` is not in NOT_RUN"),
         ("```sh\nmake coffee\n```", "`make coffee` is not in NOT_RUN"),
@@ -273,6 +323,9 @@ def test_blocks_share_names_and_a_folder(tmp_path: Path) -> None:
         ("```py\npass\n```", "write ```python"),
         ("```console\n$ ls\n```", "write ```sh"),
         ("```python\npass\n", "line 1 never ends"),
+        ("```python\nprint(3)\n```\n```output\n4\n```", "page.md:4 is not what was printed:"),
+        ("```sh\necho 3\n```\n```output\n3\n4\n```", "page.md:4 is not what was printed"),
+        ("```python\nprint('a\\nc')\n```\n```output\na…b…c\n```", "page.md:4 is not what was printed"),
     ],
 )
 def test_a_wrong_block_is_found(page: str, problem: str, tmp_path: Path) -> None:

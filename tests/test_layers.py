@@ -19,37 +19,65 @@ ROOT = Path(__file__).parent.parent
 # every folder and module directly under it is then part of the drawing.
 DRAWINGS = {
     "lakebed": """
+        __main__
         cli
         server | pipelines
         lake
-        arrow | spark | iceberg
+        arrow | spark | iceberg | documents
         catalog
         metastore
         table | records
         store | files | caches
-        errors | forks | html
+        deferred | errors | forks | html
+    """,
+    "lakebed.cli": """
+        main
+        words
+        commands
+        session
+        graph | output | sources
+        csv_rows | json_rows | switched | terminal
+        addresses | arguments | arrow_rows | column_types | failures | settings
+        advice | example | texts | values
     """,
     "lakebed.lake": """
         data_source
         lake
         attached | upkeep
         catalog
-        query | transaction
+        imports | query | transaction
         sql
         shares | tables
-        table
-        namespaces | rows | views
-        branches | evolve | merges | tags | view
+        merges | table
+        partition
+        partitions
+        diff | inspect
+        levels | namespaces | rows | views
+        branches | evolve | tags | view
         objects
-        arguments | inspect | namespace
-        address | clauses | description | engines | lines | properties | shown
+        arguments | merging | namespace
+        address | clauses | description | engines | lines | settings | shown
+    """,
+    "lakebed.pipelines": """
+        files
+        pipeline
+        start
+        dry
+        running
+        plan | records
+        parts
+        checks | contracts | decisions | fingerprint | graph | hooks
+        facts | late | sql
+        steps
+        expectations | inputs | loading | picture | rows | states | windows | writes
     """,
     "lakebed.arrow": """
-        engine
+        engine | importer
         compaction
         rows | sorted_rows | tasks
-        add_files | write
+        add_files | foreign_rows | foreign_schemas | text | write
         fit
+        pandas_rows
         casting | foreign_columns | foreign_names | given_files | python_rows | read
         expression | shape | validation
         transforms
@@ -61,7 +89,7 @@ DRAWINGS = {
         rows | sorted_rows
         write
         casting | read
-        fit | format | jobs
+        fit | format | jobs | text
         session | types
         expressions
         java | literals | locations | variables
@@ -76,7 +104,8 @@ DRAWINGS = {
     "lakebed.catalog": """
         upkeep
         inspect
-        merge
+        merge | partitions
+        feed
         data
         refs | tables
         objects
@@ -126,15 +155,27 @@ def heights_of(drawing: str) -> Heights:
 
 HEIGHTS = {package: heights_of(drawing) for package, drawing in DRAWINGS.items()}
 
-# The exceptions: the lazy exports of `lakebed/__init__.py`, and the functions in `lake` that load an engine.
+# The exceptions: the lazy exports of `lakebed/__init__.py`, the functions in `lake` that load an engine, and the words
+# of the command line.
 EXPORTS = "lakebed"
 ENGINE_LOADERS = {
     ("lakebed.lake.engines", "arrow_engine"),
+    ("lakebed.lake.engines", "arrow_importer"),
     ("lakebed.lake.engines", "spark_engine"),
     ("lakebed.lake.engines", "spark_schema"),
+    ("lakebed.lake.engines", "spark_text"),
     ("lakebed.lake.engines", "export_iceberg"),
     ("lakebed.lake.sql.statement", "run_statement"),
     ("lakebed.lake.attached.load", "attached_session"),
+    ("lakebed.pipelines.pipeline", "_run_on_spark"),
+    ("lakebed.pipelines.pipeline", "_dried"),
+    ("lakebed.pipelines.loading", "sql_by_spark_alone"),
+    ("lakebed.deferred", "_Deferred"),  # numpy and pyarrow, at their first use
+    ("lakebed.__main__", "main"),  # the command line, within what heeds Ctrl-C
+    ("lakebed.cli.main", "Words"),  # a word's module is loaded when the word runs
+    ("lakebed.cli.commands.pipeline", "_spark"),  # only for a run, or for types
+    ("lakebed.cli.output", "_terminal"),  # rich, only where it draws
+    ("lakebed.cli.commands.doctor", "_java"),  # the search for a Java, if there is a Spark
 }
 
 # Shipped test support: it may import anything, and nothing else may import it.

@@ -6,7 +6,7 @@ lake passes its own check afterwards, and shows all that it showed before.
 
 import random
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -153,7 +153,7 @@ def name_of_something(lake: Lake, chance: random.Random) -> Call:
         "tables": lambda: main.tables(name, prefix=other),
         "inspect": lambda: main.inspect(name),
         "log": lambda: main.log(table=name),
-        "column": lambda: main.create_table("made", {name: "int"}),
+        "column": lambda: main.create_table("made", {name: "int"} if isinstance(name, Hashable) else name),
         "add_column": lambda: _add_column(main, name),
         "location": lambda: main.create_table("placed", SCHEMA, location=name),
         "event_id": lambda: main.create_namespace("fresh", event_id=name),

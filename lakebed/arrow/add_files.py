@@ -1,19 +1,21 @@
 """Entries for Parquet files that another writer wrote, with their partition values: files are read, never copied."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow
 import pyarrow.compute
 from pyarrow.parquet import ParquetFile
 
 from lakebed.arrow.foreign_columns import ForeignColumns, foreign_columns
-from lakebed.arrow.foreign_names import foreign_names
+from lakebed.arrow.foreign_names import file_names
 from lakebed.arrow.given_files import given_files
 from lakebed.arrow.read.stored import BATCH_ROWS, opened_parquet
 from lakebed.arrow.shape import AS_STORED, shaped
 from lakebed.arrow.transforms import column_at, plain_value, transformed
 from lakebed.arrow.types import file_schema
+from lakebed.arrow.validation import check_values
 from lakebed.catalog.data.footers import read_footer
+from lakebed.catalog.data.foreign import ForeignFiles, Problem
 from lakebed.catalog.data.row_sources import is_own_file
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import Files
@@ -30,7 +32,7 @@ from lakebed.table.plan.blooms import seal_blooms
 from lakebed.table.schema.schema import Schema
 from lakebed.table.statistics.footers import data_file
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import DOUBLE, FLOAT, Field
+from lakebed.table.types.types import DOUBLE, FLOAT, STRING, TIME, Decimal, Field, Type, children_of
 from lakebed.table.types.values import decode_bound, is_nan
 
 Known = tuple[Value | None]
@@ -40,24 +42,47 @@ Said = Mapping[Field, Value | None]
 """The values of columns that the names of folders say."""
 
 
-def added_files(files: Files, schema: Schema, spec: PartitionSpec, given: Sequence[str]) -> list[DataFileRef]:
+def added_files(
+    files: Files,
+    schema: Schema,
+    spec: PartitionSpec,
+    given: Sequence[str],
+    values: Said | None = None,
+    root: str = "",
+    *,
+    verify: bool = True,
+    without: Collection[str] = (),
+) -> list[DataFileRef]:
     """The entries of files to add to a table with this schema and spec, in their order.
 
-    `given` are files, folders and patterns, as `given_files` takes them. Hive's folders (`month=2026-01`) say values of
-    columns. Footers are read; rows only where statistics don't say that required columns have no null, or which value
-    of a partition or folder the rows have. `NotFound` names all missing files, `Invalid` all that can't be read as rows
-    of the table, with every reason.
+    `given` are files, folders and patterns, as `given_files` takes them, but not those `without`. Hive's folders
+    (`month=2026-01`) say values of columns; `values` are those of an explicit partition, which no folder below `root`
+    may contradict: what is above it means nothing then. Footers are read, and columns of types that not all bytes are
+    values of, unless `verify` is False; others only where statistics don't say that required columns have no null, or
+    which value of a partition or folder the rows have. `NotFound` names all missing files, `Invalid` all that can't be
+    read as rows of the table, with every reason.
     """
-    found = given_files(files, given)
-    entries, problems = [], []
-    for path, place in found.items():
-        _check_path(path)
-        file = _File(files, path, place, schema, spec)
-        entries.append(file.entry())
-        problems += file.problems
+    found = {path: place for path, place in given_files(files, given).items() if path not in without}
+    known = {field.id: value for field, value in (values or {}).items()}
+    entries, problems = examined_files(files, schema, spec, ForeignFiles(found, root, values=known, verify=verify))
     if problems:
         raise _refused(problems, len(found))
-    return [entry for entry in entries if entry is not None]
+    return entries
+
+
+def examined_files(
+    files: Files, schema: Schema, spec: PartitionSpec, foreign: ForeignFiles
+) -> tuple[list[DataFileRef], list[Problem]]:
+    """The entries of files that fit a table with this schema and spec, and all reasons why others don't."""
+    entries, problems = list[DataFileRef](), list[Problem]()
+    for path in foreign.places:
+        _check_path(path)
+        file = _File(files, path, schema, spec, foreign)
+        entry = file.entry()
+        problems += [(path, problem) for problem in file.problems]
+        if entry is not None:
+            entries.append(entry)
+    return entries, problems
 
 
 def _check_path(path: str) -> None:
@@ -80,8 +105,11 @@ def _check_path(path: str) -> None:
 class _File:
     """A file that is to become an entry, and the problems that prevent it."""
 
-    def __init__(self, files: Files, path: str, place: str, schema: Schema, spec: PartitionSpec) -> None:
-        self._files, self._path, self._place, self._schema, self._spec = files, path, place, schema, spec
+    def __init__(self, files: Files, path: str, schema: Schema, spec: PartitionSpec, foreign: ForeignFiles) -> None:
+        self._files, self._path, self._schema, self._spec = files, path, schema, spec
+        self._foreign = foreign
+        self._place = foreign.places[path].removeprefix(foreign.root)
+        self._values = foreign.values_in(path)
         self._names: dict[int, str] = {}
         self.problems: list[str] = []
 
@@ -109,12 +137,13 @@ class _File:
         with opened_parquet(self._files, self._path, footer) as parquet:
             if not parquet.metadata.num_rows:
                 self._add("no rows")
-            self._names = foreign_names(parquet.schema_arrow, self._schema.fields)
+            self._names = file_names(parquet.schema_arrow, self._schema.fields, self._foreign)
             self._schema = Schema(with_column_names(self._schema.fields, self._names), self._schema.id)
-            said = column_values(folder_values(self._place.split("/")[:-1]), self._schema.fields)
-            constants = {field: value for field, value in said.items() if not _has_column(parquet.schema_arrow, field)}
+            said = self._said()
+            form, exact = parquet.schema_arrow, self._foreign.is_exact
+            constants = {field: value for field, value in said.items() if not _has_column(form, field, exact)}
             stored = tuple(field for field in self._schema.fields if field not in constants)
-            columns = foreign_columns(parquet.metadata, parquet.schema_arrow, stored)
+            columns = foreign_columns(parquet.metadata, form, stored, exact=exact)
             for column, problem in columns.problems.items():
                 self._add(f"{column}: {problem}")
             self._check_constants(constants)
@@ -124,8 +153,20 @@ class _File:
             file.footer_checksum = footer.checksum
             return self._described(file, parquet, columns, said, constants)
 
+    def _said(self) -> Said:
+        """The values that folders and the partition say; a problem if they differ."""
+        folders = folder_values(self._place.split("/")[:-1]) if self._foreign.has_folders else {}
+        said = column_values(folders, self._schema.fields)
+        own = {field: self._values[field.id] for field in self._schema.fields if field.id in self._values}
+        for field, value in said.items():
+            if field in own and own[field] != value:
+                self._add(
+                    f"{field.name}: the folder says {_shown(field, value)}, the partition {_shown(field, own[field])}"
+                )
+        return {**said, **own}
+
     def _add(self, problem: str) -> None:
-        self.problems.append(f"{self._path}: {problem}")
+        self.problems.append(problem)
 
     def _check_constants(self, constants: Said) -> None:
         """Refuse values that only folders say, unless the table is partitioned by the column itself."""
@@ -145,7 +186,7 @@ class _File:
         """Complete the entry of a file that has its statistics."""
         if columns.others or self._names:
             set_field_ids(file, columns.field_ids)
-            set_column_names(file, self._names)
+            set_column_names(file, {id: name for id, name in self._names.items() if id in columns.field_ids})
         seal_blooms(file, self._files.read)
         set_constants(file, constants)
         fields = bound_fields(self._spec, self._schema)
@@ -153,7 +194,7 @@ class _File:
         wanted = list(dict.fromkeys((*fields, *checked.values())))
         known = {bound.field.field_id: _known_value(bound, file, columns.field_ids, constants) for bound in wanted}
         open_fields = [bound for bound in wanted if known[bound.field.field_id] is None]
-        read = {bound.path[0].id for bound in open_fields} | self._unsure(columns, file)
+        read = {bound.path[0].id for bound in open_fields} | self._unsure(columns, file) | self._unverified(columns)
         known |= self._read(parquet, [field for field in self._schema.fields if field.id in read], open_fields)
         for field, bound in checked.items():
             self._check_said(field, said[field], _value(known[bound.field.field_id]))
@@ -166,7 +207,8 @@ class _File:
     def _check_said(self, field: Field, said: Value | None, stored: Value | None) -> None:
         """Refuse a file whose folder says another value than its rows have."""
         if said != stored and not (is_nan(said) and is_nan(stored)):
-            self._add(f"{field.name}: the folder says {_shown(field, said)}, the file {_shown(field, stored)}")
+            says = "partition" if field.id in self._values else "folder"
+            self._add(f"{field.name}: the {says} says {_shown(field, said)}, the file {_shown(field, stored)}")
 
     def _unsure(self, columns: ForeignColumns, file: DataFileRef) -> set[int]:
         """The columns that have to be read: they may have nulls where the table allows none."""
@@ -177,14 +219,23 @@ class _File:
                 self._add(f"{field.name}: {nulls[field.id]} nulls, and the table requires a value")
         return {field.id for [field, *inside] in ways if inside or field.id not in nulls}
 
+    def _unverified(self, columns: ForeignColumns) -> set[int]:
+        """The columns of the file that may have values which no reader takes: text that is not UTF-8, say."""
+        stored = (field for field in self._schema.fields if field.id in columns.field_ids)
+        return {field.id for field in stored if self._foreign.verify and _may_be_unreadable(field.type)}
+
     def _read(
         self, parquet: ParquetFile, wanted: Sequence[Field], partitioned: Sequence[BoundField]
     ) -> dict[int, Known | None]:
-        """Read columns: `Invalid` for a null in a required column; return the partition values of all rows."""
+        """Read columns: `Invalid` for a null in a required column, or for a value that its type can't have.
+
+        It returns the partition values of all rows.
+        """
         if not wanted:
             return {}
         form, seen = file_schema(Schema(wanted)), _PartitionValues(partitioned)
         for batch in parquet.iter_batches(BATCH_ROWS, columns=[field.physical_name for field in wanted]):
+            check_values(batch)
             columns = shaped(batch.columns, batch.schema.names, wanted, form, AS_STORED, batch.num_rows)
             seen.add(pyarrow.Table.from_arrays(columns, schema=form))
         known: dict[int, Known | None] = {}
@@ -216,8 +267,19 @@ class _PartitionValues:
             yield bound, [plain_value(value, bound.type) for value in self._seen[bound.field.field_id][:2]]
 
 
-def _has_column(form: pyarrow.Schema, field: Field) -> bool:
+def _may_be_unreadable(type: Type) -> bool:
+    """Whether a page may have bytes that are not a value of the type, or of one inside it."""
+    return (
+        type in (STRING, TIME)
+        or isinstance(type, Decimal)
+        or any(_may_be_unreadable(child.type) for child in children_of(type))
+    )
+
+
+def _has_column(form: pyarrow.Schema, field: Field, exact: bool) -> bool:
     """Whether a file has the column, or one that could be mistaken for it."""
+    if exact:
+        return field.physical_name in form.names
     names = {folded_column(field.name), folded_column(field.physical_name)}
     return any(folded_column(column.name) in names for column in form)
 
@@ -262,11 +324,11 @@ def _value(known: Known | None) -> Value | None:
     return None if known is None else known[0]
 
 
-def _refused(problems: Sequence[str], count: int) -> Invalid:
+def _refused(problems: Sequence[Problem], count: int) -> Invalid:
     return Invalid(
         "the files can't be read as rows of the table",
         subject=f"{count} files" if count > 1 else "",
         expected="Parquet files whose columns have the table's types, and the names that the table's files use",
-        found="; ".join(problems),
+        found="; ".join(f"{path}: {problem}" for path, problem in problems),
         advice="Nothing was added. Change the table, write the files again, or append(…) their rows.",
     )

@@ -1,8 +1,10 @@
-"""A caller's columns, cast to a table's where no value is lost: whole floats always, all else by choice.
+"""A caller's columns, cast to a table's where no value is lost: whole numbers always, all else by choice.
 
-pandas has no nulls in a column of whole numbers, and shows such a column as floats.
+pandas has no nulls in a column of whole numbers, and shows such a column as floats; its whole numbers have 64 bits, as
+Python's have in Arrow. As in SQL's assignments, values that fit are taken, and others are refused.
 """
 
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -14,23 +16,25 @@ from lakebed.arrow.expression.compare import equal
 from lakebed.arrow.expression.evaluate import for_kernels
 from lakebed.arrow.expression.text import by_value
 from lakebed.arrow.shape import AS_GIVEN, misfits
-from lakebed.arrow.types import arrow_schema, decoded, kernel_type, schema_of, shown_value
+from lakebed.arrow.types import UUID_BYTES, arrow_schema, decoded, kernel_type, schema_of, shown_value
 from lakebed.errors import Invalid
 from lakebed.table.expression.types import FLOATING, WHOLE, can_cast
 from lakebed.table.schema.schema import Schema
 from lakebed.table.sql.casts import dropped_pattern, is_kept
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import FLOAT, STRING, Field, Simple, Type
+from lakebed.table.types.types import FLOAT, STRING, UUID, Field, Simple, Type
 
 EXACT: Final = float(2**53)
 """Above this, a float may have been another whole number before it became a float."""
 
-_Convert = Callable[[pyarrow.Array], pyarrow.Array]
+_WIDER: Final = frozenset((pyarrow.int64(), pyarrow.uint32(), pyarrow.uint64()))
+
+Convert = Callable[[pyarrow.Array], pyarrow.Array]
 """The values as another type; null also where a value would be lost."""
 
 
 def with_whole_numbers(reader: pyarrow.RecordBatchReader, schema: Schema) -> pyarrow.RecordBatchReader:
-    """The rows; columns of floats are whole numbers where the table has those. `Invalid` for any other float."""
+    """The rows; floats and whole numbers are the table's whole numbers. `Invalid` for a value that is not one."""
     return _converted(reader, schema, _whole_conversion)
 
 
@@ -39,14 +43,21 @@ def cast_rows(reader: pyarrow.RecordBatchReader, schema: Schema) -> pyarrow.Reco
 
     Columns that fit, or that no cast leads from, are left as they are, and so are lists, maps and structs.
     """
-    return _converted(reader, schema, _cast_conversion)
+    return _converted(reader, schema, cast_of)
+
+
+def a_cast_helps(columns: pyarrow.Schema, schema: Schema) -> bool:
+    """Whether `cast_rows` would convert one of the columns."""
+    wanted = {folded_column(field.name): field for field in schema.fields}
+    both = ((column, wanted.get(folded_column(column.name))) for column in columns)
+    return any(field is not None and cast_of(column, field) is not None for column, field in both)
 
 
 def _converted(
-    reader: pyarrow.RecordBatchReader, schema: Schema, conversion: Callable[[pyarrow.Field, Field], _Convert | None]
+    reader: pyarrow.RecordBatchReader, schema: Schema, conversion: Callable[[pyarrow.Field, Field], Convert | None]
 ) -> pyarrow.RecordBatchReader:
     wanted = {folded_column(field.name): field for field in schema.fields}
-    found: dict[int, tuple[Field, _Convert]] = {}
+    found: dict[int, tuple[Field, Convert]] = {}
     for place, column in enumerate(reader.schema):
         field = wanted.get(folded_column(column.name))
         convert = None if field is None else conversion(column, field)
@@ -63,7 +74,7 @@ def _converted(
 
 
 def _batches(
-    reader: pyarrow.RecordBatchReader, conversions: Mapping[int, tuple[Field, _Convert]], form: pyarrow.Schema
+    reader: pyarrow.RecordBatchReader, conversions: Mapping[int, tuple[Field, Convert]], form: pyarrow.Schema
 ) -> Iterator[pyarrow.RecordBatch]:
     before = 0
     for batch in reader:
@@ -89,9 +100,14 @@ def _check_none_lost(given: pyarrow.Array, values: pyarrow.Array, field: Field, 
     )
 
 
-def _whole_conversion(column: pyarrow.Field, field: Field) -> _Convert | None:
-    is_float = pyarrow.types.is_floating(column.type) and field.type in WHOLE
-    return (lambda values: _whole(values, field.type)) if is_float else None
+def _whole_conversion(column: pyarrow.Field, field: Field) -> Convert | None:
+    if field.type not in WHOLE:
+        return None
+    if pyarrow.types.is_floating(column.type):
+        return lambda values: _whole(values, field.type)
+    if column.type in _WIDER and any(misfits([column.with_name(field.name)], [field], AS_GIVEN)):
+        return lambda values: _narrowed(values, kernel_type(field.type))
+    return None
 
 
 def _whole(values: pyarrow.Array, type: Type) -> pyarrow.Array:
@@ -103,16 +119,47 @@ def _whole(values: pyarrow.Array, type: Type) -> pyarrow.Array:
     return try_cast(whole, FLOATING[1], type, kernel_type(type))
 
 
-def _cast_conversion(column: pyarrow.Field, field: Field) -> _Convert | None:
+def _narrowed(values: pyarrow.Array, wanted: pyarrow.DataType) -> pyarrow.Array:
+    """The values in fewer bits, null where there are too few."""
+    cut = values.cast(wanted, safe=False)
+    is_same = compute.equal(cut.cast(values.type, safe=False), values)
+    if pyarrow.types.is_unsigned_integer(values.type):  # one that became negative has the same bits
+        is_same = compute.and_(is_same, compute.greater_equal(cut, 0))
+    return compute.if_else(is_same, cut, pyarrow.scalar(None, wanted))
+
+
+def cast_of(column: pyarrow.Field, field: Field) -> Convert | None:
+    """What casts the values of a column to those of a table's, null where one would be lost; None if nothing has to."""
     if not any(misfits([column.with_name(field.name)], [field], AS_GIVEN)) or not isinstance(field.type, Simple):
         return None
     try:
         found = schema_of(pyarrow.schema([column])).fields[0].type
     except Invalid:
         return None  # a type that no table has: the rows will be refused for it
+    if (found, field.type) in _OF_UUIDS:
+        return _OF_UUIDS[found, field.type]
     if not can_cast(found, field.type):
         return None
     return lambda values: _cast(values, found, field.type)
+
+
+def _uuids(texts: pyarrow.Array) -> pyarrow.Array:
+    return by_value(decoded(texts).cast(pyarrow.string()), _uuid_bytes, UUID_BYTES).cast(pyarrow.uuid())
+
+
+def _uuid_bytes(text: str) -> bytes | None:
+    try:
+        return uuid.UUID(text.strip()).bytes
+    except ValueError:
+        return None
+
+
+def _uuid_texts(uuids: pyarrow.Array) -> pyarrow.Array:
+    return by_value(decoded(uuids).cast(UUID_BYTES), lambda value: str(uuid.UUID(bytes=value)), pyarrow.string())
+
+
+_OF_UUIDS: Mapping[tuple[Type, Type], Convert] = {(STRING, UUID): _uuids, (UUID, STRING): _uuid_texts}
+"""Casts that SQL does not have, since Spark has no such type: a UUID comes as text from JSON, and from DuckDB."""
 
 
 def _cast(values: pyarrow.Array, found: Type, wanted: Type) -> pyarrow.Array:

@@ -23,7 +23,7 @@ from lakebed.table.partition.sort_order import SortOrder
 from lakebed.table.partition.values import partition_values, set_partition
 from lakebed.table.plan.plan import Plan, PlannedFile
 from lakebed.table.schema.metadata_columns import LAST_UPDATED
-from lakebed.table.types.values import encode_bound
+from lakebed.table.statistics.sequences import set_sequences
 
 
 def rewrite(target: Target, files: Sequence[DataFileRef]) -> list[DataFileRef]:
@@ -106,7 +106,7 @@ class GroupWriter(Writer):
 class LastChanges:
     """The range of the sequence numbers of rows' last changes.
 
-    A row without a number gets the commit's, which is the greatest of all: then the range is unknown.
+    A row without a number gets the commit's, which is the greatest of all: then the upper end is unknown.
     """
 
     def __init__(self) -> None:
@@ -130,10 +130,8 @@ class LastChanges:
 
     def write_to(self, file: DataFileRef) -> None:
         """Write the range to the entry of a file that has no other rows."""
-        if self._extremes and not self._has_null:
-            lower, upper = (encode_bound(LAST_UPDATED.type, number) for number in self._extremes)
-            rows = file.num_rows
-            file.statistics.add(field_id=LAST_UPDATED.id, value_count=rows, null_count=0, lower=lower, upper=upper)
+        if self._extremes:
+            set_sequences(file, self._extremes[0], None if self._has_null else self._extremes[1])
 
     def _extend(self, values: Iterable[int]) -> None:
         numbers = [*self._extremes, *values]

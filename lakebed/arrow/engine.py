@@ -1,6 +1,6 @@
 """The local engine: it reads and writes rows with Arrow, in this process."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow
@@ -8,37 +8,48 @@ import pyarrow
 from lakebed.arrow.add_files import added_files
 from lakebed.arrow.casting import cast_rows
 from lakebed.arrow.compaction import GroupWriter, rewrite
-from lakebed.arrow.fit import kept_rows, reader_of
+from lakebed.arrow.fit import kept_rows, reader_of, typed_rows
+from lakebed.arrow.given_files import given_folder, has_files
 from lakebed.arrow.python_rows import PythonRows
-from lakebed.arrow.read.get import find_row
+from lakebed.arrow.read.copies import KnownRows, rows_with_ids
+from lakebed.arrow.read.feed import ArrowFeed, shown_rows
+from lakebed.arrow.read.get import find_placed_row, find_row
+from lakebed.arrow.read.pieces import python_rows, row_values
 from lakebed.arrow.read.rows import table_of_rows
 from lakebed.arrow.read.scan import Replan, Scan, pruned_plan
 from lakebed.arrow.read.stored import read_whole
 from lakebed.arrow.rows.assignments import assignments
 from lakebed.arrow.rows.delete import delete_rows, overwrite_rows
-from lakebed.arrow.rows.keys import check_keys, check_table, share_keys
+from lakebed.arrow.rows.differences import ArrowDifferences
+from lakebed.arrow.rows.keys import check_keys, check_table
 from lakebed.arrow.rows.merge import bind_merge, merge_rows
 from lakebed.arrow.rows.source import keyed_rows
+from lakebed.arrow.rows.three_way import ThreeWayRows, broken_rows, merge_sides
 from lakebed.arrow.rows.update import update_rows
 from lakebed.arrow.rows.upsert import upsert_rows
-from lakebed.arrow.types import schema_of
+from lakebed.arrow.types import arrow_schema, schema_of
 from lakebed.arrow.write.rows import write_rows
 from lakebed.catalog.data.compaction import Form
 from lakebed.catalog.data.engine import Fill, Where, can_be_read_again
 from lakebed.catalog.data.row_changes import RowChange, Written
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.data.target import Target
+from lakebed.catalog.feed.compare import Compared
+from lakebed.catalog.feed.feed import Feed
+from lakebed.catalog.feed.steps import Piece
+from lakebed.catalog.merge.rows import Decide, DisputedRow, RowSides
+from lakebed.catalog.tables.properties import Check
 from lakebed.files import Files
 from lakebed.table.expression.assignments import Values
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.expression.where import bind_where
 from lakebed.table.filter.condition import Condition
-from lakebed.table.filter.filter import Filter
+from lakebed.table.filter.filter import Filter, Value
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.spec import PartitionSpec
 from lakebed.table.plan.plan import Plan, PlannedFile
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import Type
+from lakebed.table.types.types import Field, Type
 
 
 class ArrowEngine:
@@ -110,9 +121,22 @@ class ArrowEngine:
         columns: Iterable[str] | None = None,
         limit: int | None = None,
         replan: Replan | None = None,
+        again: Callable[[], Scan] | None = None,
     ) -> Scan:
         """The rows of planned files that pass."""
-        return Scan(sources, schema, plan, filter, columns, limit, replan)
+        return Scan(sources, schema, plan, filter, columns, limit, replan, again)
+
+    def feed(self, feed: Feed, schema: Schema, *, updates: bool, filter: Filter | None) -> ArrowFeed:
+        """The rows of a feed that pass, in its columns."""
+        return ArrowFeed(feed.steps, shown_rows(feed.schema, schema, updates=updates, filter=filter))
+
+    def differences(self, compared: Compared, filter: Filter | None) -> ArrowDifferences:
+        """The rows in which two states of a table differ, and of which either image passes."""
+        return ArrowDifferences(compared, filter)
+
+    def python_rows(self, rows: pyarrow.RecordBatch) -> list[dict[str, object]]:
+        """Rows as dictionaries of Python's values; text where Python has no such value."""
+        return python_rows(rows)
 
     def read_inline(
         self,
@@ -130,21 +154,73 @@ class ArrowEngine:
         """The row with a primary key."""
         return find_row(target, key)
 
+    def find(self, target: Target, key: Sequence[object]) -> dict[str, object] | None:
+        """The row with a primary key, with its metadata columns."""
+        return find_placed_row(target, key)
+
+    def rows_with_ids(self, sources: Sources, pieces: Sequence[Piece], schema: Schema, ids: Sequence[int]) -> KnownRows:
+        """The rows of pieces that have one of these ids, to be compared."""
+        return rows_with_ids(sources, pieces, schema, ids)
+
     def add_files(
-        self, files: Files, schema: Schema, spec: PartitionSpec, addresses: Sequence[str]
+        self,
+        files: Files,
+        schema: Schema,
+        spec: PartitionSpec,
+        addresses: Sequence[str],
+        values: Mapping[Field, Value | None] | None = None,
+        *,
+        verify: bool,
     ) -> Sequence[DataFileRef]:
-        """Entries for Parquet files that another writer wrote, where they are."""
-        return added_files(files, schema, spec, addresses)
+        """Entries for Parquet files that another writer wrote, where they are; `values` are an explicit partition's."""
+        return added_files(files, schema, spec, addresses, values, verify=verify)
+
+    def files_in(
+        self,
+        files: Files,
+        schema: Schema,
+        spec: PartitionSpec,
+        location: str,
+        values: Mapping[Field, Value | None],
+        *,
+        verify: bool = True,
+        without: Collection[str] = (),
+    ) -> Sequence[DataFileRef]:
+        """Entries for the Parquet files in the folder of an explicit partition, which may be empty."""
+        folder = given_folder(location)
+        if not has_files(folder):
+            return []
+        return added_files(files, schema, spec, [folder], values, folder, verify=verify, without=without)
+
+    def folder(self, files: Files, location: str) -> str:
+        """The path by which a lake knows a folder of files that others wrote."""
+        return files.path_of(given_folder(location))
 
     def read_whole(self, files: Files, file: DataFileRef) -> None:
         """Read a data file with all its checksums; `Corrupt` if it is damaged."""
         read_whole(files, file)
 
-    def share_keys(
-        self, sources: Sources, schema: Schema, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]
-    ) -> bool:
-        """Whether files of two sides have a primary key in common."""
-        return share_keys(sources, schema, ours, theirs)
+    def broken_rows(
+        self, sources: Sources, schema: Schema, pieces: Sequence[Piece], checks: Sequence[Check], side: str
+    ) -> list[DisputedRow]:
+        """The rows of one side of a merge that break checks of the other."""
+        return broken_rows(sources, schema, pieces, checks, side)
+
+    def merge_sides(self, sides: RowSides, decide: Decide) -> ThreeWayRows:
+        """Compare the rows that both sides of a merge changed, cell by cell; they are held in memory."""
+        return merge_sides(sides, decide)
+
+    def release(self) -> None:
+        """Nothing is kept for a merge outside of its answers."""
+
+    def row_values(self, schema: Schema, rows: pyarrow.Table) -> list[dict[str, object]]:
+        """The rows of another engine as Python's values, by the names of the columns, which may have other names."""
+        typed = rows.rename_columns(list(schema.names)).cast(arrow_schema(schema))
+        return [row_values(typed, place) for place in range(typed.num_rows)]
+
+    def typed_rows(self, schema: Schema, rows: Sequence[Mapping[str, object]]) -> pyarrow.Table:
+        """Python's values in the types of a table's columns."""
+        return typed_rows(schema, rows)
 
     def table_of_rows(
         self,

@@ -1,20 +1,23 @@
 """A caller's rows, brought to the form of a table's files, or refused with every reason."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, TypeGuard, cast
 
 import pyarrow
 
-from lakebed.arrow.casting import with_whole_numbers
-from lakebed.arrow.python_rows import PythonRows, check_nested_values, is_python_rows, table_of
+from lakebed.arrow.casting import a_cast_helps, cast_rows, with_whole_numbers
+from lakebed.arrow.pandas_rows import pandas_table
+from lakebed.arrow.python_rows import PythonRows, is_python_rows, table_of
 from lakebed.arrow.shape import AS_GIVEN, Misfit, misfits, shaped
-from lakebed.arrow.types import file_schema
+from lakebed.arrow.types import arrow_schema, check_names, file_schema
 from lakebed.arrow.validation import ValidRows, unreadable_rows, validated
 from lakebed.errors import Invalid
+from lakebed.table.expression.types import FLOATING
 from lakebed.table.schema.schema import Schema
-from lakebed.table.types.types import Field
+from lakebed.table.types.names import folded_column
+from lakebed.table.types.types import DOUBLE, Field
 
 BATCH_ROWS = 1 << 17
 NO_COLUMNS = Schema([])
@@ -30,6 +33,7 @@ def reader_of(data: object, schema: Schema = NO_COLUMNS) -> pyarrow.RecordBatchR
         return data.reader
     with unreadable_rows():
         reader = _given_reader(data, schema)
+    check_names(reader.schema)
     return validated(reader)
 
 
@@ -37,11 +41,12 @@ def _given_reader(data: object, schema: Schema) -> pyarrow.RecordBatchReader:
     if isinstance(data, pyarrow.RecordBatchReader):
         return data
     if isinstance(data, pyarrow.Table):
-        return data.to_reader(BATCH_ROWS)
+        check_names(data.schema)
+        return _without_empty_floats(data, schema).to_reader(BATCH_ROWS)
     if isinstance(data, pyarrow.RecordBatch):
         return pyarrow.RecordBatchReader.from_batches(data.schema, [data])
     if _is_of("pandas", "DataFrame", data):
-        return _pandas_table(data).to_reader(BATCH_ROWS)
+        return _without_empty_floats(pandas_table(data, schema), schema).to_reader(BATCH_ROWS)
     if _are_batches(data):
         return pyarrow.Table.from_batches(data).to_reader(BATCH_ROWS)
     if is_python_rows(data):
@@ -75,15 +80,33 @@ def fit(data: object, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
     null if that is allowed. Types that can't fit are refused now, all in one `Invalid`; values that can't fit are
     refused when their batch is reached.
     """
+    return _fitted(_fitting(data, schema), schema, file_schema(schema))
+
+
+def fit_named(data: object, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
+    """The same as batches of `arrow_schema(schema)`: under the table's names, not those that columns have in files."""
+    return _fitted(_fitting(data, schema), schema, arrow_schema(schema))
+
+
+def typed_rows(schema: Schema, rows: Sequence[Mapping[str, object]]) -> pyarrow.Table:
+    """Rows with all columns of a table, as `arrow_schema`; `Invalid` for a value that no cast brings to its column.
+
+    Moments that Python has no value for are texts, as in the rows that a conflict shows.
+    """
+    given = reader_of(rows, schema)
+    return pyarrow.Table.from_batches(fit_named(cast_rows(given, schema), schema), arrow_schema(schema))
+
+
+def _fitting(data: object, schema: Schema) -> pyarrow.RecordBatchReader:
     reader = with_whole_numbers(reader_of(data, schema), schema)
     unfit = list(misfits(reader.schema, schema.fields, AS_GIVEN))
     if unfit:
-        raise _refused(unfit, schema)
-    return _fitted(reader, schema)
+        raise _refused(unfit, schema, reader.schema)
+    return reader
 
 
-def _fitted(reader: pyarrow.RecordBatchReader, schema: Schema) -> Iterator[pyarrow.RecordBatch]:
-    names, form = reader.schema.names, file_schema(schema)
+def _fitted(reader: pyarrow.RecordBatchReader, schema: Schema, form: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
+    names = reader.schema.names
     for given in reader:
         for start in range(0, given.num_rows, BATCH_ROWS):
             batch = given.slice(start, BATCH_ROWS)
@@ -110,44 +133,34 @@ def _advice(data: object) -> str:
     return ""
 
 
-def _pandas_table(data: Any) -> pyarrow.Table:
-    for name, kind in data.dtypes.items():
-        if kind == "object" and data.columns.is_unique:
-            check_nested_values(f"{name}", data[name])
-    try:
-        return pyarrow.Table.from_pandas(data, preserve_index=False)
-    except (pyarrow.ArrowException, TypeError, ValueError) as error:
-        if not data.columns.is_unique:
-            twice = sorted({f"{name}" for name in data.columns[data.columns.duplicated()]})
-            raise Invalid(
-                "columns of the DataFrame have the same name", subject=", ".join(twice), advice="Rename all but one."
-            ) from error
-        raise Invalid(
-            "a column of the DataFrame has values of different types",
-            expected="columns that Arrow can hold",
-            found=str(error),
-            advice="Convert it with astype, or build a pyarrow table.",
-        ) from error
+def _without_empty_floats(rows: pyarrow.Table, schema: Schema) -> pyarrow.Table:
+    """The rows; floats that are all null, as pandas has a column without values, are nulls of any type."""
+    wanted = {folded_column(field.name): field.type for field in schema.fields}
+    for place, column in enumerate(rows.schema):
+        others = wanted.get(folded_column(column.name), DOUBLE) not in FLOATING
+        if others and pyarrow.types.is_floating(column.type) and rows[place].null_count == rows.num_rows:
+            rows = rows.set_column(place, column.name, pyarrow.nulls(rows.num_rows))
+    return rows
 
 
 def _declared(field: Field) -> str:
     return f"{field.name} {field.type}{' not null' if field.required else ''}"
 
 
-def _refused(unfit: list[Misfit], schema: Schema) -> Invalid:
+def _refused(unfit: list[Misfit], schema: Schema, given: pyarrow.Schema) -> Invalid:
     return Invalid(
         "the rows do not fit the table's columns",
         subject=unfit[0].path if len(unfit) == 1 else "",
         expected=", ".join(map(_declared, schema.fields)),
         found="; ".join(map(str, unfit)),
-        advice=_what_helps(unfit),
+        advice=_what_helps(unfit, a_cast_helps(given, schema)),
     )
 
 
-def _what_helps(unfit: list[Misfit]) -> str:
-    """What helps with these columns, and no more: not every call can cast, or add columns."""
+def _what_helps(unfit: list[Misfit], a_cast_would: bool) -> str:
+    """What helps with these columns, and no more: not every call can cast, or add columns, and not all types cast."""
     advice = ["Cast, rename or drop these columns first."]
-    if any(one.expected and one.found for one in unfit):
+    if a_cast_would:
         advice.append("append, overwrite and upsert cast simple types with cast=True.")
     if not all(one.expected for one in unfit):
         advice.append('append and overwrite add new columns with evolve="add".')

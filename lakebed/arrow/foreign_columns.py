@@ -52,8 +52,13 @@ class ForeignColumns:
         self.problems.setdefault(path, problem)
 
 
-def foreign_columns(metadata: FileMetaData, form: pyarrow.Schema, fields: Fields) -> ForeignColumns:
-    """Compare a file's columns, which Arrow reads in this form, with a table's fields by their physical names."""
+def foreign_columns(
+    metadata: FileMetaData, form: pyarrow.Schema, fields: Fields, *, exact: bool = False
+) -> ForeignColumns:
+    """Compare a file's columns, which Arrow reads in this form, with a table's fields by their physical names.
+
+    `exact`: these names were found by field ids, or are known, so that no other column can be mistaken for a field.
+    """
     result = ForeignColumns()
     columns = [metadata.schema.column(place) for place in range(metadata.num_columns)]
     if not _is_one_to_one(form, columns):
@@ -62,7 +67,7 @@ def foreign_columns(metadata: FileMetaData, form: pyarrow.Schema, fields: Fields
     for misfit in misfits(form, fields, AS_STORED):
         if misfit.expected is not None:
             result.add(misfit.path, f"{misfit.expected} expected, {misfit.found or 'no such column'} found")
-    _Comparison(result, iter(columns)).compare(form, fields, "")
+    _Comparison(result, iter(columns), exact).compare(form, fields, "")
     if _REBASED in (metadata.metadata or {}) and any(_form(column).startswith(_TIMED) for column in columns):
         result.add("its dates", "written in the calendar of Spark 2, which Arrow reads as today's")
     if not result.field_ids:
@@ -73,9 +78,10 @@ def foreign_columns(metadata: FileMetaData, form: pyarrow.Schema, fields: Fields
 class _Comparison:
     """Walks through the fields in Arrow's form and, leaf by leaf, through the columns in Parquet's."""
 
-    def __init__(self, result: ForeignColumns, columns: Iterator[ColumnSchema]) -> None:
+    def __init__(self, result: ForeignColumns, columns: Iterator[ColumnSchema], exact: bool) -> None:
         self._result = result
         self._columns = columns
+        self._exact = exact
 
     def compare(self, arrow: Iterable[pyarrow.Field], fields: Fields, path: str) -> None:
         wanted = {field.physical_name: field for field in fields}
@@ -121,15 +127,19 @@ class _Comparison:
         self._result.others.append(f"{path}{arrow.name}")
         if arrow.name in seen:
             self._result.add(f"{path}{arrow.name}", "there are two columns of this name")
+        if not self._exact:
+            self._check_other_table(arrow, fields, path, seen)
+        if arrow.name.startswith(ABSENT):
+            self._result.add(f"{path}{arrow.name}", f"a name that begins with {ABSENT!r}")
+        self._skip(arrow)
+
+    def _check_other_table(self, arrow: pyarrow.Field, fields: Fields, path: str, seen: set[str]) -> None:
         near = next((field for field in fields if folded_column(arrow.name) in _names(field)), None)
         if near is not None and arrow.name not in seen:
             called = near.physical_name if is_plain_name(near.name) else near.name
             self._result.add(f"{path}{arrow.name}", f"files of the table call the column {called!r}")
         if _id(arrow) is not None:
             self._result.add(f"{path}{arrow.name}", f"field id {_id(arrow)}, which belongs to another table")
-        if arrow.name.startswith(ABSENT):
-            self._result.add(f"{path}{arrow.name}", f"a name that begins with {ABSENT!r}")
-        self._skip(arrow)
 
     def _skip(self, arrow: pyarrow.Field) -> None:
         for _ in range(_leaf_count(arrow.type)):

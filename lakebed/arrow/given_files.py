@@ -30,16 +30,35 @@ def given_files(files: Files, given: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def given_folder(address: str) -> str:
+    """The absolute path of a folder; `NotFound` if it is not there, `Invalid` if it is a file."""
+    place = _absolute(address)
+    if not os.path.exists(place):
+        raise NotFound("there is no such folder", subject=place, advice="Check the path.")
+    if not os.path.isdir(place):
+        raise Invalid("the location of a partition is a folder", subject=place, found="a file")
+    return place
+
+
+def has_files(folder: str) -> bool:
+    """Whether a folder, or one below it, has files that are not hidden."""
+    return next(_inside(folder), None) is not None
+
+
 def _meant(address: str) -> list[str]:
     """The absolute paths of the files that an address names."""
-    if not address or "\0" in address:
-        raise Invalid("this is not the address of a file", subject=ascii(address), expected="a path or a URL")
-    place = absolute_path(address.rstrip("/")) if is_external(address) else os.path.abspath(address)
+    place = _absolute(address)
     if os.path.isdir(place):
         return _some(place, sorted(_inside(place)), "the folder has no files")
     if has_magic(place) and not os.path.exists(place):
         return _some(place, sorted(_matching(place)), "no file matches the pattern")
     return [place]
+
+
+def _absolute(address: str) -> str:
+    if not address or "\0" in address:
+        raise Invalid("this is not the address of a file", subject=ascii(address), expected="a path or a URL")
+    return absolute_path(address.rstrip("/")) if is_external(address) else os.path.abspath(address)
 
 
 def _some(place: str, found: list[str], problem: str) -> list[str]:

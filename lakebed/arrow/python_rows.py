@@ -2,18 +2,20 @@
 
 import decimal
 import math
+import struct
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 import pyarrow
 
 from lakebed.arrow.shape import AS_GIVEN, misfits
-from lakebed.arrow.types import arrow_schema
+from lakebed.arrow.types import UUID_BYTES, arrow_schema, is_uuid
 from lakebed.errors import Invalid
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.limits import LEVELS, too_deep
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import FLOAT, Decimal, Field, List, Map, Struct, Type
+from lakebed.table.types.types import FLOAT, Decimal, Field, List, Map, Simple, Struct, Type
 
 PythonRows = Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
@@ -86,7 +88,7 @@ def _array(name: str, values: Any, field: Field | None) -> pyarrow.Array | pyarr
     try:
         found = pyarrow.array(listed, from_pandas=True) if hasattr(listed, "__array__") else pyarrow.array(listed)
     except _FAILED as error:
-        typed = _typed(listed, field)
+        typed = typed_values(listed, field)
         if typed is None:
             raise _mixed(name, error) from error
         return typed
@@ -94,7 +96,7 @@ def _array(name: str, values: Any, field: Field | None) -> pyarrow.Array | pyarr
         return pyarrow.nulls(len(found), arrow_schema(Schema([field])).field(0).type)
     if field is None or not any(misfits([pyarrow.field(field.name, found.type)], [field], AS_GIVEN)):
         return found
-    typed = _typed(listed, field)
+    typed = typed_values(listed, field)
     return found if typed is None else typed
 
 
@@ -114,16 +116,18 @@ def check_nested_values(name: str, values: Any) -> None:
         pending += [(part, depth + 1) for part in inner if isinstance(part, _NESTED)]
 
 
-def _typed(values: Any, field: Field | None) -> pyarrow.Array | None:
+def typed_values(values: Any, field: Field | None) -> pyarrow.Array | None:
     """The values in the type of a column; None if they are of another, or would not be the same."""
     if field is None or hasattr(values, "__array__"):
         return None
-    wanted = arrow_schema(Schema([field])).field(0).type
+    wanted = _buildable(arrow_schema(Schema([field])).field(0).type)
     given = [_as_given(value, field.type) for value in values]
+    if not isinstance(field.type, Simple):
+        given = [_with_plain_uuids(value) for value in given]
     try:
         typed = pyarrow.array(given, wanted)
-        # Arrow cuts 1.5 to 1 and a time to its day without an error. Python's floats have no shorter form of their own.
-        return typed if field.type == FLOAT or typed.to_pylist() == given else None
+        # Arrow cuts 1.5 to 1, a time to its day, and a float of 1e300 to infinity without an error.
+        return typed if _are_same(typed.to_pylist(), given) else None
     except _FAILED:  # also of a number that Arrow takes for a moment that Python has no value for
         return None
 
@@ -138,6 +142,55 @@ def _as_given(value: Any, type: Type) -> Any:
         return [_as_given(element, type.element) for element in value]
     if isinstance(type, Decimal) and isinstance(value, float) and math.isfinite(value):
         return decimal.Decimal(repr(value))
+    if type == FLOAT and isinstance(value, float):  # Python's floats have no shorter form of their own
+        return _nearest_float(value)
+    return value
+
+
+def _nearest_float(value: float) -> float:
+    """The float of 32 bits that is meant by one of 64; one that is out of range stays as it is."""
+    try:
+        [nearest] = struct.unpack("<f", struct.pack("<f", value))
+    except OverflowError:
+        return value
+    return float(nearest)
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Whether values are equal, where two NaNs are."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_are_same, one, other))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_are_same(one[name], other[name]) for name in one)
+    return bool(one == other) or (one != one and other != other)
+
+
+def _buildable(type: pyarrow.DataType) -> pyarrow.DataType:
+    """The type with bytes for UUIDs inside lists, maps and structs, which pyarrow can't build (pyarrow 26)."""
+    match type:
+        case pyarrow.ListType():
+            return pyarrow.list_(_plain(type.value_type))
+        case pyarrow.MapType():
+            return pyarrow.map_(_plain(type.key_type), _plain(type.item_type))
+        case pyarrow.StructType():
+            return pyarrow.struct([(part.name, _plain(part.type)) for part in type])
+    return type
+
+
+def _plain(type: pyarrow.DataType) -> pyarrow.DataType:
+    return UUID_BYTES if is_uuid(type) else _buildable(type)
+
+
+def _with_plain_uuids(value: Any) -> Any:
+    match value:
+        case uuid.UUID():
+            return value.bytes
+        case list():
+            return [_with_plain_uuids(part) for part in value]
+        case tuple():
+            return tuple(map(_with_plain_uuids, value))
+        case dict():
+            return {name: _with_plain_uuids(part) for name, part in value.items()}
     return value
 
 

@@ -149,9 +149,28 @@ def _arrow(type: Type, make: _Maker) -> pyarrow.DataType:
 
 def schema_of(arrow: pyarrow.Schema) -> Schema:
     """An Arrow schema as ours, still without ids; `Invalid` names a column whose type a table can't have."""
+    check_names(arrow)
     for field in arrow:
         _check_nesting(field)
     return Schema([_field_of(field, field.name) for field in arrow])
+
+
+def check_names(arrow: pyarrow.Schema) -> None:
+    """Refuse names that are not UTF-8: Arrow does not look at them, and whoever asks for one gets a raw error."""
+    pending = [(f"{place}", field) for place, field in enumerate(arrow)]
+    while pending:
+        place, field = pending.pop()
+        try:
+            field.name  # noqa: B018
+        except UnicodeDecodeError as error:
+            raise Invalid(
+                "a column's name is not UTF-8",
+                subject=f"column {place}, counted from 0",
+                found=f"{error.object!r:.80}",
+                advice="Rename the column.",
+            ) from error
+        type = field.type.value_type if pyarrow.types.is_dictionary(field.type) else field.type
+        pending += [(f"{place}.{inner}", type.field(inner)) for inner in range(type.num_fields)]
 
 
 def _check_nesting(field: pyarrow.Field) -> None:

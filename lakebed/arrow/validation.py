@@ -8,6 +8,7 @@ where it comes in: 1M texts take 5 ms, 1M decimals 3, whole numbers nothing.
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow
 
@@ -33,10 +34,18 @@ def validated(reader: pyarrow.RecordBatchReader) -> pyarrow.RecordBatchReader:
     return pyarrow.RecordBatchReader.from_batches(reader.schema, _validated(reader))
 
 
+def check_values(batch: pyarrow.RecordBatch) -> None:
+    """`Invalid` names the first column with a value that its type can't have."""
+    try:
+        batch.validate(full=True)
+    except pyarrow.ArrowInvalid as error:
+        raise _damaged(batch, error) from error
+
+
 def _validated(reader: pyarrow.RecordBatchReader) -> Iterator[pyarrow.RecordBatch]:
     form = reader.schema
     for batch in _batches(reader):
-        _check(batch)
+        check_values(batch)
         yield batch if batch.schema.types == form.types and batch.schema.names == form.names else _cast(batch, form)
 
 
@@ -47,10 +56,15 @@ def _batches(reader: pyarrow.RecordBatchReader) -> Iterator[pyarrow.RecordBatch]
 
 @contextmanager
 def unreadable_rows() -> Iterator[None]:
-    """Raise what Arrow says of rows that it can't read as `Invalid`."""
+    """Raise what Arrow says of rows that it can't read as `Invalid`; of a damaged file that is an error of the system.
+
+    Errors of the system have a number, Arrow's own have none. Those of a caller's own generator go through.
+    """
     try:
         yield
-    except pyarrow.ArrowException as error:
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and (error.errno is not None or _is_of_caller(error)):
+            raise
         raise Invalid(
             "Arrow can't read the rows to their end",
             found=str(error),
@@ -58,11 +72,14 @@ def unreadable_rows() -> Iterator[None]:
         ) from error
 
 
-def _check(batch: pyarrow.RecordBatch) -> None:
-    try:
-        batch.validate(full=True)
-    except pyarrow.ArrowInvalid as error:
-        raise _damaged(batch, error) from error
+def _is_of_caller(error: OSError) -> bool:
+    """Whether Python code that is not Lakebed's raised it: Arrow's own come from Cython, whose files end otherwise."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    is_python = trace is not None and trace.tb_frame.f_code.co_filename.endswith(".py")
+    return is_python and module.partition(".")[0] not in ("lakebed", "pyarrow")
 
 
 def _children(column: pyarrow.Array) -> list[tuple[str, pyarrow.Array]]:
@@ -81,15 +98,30 @@ def _children(column: pyarrow.Array) -> list[tuple[str, pyarrow.Array]]:
 
 def _cast(batch: pyarrow.RecordBatch, form: pyarrow.Schema) -> pyarrow.RecordBatch:
     """A batch with the columns that its reader promised: Arrow does not compare them."""
+    if any(
+        _inner_names(found.type) != _inner_names(wanted.type) for found, wanted in zip(batch.schema, form, strict=False)
+    ):
+        raise _other_columns(batch, form)  # Arrow's cast finds no value for a field of another name, and gives nulls
     try:
         return batch.cast(form)
     except (pyarrow.ArrowException, ValueError) as error:
-        raise Invalid(
-            "a batch has other columns than the reader that it comes from",
-            expected=_columns(form),
-            found=_columns(batch.schema),
-            advice="Give all batches the reader's schema.",
-        ) from error
+        raise _other_columns(batch, form) from error
+
+
+def _inner_names(type: pyarrow.DataType) -> list[Any]:
+    """The names of the fields inside structs, wherever these are."""
+    named = pyarrow.types.is_struct(type)
+    inner = [type.field(place) for place in range(type.num_fields)]
+    return [(field.name if named else "", _inner_names(field.type)) for field in inner]
+
+
+def _other_columns(batch: pyarrow.RecordBatch, form: pyarrow.Schema) -> Invalid:
+    return Invalid(
+        "a batch has other columns than the reader that it comes from",
+        expected=_columns(form),
+        found=_columns(batch.schema),
+        advice="Give all batches the reader's schema.",
+    )
 
 
 def _columns(form: pyarrow.Schema) -> str:

@@ -37,7 +37,7 @@ from lakebed.files.os_errors import (
     vanished,
     wrong_kind,
 )
-from lakebed.files.paths import TEMPORARY, check_path, check_prefix
+from lakebed.files.paths import TEMPORARY, can_be_path, check_path, check_prefix
 from lakebed.files.ranges import read_range
 
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -70,7 +70,7 @@ class LocalFiles(Files):
         return full_path(path) if is_external(path) else f"{self.root}/{check_path(path)}"
 
     def path_of(self, location: str) -> str:
-        if not location or "\0" in location:
+        if not location or not can_be_path(location):
             raise Invalid("this is not the address of a file", subject=ascii(location), expected="a path or a URL")
         # With links resolved: a file that can be reached in two ways is one file.
         full = os.path.realpath(absolute_path(location) if is_external(location) else location)

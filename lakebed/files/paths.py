@@ -1,5 +1,6 @@
 """Which paths are allowed: relative POSIX paths that mean the same on every backend and never leave the root."""
 
+import os
 import re
 
 from lakebed.errors import Invalid
@@ -46,6 +47,15 @@ def part_flaw(part: str) -> str | None:
     if len(part.encode()) > PART_BYTES:
         return f"a part of {len(part.encode())} bytes, where {PART_BYTES} is the maximum"
     return None
+
+
+def can_be_path(text: str) -> bool:
+    """Whether a text can name a file of this machine: it has no NUL, and only surrogates that stand for bytes."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
 
 
 def part_is_plain(part: str) -> bool:

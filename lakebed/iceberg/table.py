@@ -63,7 +63,7 @@ def exported_table(work: Work, state: TableState) -> ExportedTable:
     """The table as it is committed; `Invalid` if it has rows that Iceberg's readers can't reach."""
     work.read(DataRead(state.partition))
     [past] = newest_of(work, [state.id])
-    if state.id in work.deltas or not past.steps:
+    if state.partition in work.deltas or not past.steps:
         advice = "Commit the transaction first."
         raise Invalid("a table with uncommitted changes can't be exported", subject=state.id, advice=advice)
     files = tuple(table_files(work, state).all(work.context).values())

@@ -2,11 +2,13 @@
 
 import os
 import shlex
+from collections import deque
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 from uuid import UUID
 
 from lakebed.errors import Corrupt, Invalid, NotFound
+from lakebed.files.paths import can_be_path
 from lakebed.table.types.synonyms import nearest
 
 DATABASE = "catalog.db"
@@ -17,6 +19,10 @@ TABLES = "tables"
 
 OPTIONS = ("create", "project", "read_only")
 """What may follow `?` in a URL."""
+
+DEPTH = 3
+LOOKED_AT = 1_000
+"""How deep, and how many folders, a folder without a lake is searched for tables with locations of their own."""
 
 _FLAGS = {"true": True, "false": False}
 
@@ -47,8 +53,9 @@ class Address:
         was_one = has_data(self.folder) or _has_remains(self.folder)  # first: whoever creates a lake writes these last
         if self.has_lake():
             return
-        if was_one:
-            raise lost_catalog(self.folder, f"no {DATABASE}, or an empty one")
+        elsewhere = None if was_one else table_elsewhere(self.folder)
+        if (was_one or elsewhere) and not self.has_lake():
+            raise lost_catalog(self.folder, f"no {DATABASE}, or an empty one", elsewhere or f"{TABLES}/")
         if read_only:
             advice = "Fix the path, or connect without read_only=True to create a lake."
             raise NotFound("there is no lake", subject=self.folder, advice=advice)
@@ -98,7 +105,43 @@ def _has_remains(folder: str) -> bool:
     return any(_size(os.path.join(folder, f"{DATABASE}{suffix}")) for suffix in ("-newest", "-wal"))
 
 
-def lost_catalog(folder: str, found: str) -> Corrupt:
+def table_elsewhere(folder: str) -> str | None:
+    """A folder of a table that is not in tables/, as `location=` makes them: .../<id>/data/<id>.parquet.
+
+    Folders are looked at down to a depth, and so many: others may have much in here. Those of another lake are its own.
+    """
+    pending = deque([(folder, 0)])
+    for _ in range(LOOKED_AT):
+        if not pending:
+            break
+        place, depth = pending.popleft()
+        if place != folder and _size(os.path.join(place, DATABASE)):
+            continue
+        names = _folders(place)
+        if any(_is_id(name) and _has_files(os.path.join(place, name, "data")) for name in names):
+            return f"{os.path.relpath(place, folder)}/"
+        pending += [(os.path.join(place, name), depth + 1) for name in names if depth < DEPTH and not _is_id(name)]
+    return None
+
+
+def _folders(place: str) -> list[str]:
+    try:
+        with os.scandir(place) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _has_files(place: str) -> bool:
+    """Whether files with names that Lakebed gives are in a folder."""
+    try:
+        with os.scandir(place) as entries:
+            return any(_is_id(os.path.splitext(entry.name)[0]) for entry in entries)
+    except OSError:
+        return False
+
+
+def lost_catalog(folder: str, found: str, data: str = f"{TABLES}/") -> Corrupt:
     """The error of a folder that has what belongs to a lake, and no catalog that knows of it."""
     return Corrupt(
         "there was a lake, but its catalog is lost",
@@ -106,7 +149,7 @@ def lost_catalog(folder: str, found: str) -> Corrupt:
         expected=DATABASE,
         found=found,
         advice="Restore a backup: a folder that lake.backup made can be used in its place. "
-        f"To begin a new lake here, move {TABLES}/ and {DATABASE}-* away.",
+        f"To begin a new lake here, move {data} and {DATABASE}-* away.",
     )
 
 
@@ -127,8 +170,8 @@ def _is_id(name: str) -> bool:
 def parse_address(url: str | os.PathLike[str]) -> Address:
     """The address that a text, path or URL is; `Invalid` for another one, and for options that nobody knows."""
     text = os.fspath(url) if isinstance(url, str | os.PathLike) else None
-    if not isinstance(text, str) or not text or "\0" in text:
-        raise Invalid("this is not the address of a lake", subject=repr(url), expected="a folder or a file: URL")
+    if not isinstance(text, str) or not text or not can_be_path(text):
+        raise Invalid("this is not the address of a lake", subject=ascii(url), expected="a folder or a file: URL")
     if not text.startswith("file:"):
         if "://" in text:
             raise Invalid("a lake of this kind can't be opened yet", subject=text, expected="a folder or a file: URL")

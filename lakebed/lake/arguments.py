@@ -11,6 +11,7 @@ from lakebed.catalog.refs.catalogs import first_version
 from lakebed.catalog.refs.shares import Shared, forbidden
 from lakebed.catalog.refs.tags import find_tag
 from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.transaction.bound import Bound
 from lakebed.catalog.transaction.scopes import Pinned, Scope
 from lakebed.catalog.transaction.versions import Moment, find_version
 from lakebed.errors import Invalid
@@ -31,7 +32,7 @@ SchemaLike = Schema | Mapping[str, str] | Iterable[Field] | Any
 """What people give for a schema, or for the rows of a new table."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Terms(Generic[Part]):
     """A partition spec or sort order: `texts` as people write it, with the names that columns have now.
 
@@ -51,6 +52,9 @@ class Terms(Generic[Part]):
 
     def __str__(self) -> str:
         return ", ".join(self.texts)
+
+    def __repr__(self) -> str:
+        return f"Terms({', '.join(map(repr, self.texts))})"
 
 
 def spec_terms(state: TableState) -> Terms[PartitionField]:
@@ -203,3 +207,9 @@ _SCHEMAS = {("pyarrow", "Schema"), ("pyspark", "StructType")}
 
 def _is_fields(given: object) -> bool:
     return isinstance(given, list | tuple) and all(isinstance(one, Field) for one in given)
+
+
+def check_not_staged(given: str, call: str, advice: str = "Make the call on a handle of the table.") -> None:
+    """Refuse a call that readers of the table would see at once, on a handle of what is staged."""
+    if isinstance(given, Bound) and given.cell is not None:
+        raise Invalid(f"{call} can't be called on what is staged", subject=f"staged {given.object_id}", advice=advice)

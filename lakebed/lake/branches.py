@@ -5,10 +5,11 @@ from uuid import UUID
 
 from lakebed.catalog.objects.undrop import check_id
 from lakebed.catalog.refs import branches, refs
+from lakebed.catalog.refs.closed import check_open
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Ref
 from lakebed.catalog.transaction.versions import Moment
-from lakebed.lake.arguments import fixed_moment
+from lakebed.lake.arguments import check_flag, fixed_moment
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.objects import created, dropped
 from lakebed.metastore.kinds import BRANCH
@@ -35,6 +36,7 @@ class Branches:
         at: Moment | None = None,
         *,
         if_not_exists: bool = False,
+        force: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -42,9 +44,11 @@ class Branches:
         """Fork this line, at its newest version or at another: one small commit, whatever the lake's size.
 
         Called on a tag or a handle at a version, the branch starts there. With `if_not_exists` a branch that has the
-        name is answered as it is, wherever it forked.
+        name is answered as it is, wherever it forked. The branch of an unfinished pipeline run is only forked with
+        `force`.
         """
         self._line.check_unshared("create_branch")
+        check_open(self._line.context, self._line.ref, force=check_flag("force", force))
         version, asked = fixed_moment(self._line.scope(), self._line.version, at)
         request = Request(
             "create_branch", (self._line.ref.line.id, normal_ref_name(name), asked), message, author, event_id

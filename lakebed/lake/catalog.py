@@ -1,37 +1,45 @@
 """The handle of a catalog: its trunk, a branch, a share, or one of them at a version."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
+from lakebed.catalog.feed.counts import TableChanges
 from lakebed.catalog.inspect.describe import catalog_text
 from lakebed.catalog.inspect.dropped import DroppedObject, dropped_objects
+from lakebed.catalog.inspect.opened import open_document
 from lakebed.catalog.objects.listings import check_page
 from lakebed.catalog.objects.log import Asked, log, log_page, newest_commit
 from lakebed.catalog.refs import branches, refs
-from lakebed.catalog.refs.catalogs import catalog_life, find_catalog, first_version
+from lakebed.catalog.refs.catalogs import catalog_life, find_catalog, find_catalog_of, first_version, project_name
 from lakebed.catalog.refs.refs import ref_name
+from lakebed.catalog.tables.editions import edition_named
+from lakebed.catalog.transaction.bound import subject_of
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.objects import find_any
 from lakebed.catalog.transaction.scopes import Live, Open, parse_isolation
 from lakebed.catalog.transaction.versions import Moment
-from lakebed.errors import Invalid
+from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Forbidden, Invalid
 from lakebed.html import ROWS, Text, table_html
 from lakebed.lake.arguments import version_of
+from lakebed.lake.diff.bisect import Bisection, bisect, collected, sql_truth
+from lakebed.lake.engines import check_session
+from lakebed.lake.imports.calls import Imports
 from lakebed.lake.inspect import inspect
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.namespace import Namespace
-from lakebed.lake.objects import Listing
 from lakebed.lake.query.rows import QueryRows
 from lakebed.lake.query.run import QueryArgs, run_query
+from lakebed.lake.rows.changes import tables_changed
 from lakebed.lake.shares import Shares
-from lakebed.lake.shown import counted, safely, safely_html
+from lakebed.lake.shown import Listing, counted, safely, safely_html
 from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
-from lakebed.lake.sql.names import Attribution, Line, Places
+from lakebed.lake.sql.names import Attribution, Places
 from lakebed.lake.sql.statement import Args, run_statement
 from lakebed.lake.table import Table
 from lakebed.lake.transaction import Transaction
@@ -45,7 +53,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class Catalog(Line, Shares):
+class Catalog(Imports, Shares):
     """One line of a catalog, or a share of it. Every call is a transaction of its own; `transaction` makes one of many.
 
     Names are dotted text, or tuples of parts when a part has a dot. A handle of a tag is its line at its version.
@@ -124,11 +132,18 @@ class Catalog(Line, Shares):
             check_page(limit, token, recursive=False)
         work = self._scope.read()
         if isinstance(table, Table | View | Namespace):
-            object_id: str | None = table.id
+            object_id: str | None = subject_of(table.id)
         else:
-            object_id = None if table is None else find_any(work, parse_name(table))
+            object_id = None if table is None else _logged_id(work, parse_name(table))
         asked = Asked(object_id, author, since, until)
         return Listing(log(work, asked)) if limit is None else Listing(*log_page(work, limit, asked, token))
+
+    def changes(self, since: Moment, until: Moment | None = None) -> Listing[TableChanges]:
+        """The tables whose rows commits changed after `since`, up to and with `until`, with their counts; newest first.
+
+        Counts are the log's: no file is opened. `table.changes` has the rows.
+        """
+        return Listing(tables_changed(self._scope, since, until))
 
     def dropped(self) -> Listing[DroppedObject]:
         """What can be undropped: namespaces, tables and views of the line, branches, tags and shares of the catalog.
@@ -183,11 +198,51 @@ class Catalog(Line, Shares):
         context = self._line.context
         return Places(self, context.metastore.newest(), namespace=current(spark, context).namespace)
 
+    def bisect(
+        self,
+        good: Moment,
+        bad: Moment,
+        check: "Callable[[Catalog], bool] | str",
+        *,
+        spark: "SparkSession | None" = None,
+    ) -> Bisection:
+        """The first commit after which a check fails, looked for by halves between a good version and a bad one.
+
+        The check is a function of this catalog at a version, or a query that answers one truth value: `select count(*)
+        = 0 from sales.orders where price < 0`, run by DuckDB, or by Spark if there is a session. Versions are read, not
+        copied; commits from before the line forked count too. What a check raises, such as `NotFound` for a table that
+        was not there yet, ends the search. `Invalid` if the check fails at `good`, or holds at `bad`.
+        """
+        ask = self._check_at(check, spark)
+        versions = [version_of(self._scope, given) for given in (good, bad)]
+        for version in versions:
+            branches.check_readable(self._line.context, self._line.ref, version, self._line.context.metastore.newest())
+        return bisect(self._scope.read(), versions[0], versions[1], lambda version: ask(self.at(version=version)))
+
+    def _check_at(
+        self, check: "Callable[[Catalog], bool] | str", spark: "SparkSession | None"
+    ) -> "Callable[[Catalog], object]":
+        if not isinstance(check, str):
+            if not callable(check):
+                raise Invalid("this is not a check", expected="a function of a catalog, or SQL", found=f"{check!r:.80}")
+            return check
+        if spark is None:
+            return lambda past: sql_truth(past.query(check).to_list())
+        check_session(spark, advice="Without one, DuckDB runs the check.")
+        return lambda past: sql_truth([tuple(row) for row in collected(past.sql(spark, check))])
+
     def inspect(
         self, name: str, where: str | Condition | None = None, columns: Sequence[str] | None = None
     ) -> "pyarrow.Table":
         """The rows of a system table, such as `__tables`; `where` is an SQL condition, as in `scan`."""
         return inspect(self._scope, name, where, columns)
+
+    def open(self, path: str) -> bytes:
+        """What a `manifest-list` or `manifest-path` of its tables' documents stands for.
+
+        A manifest list is JSON, a manifest the frame of source document 003. `NotFound` if the line does not have it.
+        """
+        return open_document(self._scope.read(), path)
 
     def describe(self) -> str:
         """What it is, for people to read."""
@@ -243,12 +298,32 @@ def open_catalog(context: Context, name: str) -> Catalog:
     if not isinstance(name, str):
         raise Invalid("a catalog's name is text", expected="name, name@ref or name#version", found=repr(name))
     rest, pinned, pin = name.partition("#")
-    own, has_ref, ref = rest.partition("@")
-    opened = Catalog(OpenLine(context, find_catalog(context, own)))
-    if has_ref:
-        opened = opened._open_ref(ref)
+    own, at, ref = rest.partition("@")
+    opened = _opened_place(context, own, ref if at else None)
     if not pinned:
         return opened
     if opened._line.version is not None:
         raise Invalid("a tag has a version", subject=name, advice="Leave out what follows #.")
     return opened.at(version=pin) if pin.isdigit() else opened.at(time=pin)
+
+
+def _opened_place(context: Context, own: str, ref: str | None) -> Catalog:
+    """A catalog's trunk, or its ref of a name. A catalog of another project comes behind its name, and only shares."""
+    project, _, name = own.rpartition("/")
+    if not project or project == project_name(context):
+        opened = Catalog(OpenLine(context, find_catalog(context, name if project else own)))
+        return opened if ref is None else opened._open_ref(ref)
+    line = OpenLine(context, find_catalog_of(context, project, name))
+    found = refs.resolve(line.refs("open").read(), SHARE, ref) if ref and not refs.is_trunk(ref) else None
+    if ref is None or found is None or found.type != SHARE:
+        raise Forbidden(
+            "only the shares of another project can be opened",
+            subject=f"{own}@{ref}" if ref else own,
+            advice=f"Name a share that the project has, or open the project itself: connect(…, project={project!r}).",
+        )
+    return Catalog(line).share(ref)
+
+
+def _logged_id(work: Work, name: tuple[str, ...]) -> str:
+    """The id under which the commits to an object are logged, by its name; an edition has a name too."""
+    return subject_of(edition_named(work, name) or find_any(work, name))

@@ -133,7 +133,7 @@ class Reading:
             filter = bind(all_conditions(wanted), state.schema) if wanted else None
             planned = plan(work, state, filter)
             size = TARGET_BYTES if self.split_bytes is None else self.split_bytes
-            return read_tasks(sources(work, table.id), state.schema, planned.files, filter, self.schema.names, size)
+            return read_tasks(sources(work, state.id), state.schema, planned.files, filter, self.schema.names, size)
 
 
 @dataclass(frozen=True, slots=True)

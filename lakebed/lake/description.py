@@ -15,7 +15,7 @@ from lakebed.html import pre_html
 class Description:
     """A table as it was when `describe` was called; printed it is text for people.
 
-    The documents are plain JSON values of its committed snapshots; `lakebed.catalog.inspect.documents` has their forms.
+    The documents are plain JSON values of its committed snapshots; `lakebed.documents` has their forms.
     """
 
     _past: TablePast = field(repr=False)

@@ -1,12 +1,21 @@
 """Engines, loaded when they are first used: a lake is opened and changed without PySpark and without Parquet."""
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 from lakebed.catalog.data.engine import Engine
+from lakebed.catalog.data.foreign import TextForm
+from lakebed.catalog.data.row_changes import RowChange, Written
+from lakebed.catalog.data.target import target_of
+from lakebed.catalog.merge.rows import RowEngine
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid, Unavailable
+from lakebed.files import Files
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -14,7 +23,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from lakebed.arrow.engine import ArrowEngine
+    from lakebed.arrow.importer import ArrowImporter
     from lakebed.spark.engine import SparkEngine
+    from lakebed.spark.text import SparkText
 
 
 def arrow_engine() -> "ArrowEngine":
@@ -24,11 +35,37 @@ def arrow_engine() -> "ArrowEngine":
     return ArrowEngine()
 
 
+def arrow_importer() -> "ArrowImporter":
+    """What reads files that others wrote."""
+    from lakebed.arrow.importer import ArrowImporter
+
+    return ArrowImporter()
+
+
 def spark_engine(spark: "SparkSession") -> "SparkEngine":
     """The engine of a Spark session. Inline rows, which Spark can't reach, are read by the local engine."""
     from lakebed.spark.engine import SparkEngine
 
-    return SparkEngine(spark, arrow_engine().read_inline)
+    local = arrow_engine()
+    return SparkEngine(spark, local.read_inline, local)
+
+
+def spark_text(
+    spark: "SparkSession", files: Files, paths: Sequence[str], form: TextForm, schema: Schema
+) -> AbstractContextManager["SparkText"]:
+    """Rows of files of text, read by Spark's executors as the local engine reads them."""
+    from lakebed.spark.text import spark_text
+
+    check_session(spark, advice="Without one, the files are read here.")
+    return spark_text(spark, paths, schema, partial(arrow_importer().text_file, files, form, schema))
+
+
+def row_engine(spark: "SparkSession | None" = None) -> RowEngine:
+    """The engine that reads the rows of a merge."""
+    if spark is None:
+        return arrow_engine()
+    check_session(spark, advice="Without one, the rows are read here.")
+    return spark_engine(spark)
 
 
 def spark_schema(given: "StructType") -> Schema:
@@ -77,3 +114,9 @@ def check_session(given: object, *, advice: str = "") -> None:
 def is_of_spark(data: object) -> bool:
     """Whether a piece of data, a schema or a session is one of PySpark's."""
     return any(kind.__module__.partition(".")[0] == "pyspark" for kind in type(data).__mro__)
+
+
+def check_keys(work: Work, state: TableState, removed: Sequence[DataFileRef], added: Sequence[DataFileRef]) -> None:
+    """`Invalid` if two rows of the table would have one primary key."""
+    if state.schema.identifier_ids and added:
+        arrow_engine().check_keys(target_of(work, state), RowChange(removed, written=Written(added)))

@@ -12,12 +12,14 @@ from lakebed.catalog.tables import evolution
 from lakebed.catalog.tables.evolution import Evolution, Step
 from lakebed.catalog.tables.properties import table_properties
 from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction.bound import asked_id
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import as_path, as_paths, as_texts, as_type, check_flag
 from lakebed.lake.engines import arrow_engine
+from lakebed.lake.shown import object_text
 from lakebed.table.schema.evolution import FIRST, Position, after, before
 from lakebed.table.schema.schema import Path
 from lakebed.table.types.types import Type
@@ -47,6 +49,9 @@ class Evolve:
         self._open: Evolution | None = None
         self._seen: Work
         self._committed: Commit | None = None
+
+    def __repr__(self) -> str:
+        return object_text("Evolve", self._scope, self._table, lambda _: [])
 
     @property
     def committed(self) -> Commit | None:
@@ -180,7 +185,7 @@ class Evolve:
         return Work(context, ref, known.base) if known.line == ref.line.id else self._scope.read()
 
     def _request(self, *steps: Any) -> Request:
-        return Request("evolve", (self._table, *steps), self._message, self._author, self._event_id)
+        return Request("evolve", (asked_id(self._table), *steps), self._message, self._author, self._event_id)
 
     def _add(self, step: Step) -> None:
         if self._open is None:

@@ -27,16 +27,25 @@ from lakebed.catalog.upkeep.times import RepairedTime
 from lakebed.errors import Invalid, NotFound
 from lakebed.files import LakeFiles, ReadOnlyFiles
 from lakebed.html import ROWS, table_html
-from lakebed.lake.address import DATABASE, Address, check_option, has_data, lost_catalog, parse_address
+from lakebed.lake.address import (
+    DATABASE,
+    TABLES,
+    Address,
+    check_option,
+    has_data,
+    lost_catalog,
+    parse_address,
+    table_elsewhere,
+)
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.attached.load import attached_session
 from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.engines import check_session
 from lakebed.lake.lines import OpenLine
-from lakebed.lake.objects import Listing, created, dropped
+from lakebed.lake.objects import created, dropped
 from lakebed.lake.query.rows import QueryRows
 from lakebed.lake.query.run import QueryArgs
-from lakebed.lake.shown import safely_html
+from lakebed.lake.shown import Listing, safely_html
 from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution
@@ -146,14 +155,19 @@ def _opened(origin: Origin, address: Address, create: bool | None, private: bool
     return context
 
 
+def _has_commit(store: Store) -> bool:
+    return any(store.read(lambda transaction: transaction.read_stamp))
+
+
 def _opened_store(folder: str, read_only: bool) -> Store:
     """The store of the lake in a folder; `Corrupt` if it has no commit, but there is data."""
     is_old = has_data(folder)  # before the store is looked at: data comes after the first commit
     database = f"{folder}/{DATABASE}"
     store = ReadOnlySQLiteStore(database) if read_only else SQLiteStore(database)
     try:
-        if is_old and not any(store.read(lambda transaction: transaction.read_stamp)):
-            raise lost_catalog(folder, f"a {DATABASE} without a commit")
+        elsewhere = None if is_old or _has_commit(store) else table_elsewhere(folder)
+        if (is_old or elsewhere) and not _has_commit(store):
+            raise lost_catalog(folder, f"a {DATABASE} without a commit", elsewhere or f"{TABLES}/")
     except BaseException:
         store.close()
         raise
@@ -217,7 +231,7 @@ class Lake:
         """The catalog with this name, or `NotFound`.
 
         `name@ref` is a branch of it, a tag or a share; `name#17` or `name@branch#17` is that at a version. What follows
-        `#` is a version's number or a time in ISO 8601.
+        `#` is a version's number or a time in ISO 8601. `project/name@share` is a share of another project.
         """
         return open_catalog(self._context, name)
 
@@ -376,7 +390,7 @@ class Lake:
         attempt raises it. So the function should change nothing but the transaction. `catalog` is a handle, or what
         `catalog` takes.
         """
-        line = self.catalog(catalog) if isinstance(catalog, str) else catalog
+        line = catalog if isinstance(catalog, Catalog) else self.catalog(catalog)
         if not isinstance(attempts, int) or isinstance(attempts, bool) or attempts < 1:
             raise Invalid("attempts are counted", expected="1 or more", found=repr(attempts))
 
@@ -393,7 +407,10 @@ class Lake:
         since: date | str | None = None,
         until: date | str | None = None,
     ) -> Listing[Commit]:
-        """The commits of all catalogs and branches, and those that created, renamed and dropped them; newest first."""
+        """The commits of all catalogs and branches, dropped ones too; newest first.
+
+        Those that created, renamed, granted and dropped catalogs, branches, tags and shares are among them.
+        """
         return Listing(lake_log(self._context, limit, Asked(None, author, since, until)))
 
     def dropped(self) -> Listing[DroppedObject]:

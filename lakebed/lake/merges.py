@@ -1,30 +1,33 @@
 """The calls that compare lines and bring them together: diff, merge, cherry_pick, revert, reset, restore_table."""
 
-from collections.abc import Sequence
-from typing import Self
+from dataclasses import fields
+from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
-from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.merge import diff, merge, restore
-from lakebed.catalog.merge.diff import Difference
+from lakebed.catalog.merge.diff import ObjectDifference
 from lakebed.catalog.merge.merge import MergeResult, parse_strategy
 from lakebed.catalog.merge.merge_base import Head
-from lakebed.catalog.merge.objects import SharedKeys
+from lakebed.catalog.merge.objects import Settling
 from lakebed.catalog.refs.branches import branch_name, check_readable
-from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.refs.closed import check_open
 from lakebed.catalog.transaction.commits import Commit, Request
-from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.names import Name, parse_name
-from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.scopes import Pinned, Scope
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import asked_moment, check_flag, version_of
-from lakebed.lake.engines import arrow_engine
+from lakebed.lake.diff.difference import Difference, States
+from lakebed.lake.engines import row_engine
 from lakebed.lake.lines import OpenLine
-from lakebed.lake.objects import Listing
+from lakebed.lake.merging import progress
+from lakebed.lake.merging.decisions import Decisions, parse_decisions
+from lakebed.lake.merging.progress import MergeInProgress
+from lakebed.lake.shown import Listing
 from lakebed.store import Version
-from lakebed.table.keys.ranges import may_share_keys
-from lakebed.table.manifest.manifest_pb2 import DataFileRef
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class Merges:
@@ -36,8 +39,14 @@ class Merges:
     _scope: Scope
 
     def diff(self, other: Self) -> Listing[Difference]:
-        """What would turn this state into the other one, object by object. Its cost follows the changes."""
-        return Listing(diff.diff(self._line.context, self._head(), _line(other)._head()))
+        """What would turn this state into the other one, object by object. Its cost follows the changes.
+
+        Of a table that differs, `rows()` has the rows and `summary()` their counts: `main.diff(dev)[0].rows()`.
+        """
+        first, second = self._head(), _line(other)._head()
+        states = States(*(Pinned(self._line.context, head.ref, head.version) for head in (first, second)))
+        found = diff.diff(self._line.context, first, second)
+        return Listing([_with_rows(difference, states) for difference in found])
 
     def merge(
         self,
@@ -45,31 +54,58 @@ class Merges:
         *,
         strategy: str = "fail",
         dry_run: bool = False,
+        spark: "SparkSession | None" = None,
+        resolve: Decisions | None = None,
+        keep_conflicts: bool = False,
+        force: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> MergeResult:
         """Bring all that another branch, tag or version has into this line: one commit for all tables, or none.
 
-        With the strategy `fail` a conflict is a `Conflict`, whose `conflicts` are rows; `ours` and `theirs` settle each
-        of them. A dry run changes nothing and answers the conflicts. Merging again adds nothing: `commit` is None then.
+        Rows merge by their ids, cells by their columns; new rows with one primary key have to be alike. What can't be
+        merged is a conflict, of one row or of one part of an object. With the strategy `fail` it is a `Conflict`, whose
+        `conflicts` list all; `ours` and `theirs` settle each disputed cell, row or part alone. `resolve` settles them
+        one by one: a function of a conflict that answers "ours", "theirs", a row or None, or decisions by table and
+        key. Rows that both sides changed are read here, or by Spark if there is a session. A dry run changes nothing
+        and answers the conflicts. With `keep_conflicts` a merge that has any is not refused but kept: see
+        `merge_in_progress`. Merging again adds nothing: `commit` is None then. The branch of an unfinished pipeline run
+        is only merged with `force`.
         """
         self._line.check_unshared("merge")
-        settle, theirs = parse_strategy(strategy), _line(source)
+        decisions, theirs = parse_decisions(resolve), _line(source)
+        engine = row_engine(spark)
+        settling = Settling(parse_strategy(strategy), engine, decisions, engine)
         if check_flag("dry_run", dry_run):
-            return merge.dry_run(self._scope.read(), theirs._head(), settle, shared_keys(self._line.context))
+            return merge.dry_run(self._scope.read(), theirs._head(), settling)
         pin = None if theirs._line.version is None else int(theirs._line.version)
         request = Request("merge", (theirs._line.ref.line.id, pin, strategy), message, author, event_id)
         known = self._scope.replayed(request)
         if known is not None:  # whatever became of the source since
             return MergeResult(known)
+        check_open(theirs._line.context, theirs._line.ref, force=check_flag("force", force))
         head, name = theirs._head(), branch_name(theirs._line.context, theirs._line.ref)
-        return merge.merge(self._scope, head, settle, request, shared_keys(self._line.context), name)
+        if check_flag("keep_conflicts", keep_conflicts):
+            conflicts = merge.unsettled(self._scope.read(), head, settling)
+            if conflicts:
+                progress.begin(self._scope, head, name, request)
+                return MergeResult(None, conflicts, in_progress=True)
+        return merge.merge(self._scope, head, settling, request, name)
+
+    def merge_in_progress(self) -> MergeInProgress:
+        """The merge whose conflicts this line keeps, to decide and finish it. If there is none, its calls answer so.
+
+        So that `finish` and `abandon` can be repeated with an event id, that is found when they are called: `NotFound`.
+        """
+        self._line.check_live("merge_in_progress")
+        return MergeInProgress(self._scope)
 
     def cherry_pick(
         self,
         commit: Commit | str,
         *,
+        spark: "SparkSession | None" = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -78,12 +114,13 @@ class Merges:
         self._line.check_live("cherry_pick")
         picked = merge.find_commit(self._line.context, commit)
         request = Request("cherry_pick", (picked.id,), message, author, event_id)
-        return merge.cherry_pick(self._scope, picked, request, shared_keys(self._line.context))
+        return merge.cherry_pick(self._scope, picked, request, _settling(spark))
 
     def revert(
         self,
         commit: Commit | str,
         *,
+        spark: "SparkSession | None" = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
@@ -92,7 +129,7 @@ class Merges:
         self._line.check_live("revert")
         undone = merge.find_commit(self._line.context, commit)
         request = Request("revert", (undone.id,), message, author, event_id)
-        return merge.revert(self._scope, undone, request, shared_keys(self._line.context))
+        return merge.revert(self._scope, undone, request, _settling(spark))
 
     def reset(
         self,
@@ -133,16 +170,13 @@ class Merges:
         return found
 
 
-def shared_keys(context: Context) -> SharedKeys:
-    """What tells a merge whether files of two sides share a primary key; files are read where bounds can't tell."""
+def _settling(spark: "SparkSession | None") -> Settling:
+    engine = row_engine(spark)
+    return Settling(merger=engine, checker=engine)
 
-    def ask(table: TableState, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
-        if not may_share_keys(table.schema, ours, theirs):
-            return False
-        sources = Sources(context.files, table.id, context.metastore)
-        return arrow_engine().share_keys(sources, table.schema, ours, theirs)
 
-    return ask
+def _with_rows(found: ObjectDifference, states: States) -> Difference:
+    return Difference(**{part.name: getattr(found, part.name) for part in fields(found)}, _states=states)
 
 
 def _line(given: object) -> Merges:

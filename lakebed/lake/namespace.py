@@ -6,13 +6,15 @@ from uuid import UUID
 
 from lakebed.catalog.inspect.describe import namespace_text
 from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
+from lakebed.catalog.tables.locators import Locator
 from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, shown_name
 from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
-from lakebed.html import Text
-from lakebed.lake.properties import Propertied
-from lakebed.lake.shown import object_text
+from lakebed.html import Text, pre_html
+from lakebed.lake.settings import storage
+from lakebed.lake.settings.properties import Propertied
+from lakebed.lake.shown import Listing, object_text, safely_html
 from lakebed.store import Version
 
 
@@ -29,17 +31,35 @@ class Namespace(Propertied[Answer]):
         return shown_name(name_of(self._scope.read(), self.id))
 
     @property
+    def locator(self) -> Locator:
+        """Where it is among the levels of a lake; `.canonical` is its text: `sales|eu`."""
+        return Locator(name_of(self._scope.read(), self.id))
+
+    @property
+    def location(self) -> str:
+        """The folder in which new tables get theirs: its own, or else that of what it is in."""
+        return storage.namespace_location(self._scope, self.id)
+
+    @property
+    def owner(self) -> str | None:
+        """Who owns it: whoever was named, or else created it.
+
+        None if it is older than owners are, or new in a transaction.
+        """
+        return storage.namespace_owner(self._scope, self.id)
+
+    @property
     def version(self) -> Version | None:
         """The last commit that changed it; None if it is new in a transaction."""
         work = self._scope.read()
         read_all(work, self.id)
         return newest_commit(work, self.id)
 
-    def history(self) -> list[Commit]:
+    def history(self) -> Listing[Commit]:
         """The commits that changed it itself, newest first; not those of what is in it."""
         work = self._scope.read()
         read_all(work, self.id)
-        return log(work, Asked(self.id))
+        return Listing(log(work, Asked(self.id)))
 
     def rename(
         self,
@@ -53,6 +73,31 @@ class Namespace(Propertied[Answer]):
         request = Request("rename_namespace", (self.id, parse_name(new_name)), message, author, event_id)
         return cast("Answer", self._scope.change(lambda work: rename(work, self.id, new_name), request))
 
+    def set_location(
+        self,
+        location: str | None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Answer:
+        """Choose the folder of the lake in which new tables get theirs; None for that of what it is in.
+
+        Tables that exist stay where they are.
+        """
+        return cast("Answer", storage.set_location(self._scope, self.id, location, message, author, event_id))
+
+    def set_owner(
+        self,
+        owner: str | None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Answer:
+        """Name its owner; None for whoever created it. It allows and forbids nothing."""
+        return cast("Answer", storage.set_owner(self._scope, self.id, owner, message, author, event_id))
+
     def describe(self) -> str:
         """What it is, for people to read."""
         return Text(namespace_text(self._scope.read(), self.id))
@@ -60,6 +105,9 @@ class Namespace(Propertied[Answer]):
     def __repr__(self) -> str:
         """Its name, where it looks and its version: it asks the lake, and never fails."""
         return object_text("Namespace", self._scope, self.id, lambda work: [f"version {newest_commit(work, self.id)}"])
+
+    def _repr_html_(self) -> str:
+        return safely_html(lambda: pre_html(f"{self!r}\n{self.describe()}"), lambda: repr(self))
 
     @property
     def _owner(self) -> str:

@@ -1,20 +1,53 @@
 """The calls on a catalog's namespaces."""
 
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import dataclass
 from typing import Generic, cast
 from uuid import UUID
 
 from lakebed.catalog.objects import namespaces
 from lakebed.catalog.objects.properties import check_properties
+from lakebed.catalog.tables.locations import check_location
+from lakebed.catalog.tables.storage import check_owner
 from lakebed.catalog.transaction import objects
-from lakebed.catalog.transaction.commits import Answer, Commit, Request
+from lakebed.catalog.transaction.commits import Answer, Argument, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.work import Work
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.namespace import Namespace
-from lakebed.lake.objects import Listing, create, created, dropped, listed, purge_object, undrop_object
+from lakebed.lake.objects import create, created, dropped, listed, purge_object, undrop_object
+from lakebed.lake.shown import Listing
 from lakebed.metastore.kinds import NAMESPACE
+
+
+@dataclass(frozen=True, slots=True)
+class NewNamespace:
+    """A namespace to create, as the caller describes it."""
+
+    name: Name
+    properties: Mapping[str, str]
+    comment: str | None
+    location: str | None
+    owner: str | None
+
+    def __post_init__(self) -> None:
+        if self.location is not None:
+            check_location(self.location)
+        if self.owner is not None:
+            check_owner(self.owner)
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The arguments of its request; those that came later only if they are given, as it was before."""
+        later: tuple[Argument, ...] = () if self.comment is None else (self.comment,)
+        placed: dict[str, Argument] = {"location": self.location, "owner": self.owner}
+        return (parse_name(self.name), self.properties, *later, *([placed] if any(placed.values()) else []))
+
+    def create(self, work: Work) -> str:
+        """Create it, and return its id."""
+        given = (self.properties, self.comment, self.location, self.owner)
+        return namespaces.create_namespace(work, self.name, *given)
 
 
 class Namespaces(Generic[Answer]):
@@ -30,16 +63,21 @@ class Namespaces(Generic[Answer]):
         *,
         properties: Mapping[str, str] | None = None,
         comment: str | None = None,
+        location: str | None = None,
+        owner: str | None = None,
         if_not_exists: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Namespace[Answer]:
-        """Create a namespace, or with `if_not_exists` answer the one of this name. Its parent has to exist."""
-        given = check_properties(properties or {})
-        arguments = (parse_name(name), given) if comment is None else (parse_name(name), given, comment)
-        request = Request("create_namespace", arguments, message, author, event_id)
-        make = partial(namespaces.create_namespace, name=name, properties=given, comment=comment)
+        """Create a namespace, or with `if_not_exists` answer the one of this name. Its parent has to exist.
+
+        `location` is a folder of the lake, in which its new tables get theirs. Its owner is whoever creates it, unless
+        another is named.
+        """
+        new = NewNamespace(name, check_properties(properties or {}), comment, location, owner)
+        request = Request("create_namespace", new.arguments, message, author, event_id)
+        make = new.create
         return created(
             lambda: Namespace(create(self._scope, make, request), self._scope),
             lambda: self.namespace(name),

@@ -11,39 +11,15 @@ from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
-from lakebed.html import pre_html
 from lakebed.lake.arguments import check_flag
+from lakebed.lake.shown import Listing
 from lakebed.metastore.kinds import type_name
 
 T = TypeVar("T")
 Made = TypeVar("Made")
 
-SHOWN = 50
-"""How many items of a list a notebook shows."""
-
 ATTEMPTS = 5
 """How often an object that others create and drop at the same time is looked for."""
-
-
-class Listing(list[T]):
-    """A list, and the token with which the next page is asked for: None if this was the last, or all."""
-
-    __slots__ = ("token",)
-
-    token: str | None
-
-    def __init__(self, items: list[T], token: str | None = None) -> None:
-        super().__init__(items)
-        self.token = token
-
-    def _repr_html_(self) -> str:
-        """Each item on a line, as it is printed: commits of a log, differences, handles."""
-        lines = [str(one) for one in self[:SHOWN]]
-        return pre_html("\n".join([*lines, *([f"and {len(self) - SHOWN:,} more"] if len(self) > SHOWN else [])]))
-
-    def of(self, make: Callable[[T], Made]) -> "Listing[Made]":
-        """The same page of what is made of each item."""
-        return Listing([make(one) for one in self], self.token)
 
 
 def create(scope: Scope, make: Callable[[Work], str], request: Request) -> str:

@@ -1,16 +1,45 @@
-"""Handles as people see them: by the names that their objects have now. Showing a handle never fails."""
+"""Handles, and lists of them, as people see them: by the names that objects have now. Showing a handle never fails."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from lakebed.catalog.refs.branches import branch_name
 from lakebed.catalog.refs.catalogs import DEFAULT, catalog_life
 from lakebed.catalog.refs.refs import ref_name
 from lakebed.catalog.refs.shares import Shared
+from lakebed.catalog.transaction.bound import Bound
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.scopes import Open, Pinned, Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import LakebedError
 from lakebed.html import pre_html
+
+T = TypeVar("T")
+Made = TypeVar("Made")
+
+SHOWN = 50
+"""How many items of a list a notebook shows."""
+
+
+class Listing(list[T]):
+    """A list, and the token with which the next page is asked for: None if this was the last, or all."""
+
+    __slots__ = ("token",)
+
+    token: str | None
+
+    def __init__(self, items: list[T], token: str | None = None) -> None:
+        super().__init__(items)
+        self.token = token
+
+    def _repr_html_(self) -> str:
+        """Each item on a line, as it is printed: commits of a log, differences, handles."""
+        lines = [str(one) for one in self[:SHOWN]]
+        return pre_html("\n".join([*lines, *([f"and {len(self) - SHOWN:,} more"] if len(self) > SHOWN else [])]))
+
+    def of(self, make: Callable[[T], Made]) -> "Listing[Made]":
+        """The same page of what is made of each item."""
+        return Listing([make(one) for one in self], self.token)
 
 
 def object_text(word: str, scope: Scope, object_id: str, details: Callable[[Work], list[str]]) -> str:
@@ -23,8 +52,9 @@ def object_text(word: str, scope: Scope, object_id: str, details: Callable[[Work
 
 def _object_text(word: str, scope: Scope, object_id: str, details: Callable[[Work], list[str]]) -> str:
     work = scope.read()
-    name = spelled(work.last_parts(object_id)) or object_id
-    if not work.is_alive(object_id):
+    subject = object_id.object_id if isinstance(object_id, Bound) and work.life(object_id.object_id) else object_id
+    name = spelled(work.last_parts(subject)) or subject
+    if not work.is_alive(subject):
         return f"{word} {name} @ {place_text(scope)}, dropped"
     # A transaction would count what is shown as read, and conflict with others about it.
     return ", ".join([f"{word} {name} @ {place_text(scope)}", *([] if isinstance(scope, Open) else details(work))])

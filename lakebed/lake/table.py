@@ -3,52 +3,70 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 from typing import cast as typed
 from uuid import UUID
 
 from lakebed.catalog.data import checkpoint_schedule
 from lakebed.catalog.data.engine import Fill
 from lakebed.catalog.data.snapshots import SnapshotInfo, snapshots
+from lakebed.catalog.data.streams import Stream as FoundStream
 from lakebed.catalog.data.target import target_of
 from lakebed.catalog.inspect.history import table_past
+from lakebed.catalog.inspect.opened import whole_frame
 from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
+from lakebed.catalog.objects.undrop import check_id
+from lakebed.catalog.tables.storage import Storage, StorageChange
 from lakebed.catalog.tables.tables import TableState, table_state
+from lakebed.catalog.transaction.bound import asked_id, subject_of
 from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, shown_name
 from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.catalog.transaction.work import Work
-from lakebed.lake import properties
-from lakebed.lake.arguments import Terms, check_flag, order_terms, spec_terms
+from lakebed.errors import Invalid
+from lakebed.lake.arguments import SchemaLike, Terms, check_flag, check_not_staged, order_terms, spec_terms
 from lakebed.lake.description import Description
+from lakebed.lake.diff.blame import Blame, RowBlame, blame_key, blame_rows
 from lakebed.lake.engines import arrow_engine, engine_for
 from lakebed.lake.evolve import Evolve
+from lakebed.lake.levels.editions import Editions, asked_edition, check_table, create_edition, edition_id
+from lakebed.lake.levels.streams import StreamCalls, Streams, find_stream, stage_stream
+from lakebed.lake.partition import Partition
+from lakebed.lake.partitions import changes as partition_calls
+from lakebed.lake.partitions import opened
 from lakebed.lake.rows import appends, compact, reads, writes
+from lakebed.lake.rows import changes as feed
 from lakebed.lake.rows.appends import Address, given_addresses
 from lakebed.lake.rows.casting import casting
+from lakebed.lake.rows.changes import Changes
+from lakebed.lake.rows.consumer import Consumer, consumer_of
 from lakebed.lake.rows.grow import Evolution, asked_evolution, grow
 from lakebed.lake.rows.restore import restore_table
-from lakebed.lake.shown import counted, object_text, safely_html
+from lakebed.lake.settings import properties, storage
+from lakebed.lake.shown import Listing, counted, object_text, safely_html
 from lakebed.store import Version
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.filter.condition import Condition
+from lakebed.table.manifest.framed import FramedManifest
 from lakebed.table.manifest.summary import given_summary
 from lakebed.table.partition.sort_order import SortField
 from lakebed.table.partition.spec import PartitionField
-from lakebed.table.schema.schema import Schema
+from lakebed.table.schema.schema import Path, Schema
 
 if TYPE_CHECKING:
     import duckdb
+    import pandas
     import polars
+    import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.arrow.read.scan import Scan
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Table(Generic[Answer]):
+class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
     """A table by its id: the handle stays good when it is renamed. Every call is one transaction.
 
     A handle of a transaction works inside it; a handle of a catalog at a version shows the table as it was then.
@@ -89,16 +107,21 @@ class Table(Generic[Answer]):
 
     @property
     def location(self) -> str:
-        """The folder of its files, those of all branches and versions together.
+        """The folder of its new files; `set_storage` changes it.
 
         Give another engine `scan().to_dataset()` or the paths of `scan().files()`, never the folder.
         """
         return self._scope.context.files.location(self._state.location)
 
     @property
+    def storage(self) -> Storage:
+        """How and where its files are stored, and who owns it."""
+        return storage.storage_of(self._scope, self.id)
+
+    @property
     def version(self) -> Version | None:
         """The last commit that changed it; None if it is new in a transaction."""
-        return newest_commit(self._read_all(), self.id)
+        return newest_commit(self._read_all(), subject_of(self.id))
 
     @property
     def properties(self) -> dict[str, str]:
@@ -129,19 +152,24 @@ class Table(Generic[Answer]):
 
         `at(-1)` is the table before the last commit that changed it; `at("1 hour ago")`, `at("2026-11-01")` are times.
         """
-        return Table(
-            self.id,
-            reads.table_at(self._scope, self.id, moment, version=version, time=time, snapshot=snapshot, tag=tag),
-        )
+        past = reads.table_at(self._scope, self.id, moment, version=version, time=time, snapshot=snapshot, tag=tag)
+        return Table(self.id, past)
 
-    def history(self) -> list[Commit]:
-        """The commits that changed the table, newest first."""
-        return log(self._read_all(), Asked(self.id))
+    def history(self) -> Listing[Commit]:
+        """The commits that changed the table, or one of its editions, newest first."""
+        return Listing(log(self._read_all(), Asked(subject_of(self.id))))
 
-    def snapshots(self) -> list[SnapshotInfo]:
+    def snapshots(self) -> Listing[SnapshotInfo]:
         """The table's snapshots, newest first."""
         work = self._scope.read()
-        return snapshots(work, table_state(work, self.id))
+        return Listing(snapshots(work, table_state(work, self.id)))
+
+    def manifest(self, snapshot: int | None = None) -> FramedManifest:
+        """What a snapshot did to the table's files, the newest unless one is named, as source document 003's manifest.
+
+        `.data` is the whole frame, `.decoded()` has its fields by name, and `Catalog.open` opens its `.path`.
+        """
+        return whole_frame(self._scope.read(), self.id, snapshot)
 
     # Reading rows.
 
@@ -165,6 +193,56 @@ class Table(Generic[Answer]):
         """The row with a primary key, None if there is none: `orders.get(17)`."""
         work = self._scope.read()
         return arrow_engine().get(target_of(work, table_state(work, self.id)), key)
+
+    def changes(
+        self,
+        since: "Moment | Table[Any]",
+        until: "Moment | Table[Any] | None" = None,
+        *,
+        net: bool = False,
+        updates: bool = True,
+        where: str | Condition | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Changes:
+        """The rows that were inserted, deleted and updated after `since`, up to and with `until`, or up to now.
+
+        Both are moments of `at`, or handles of this table on another branch or at a version. Commit by commit, or with
+        `net=True` once for each row that is not as it was. Without `updates` a changed row is a `delete` and an
+        `insert`. `where` is tested on each row of the feed. Compactions are not changes. Only changed files are read.
+        """
+        return feed.changes(self._scope, self.id, since, until, net=net, updates=updates, where=where, columns=columns)
+
+    @overload
+    def blame(self, first: Any, /, *rest: Any) -> RowBlame: ...
+
+    @overload
+    def blame(self, *, where: str | Condition | None = None, limit: int | None = None) -> Blame: ...
+
+    def blame(self, *key: Any, where: str | Condition | None = None, limit: int | None = None) -> RowBlame | Blame:
+        """The commits that last changed a row and each of its cells, by its primary key: `orders.blame(17)`.
+
+        Without a key, those of all rows that pass `where`, at most `limit`: `orders.blame(where="_row_id = 5")` also
+        works without a primary key. What a merge brought is blamed on the commit of its branch; compactions are not
+        changes. Only commits that touched the row's files are read. `NotFound` if there is no row with the key.
+        """
+        if not key:
+            return blame_rows(self._scope, self.id, where, limit)
+        if where is not None or limit is not None:
+            raise Invalid("name a key or a condition", expected="blame(key), or blame(where=…, limit=…)")
+        return blame_key(self._scope, self.id, key)
+
+    def consumer(self, name: str) -> Consumer[Answer]:
+        """Somebody who follows its changes, by name: `changes()` since its position, which `advance` moves on."""
+        check_not_staged(self.id, "consumer()")
+        return consumer_of(self._scope, self.id, name)
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """Its rows, as they are now, in memory; `scan(where, columns)` reads fewer."""
+        return self.scan().to_arrow()
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Its rows, as they are now, as a DataFrame of pandas, which has to be installed."""
+        return self.scan().to_pandas()
 
     def to_polars(self) -> "polars.LazyFrame":
         """Its rows, as they are now, as a lazy frame of polars; its columns and filters are pushed down."""
@@ -219,9 +297,11 @@ class Table(Generic[Answer]):
         the rows no longer fit, those in memory are written again; for others it is a `Conflict`. A row that breaks a
         check of the table is `Invalid`.
         """
-        asked = asked_evolution(evolve)
+        asked = asked_evolution(evolve, self.id)
         later = writes.later_words(cast=check_flag("cast", cast))
-        request = Request("append", (self.id, *asked, *later), message, author, event_id, given_summary(summary))
+        request = Request(
+            "append", (asked_id(self.id), *asked, *later), message, author, event_id, given_summary(summary)
+        )
         append = casting(appends.append) if cast else appends.append
         if asked:
             return typed("Answer", grow(self._scope, self.id, data, request, append))
@@ -231,6 +311,7 @@ class Table(Generic[Answer]):
         self,
         paths: Address | Iterable[Address],
         *,
+        verify: bool = True,
         summary: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
@@ -242,11 +323,12 @@ class Table(Generic[Answer]):
         to the working folder, or `file:///…`. Columns are found by the names that they have in the table's files.
         Missing ones have the value that Hive's folders say (`month=2026-01/`) if the table is partitioned by the
         column, else their default, else null; others are not shown, now or later. Each file has rows of one partition.
-        `Invalid` lists every reason why files don't fit, `AlreadyExists` the files that the table has.
+        Columns of text, decimals and times of day are read, so that every row can be read later; with `verify=False`
+        only footers are. `Invalid` lists every reason why files don't fit, `AlreadyExists` the files that it has.
         """
-        given = given_addresses(paths)
-        request = Request("add_files", (self.id, *given), message, author, event_id, given_summary(summary))
-        return typed("Answer", appends.add_files(self._scope, self.id, given, request))
+        given, verify = given_addresses(paths), check_flag("verify", verify)
+        request = Request("add_files", (asked_id(self.id), *given), message, author, event_id, given_summary(summary))
+        return typed("Answer", appends.add_files(self._scope, self.id, given, request, verify=verify))
 
     # Changing rows. The local engine does it in this process, or Spark if it is given a session or a DataFrame.
 
@@ -264,7 +346,7 @@ class Table(Generic[Answer]):
 
         With a session Spark looks for the rows, and `where` may be any condition of its SQL.
         """
-        request = Request("delete", (self.id, str(where)), message, author, event_id, given_summary(summary))
+        request = Request("delete", (asked_id(self.id), str(where)), message, author, event_id, given_summary(summary))
         return typed("Answer", writes.delete(self._scope, self.id, where, engine_for(spark=spark), request))
 
     def truncate(
@@ -276,7 +358,7 @@ class Table(Generic[Answer]):
         event_id: str | UUID | None = None,
     ) -> Answer:
         """Delete all rows. No file is read."""
-        request = Request("truncate", (self.id,), message, author, event_id, given_summary(summary))
+        request = Request("truncate", (asked_id(self.id),), message, author, event_id, given_summary(summary))
         return typed("Answer", writes.truncate(self._scope, self.id, request))
 
     def update(
@@ -297,7 +379,12 @@ class Table(Generic[Answer]):
         """
         given = writes.given_values(values)
         request = Request(
-            "update", writes.update_arguments(self.id, given, where), message, author, event_id, given_summary(summary)
+            "update",
+            writes.update_arguments(asked_id(self.id), given, where),
+            message,
+            author,
+            event_id,
+            given_summary(summary),
         )
         return typed("Answer", writes.update(self._scope, self.id, given, where, engine_for(spark=spark), request))
 
@@ -322,7 +409,9 @@ class Table(Generic[Answer]):
         names, filled = writes.given_names(on), writes.given_fill(fill)
         writes.check_alike(data, filled)
         later = writes.later_words(fill="default" if filled is Fill.DEFAULT else None, cast=check_flag("cast", cast))
-        request = Request("upsert", (self.id, *names, *later), message, author, event_id, given_summary(summary))
+        request = Request(
+            "upsert", (asked_id(self.id), *names, *later), message, author, event_id, given_summary(summary)
+        )
         upsert = writes.upserting(names, filled)
         return typed("Answer", (casting(upsert) if cast else upsert)(self._scope, self.id, data, request))
 
@@ -343,8 +432,7 @@ class Table(Generic[Answer]):
         primary key that two rows would have. The source is what `append` takes, and is held in memory. With a DataFrame
         Spark merges, and `on`, conditions and values may be any SQL that it knows.
         """
-        asked = writes.given_names(on), tuple(writes.clause_text(clause) for clause in clauses)
-        request = Request("merge", (self.id, *asked), message, author, event_id, given_summary(summary))
+        request = writes.merge_request(self.id, on, clauses, message, author, event_id, summary)
         return typed("Answer", writes.merge(self._scope, self.id, source, on, clauses, request))
 
     def overwrite(
@@ -364,10 +452,15 @@ class Table(Generic[Answer]):
         Readers see the old rows or the new ones. The new rows need not pass `where`. `evolve` and `cast` are those of
         `append`.
         """
-        asked = asked_evolution(evolve)
+        asked = asked_evolution(evolve, self.id)
         condition, later = "" if where is None else str(where), writes.later_words(cast=check_flag("cast", cast))
         request = Request(
-            "overwrite", (self.id, condition, *asked, *later), message, author, event_id, given_summary(summary)
+            "overwrite",
+            (asked_id(self.id), condition, *asked, *later),
+            message,
+            author,
+            event_id,
+            given_summary(summary),
         )
         overwrite = casting(writes.overwriting(where)) if cast else writes.overwriting(where)
         if asked:
@@ -389,7 +482,9 @@ class Table(Generic[Answer]):
         `Invalid` for a table without partitions, and while it has files of an older spec. `cast` is that of `append`.
         """
         later = writes.later_words(cast=check_flag("cast", cast))
-        request = Request("overwrite_partitions", (self.id, *later), message, author, event_id, given_summary(summary))
+        request = Request(
+            "overwrite_partitions", (asked_id(self.id), *later), message, author, event_id, given_summary(summary)
+        )
         overwrite = casting(writes.overwrite_partitions) if cast else writes.overwrite_partitions
         return typed("Answer", overwrite(self._scope, self.id, data, request))
 
@@ -404,7 +499,8 @@ class Table(Generic[Answer]):
         event_id: str | UUID | None = None,
     ) -> Answer:
         """Give the table another name, in another namespace too. Its id, history and files stay."""
-        request = Request("rename_table", (self.id, parse_name(new_name)), message, author, event_id)
+        check_table(self.id, "renamed")
+        request = Request("rename_table", (asked_id(self.id), parse_name(new_name)), message, author, event_id)
         return typed("Answer", self._scope.change(lambda work: rename(work, self.id, new_name), request))
 
     def restore(
@@ -419,6 +515,7 @@ class Table(Generic[Answer]):
 
         Moments are those of `at`: `orders.restore(-1)` undoes the last commit that changed the table, to this table.
         """
+        check_table(self.id, "restored")
         return typed("Answer", restore_table(self._scope, self.id, version, message, author, event_id))
 
     def evolve(
@@ -428,6 +525,7 @@ class Table(Generic[Answer]):
 
         One commit at the end of the `with`, none after an exception; in a transaction it is part of that.
         """
+        check_not_staged(self.id, "evolve()")
         return Evolve(self.id, self._scope, message, author, event_id)
 
     def set_properties(
@@ -443,6 +541,7 @@ class Table(Generic[Answer]):
         Those that begin with `write.`, `check.` and `checkpoint.` are Lakebed's: an unknown name, a value that can't
         be used and a check that can't be evaluated are `Invalid`. Sizes may be written `128MB`.
         """
+        check_not_staged(self.id, "set_properties()")
         return typed("Answer", properties.set_table_properties(self._scope, self.id, values, message, author, event_id))
 
     def set_comment(
@@ -454,6 +553,7 @@ class Table(Generic[Answer]):
         event_id: str | UUID | None = None,
     ) -> Answer:
         """Set its description, the property `comment`; None or "" removes it."""
+        check_not_staged(self.id, "set_comment()")
         return typed("Answer", properties.set_comment(self._scope, self.id, comment, message, author, event_id))
 
     def unset_properties(
@@ -465,7 +565,184 @@ class Table(Generic[Answer]):
         event_id: str | UUID | None = None,
     ) -> Answer:
         """Remove some properties; those that are not there are fine."""
+        check_not_staged(self.id, "unset_properties()")
         return typed("Answer", properties.unset_properties(self._scope, self.id, keys, message, author, event_id))
+
+    def set_storage(
+        self,
+        *,
+        location: str | None = None,
+        owner: str | None = None,
+        file_format: str | None = None,
+        input_format: str | None = None,
+        output_format: str | None = None,
+        serde: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Answer:
+        """Change how it is stored, and its owner; what is not given stays. `properties` replaces the storage's own.
+
+        `location` is a folder of the lake, in which the table gets one of its own for new files; its other files stay
+        where they are. The formats and the serde are Hive's names for Parquet: any other is `Invalid`, because readers
+        could not read the files.
+        """
+        check_not_staged(self.id, "set_storage()")
+        change = StorageChange(location, file_format, input_format, output_format, serde, owner, properties)
+        return typed("Answer", storage.change_storage(self._scope, self.id, change, message, author, event_id))
+
+    # Its partitions. The root has all rows that no explicit partition has; hidden partitioning makes none.
+
+    def partitions(self) -> list[Partition[Answer]]:
+        """The root, then the explicit partitions by their values."""
+        check_not_staged(self.id, "partitions()")
+        return [Partition(one, self.id, self._scope) for one in opened.listed(self._scope, self.id)]
+
+    def partition(
+        self, values: Mapping[str, Any] | str | UUID | None = None, *, id: str | UUID | None = None
+    ) -> Partition[Answer]:
+        """The explicit partition with these values, or the partition of an id; without both the root."""
+        found = opened.find(self._scope, self.id, values, id)
+        if (values, id) != (None, None):
+            check_not_staged(self.id, "partition(…)")
+        return Partition(found, self.id, self._scope)
+
+    def create_partition(
+        self,
+        values: Mapping[str, Any],
+        location: str | None = None,
+        format: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        id: str | UUID | None = None,
+        *,
+        if_not_exists: bool = False,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Partition[Answer]:
+        """Make rows with these values an explicit partition: `create_partition({"dt": "2026-11-01"}, location="…")`.
+
+        There is one value for each column that the table is partitioned by as it is. With a location, the Parquet files
+        in this folder become its rows, where they are, with the values as constants. Rows that the table has with these
+        values are in it too. `AlreadyExists` if there is an explicit partition with them, unless `if_not_exists`.
+        """
+        check_not_staged(self.id, "create_partition()")
+        new = partition_calls.new_partition(location, format, properties, id)
+        request = Request(
+            "create_partition", partition_calls.new_arguments(self.id, values, new), message, author, event_id
+        )
+        is_fine = check_flag("if_not_exists", if_not_exists)
+        made = partition_calls.create(self._scope, self.id, values, new, request, if_not_exists=is_fine)
+        return Partition(made, self.id, self._scope)
+
+    def stage_partition(
+        self,
+        values: Mapping[str, Any],
+        id: str | UUID | None = None,
+        properties: Mapping[str, str] | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Partition[Answer]:
+        """A partition to fill beside the table: `append`, `add_files`, `scan` it, then `commit()` swaps it in whole.
+
+        Until then no reader of the table sees it. `partition(id=…)` opens it again.
+        """
+        check_not_staged(self.id, "stage_partition()")
+        new = partition_calls.new_partition(None, None, properties, id)
+        asked = partition_calls.new_arguments(self.id, values, new)
+        request = Request("stage_partition", asked, message, author, event_id)
+        staged = partition_calls.stage(self._scope, self.id, values, new, request)
+        return Partition(staged, self.id, self._scope)
+
+    def drop_partition(
+        self,
+        values: Mapping[str, Any],
+        *,
+        if_exists: bool = False,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Commit | None:
+        """Drop an explicit partition with its rows. No file is deleted, and `undrop_partition` brings both back."""
+        check_not_staged(self.id, "drop_partition()")
+        asked = partition_calls.values_argument(values)
+        request = Request("drop_partition", (self.id, asked), message, author, event_id)
+        return partition_calls.drop(self._scope, self.id, values, None, request, if_exists=if_exists)
+
+    def undrop_partition(
+        self,
+        values: Mapping[str, Any] | None = None,
+        id: str | UUID | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Answer:
+        """Bring back a dropped partition, by its values or its id, with the rows that it had then.
+
+        Rows with its values that came since stay. If several with these values were dropped, `id` selects one.
+        """
+        check_not_staged(self.id, "undrop_partition()")
+        asked = partition_calls.values_argument(values), "" if id is None else str(id)
+        request = Request("undrop_partition", (self.id, *asked), message, author, event_id)
+        return typed("Answer", partition_calls.undrop(self._scope, self.id, values, id, request))
+
+    # Its editions and streams; `editions()`, `activate(…)` and more are in lake/levels.
+
+    def edition(self, name: str) -> "Table[Answer]":
+        """A handle of one edition, by its name or id, whatever edition is active; or `NotFound`.
+
+        It takes every call of a table but `rename` and `restore`. Its name in SQL is `sales.orders.edition_2`.
+        """
+        return Table(edition_id(self._scope, self.id, name), self._scope)
+
+    def create_edition(
+        self,
+        name: str,
+        schema: SchemaLike | None = None,
+        *,
+        partition_by: Iterable[str] | None = None,
+        sort_by: Iterable[str] | None = None,
+        primary_key: Iterable[Path] | None = None,
+        properties: Mapping[str, str] | None = None,
+        id: str | UUID | None = None,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> "Table[Answer]":
+        """Create an empty edition beside the one that readers see, and answer its handle. It is `unreleased`.
+
+        Without a schema it has the columns, layout and key of the active edition; each can be given instead. With a
+        schema, what is not given is empty. Properties are the active edition's unless they are given. `id` is kept as
+        it is given, else one is made. Nobody who reads the table sees it before `activate`.
+        """
+        check_not_staged(self.id, "create_edition()")
+        asked = asked_edition(name, schema, (partition_by, sort_by, primary_key), properties, id)
+        request = Request("create_edition", (asked_id(self.id), *asked.arguments), message, author, event_id)
+        return Table(create_edition(self._scope, self.id, asked, request), self._scope)
+
+    def stream(self, name: str) -> "Stream[Answer]":
+        """The committed stream by its format (`parquet`) or its id, or a staged one by its id; else `NotFound`."""
+        return self._stream(find_stream(self._scope, self.id, name))
+
+    def stage_stream(
+        self,
+        id: str | UUID | None = None,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> "Stream[Answer]":
+        """Stage an empty stream: fill it like a table, then `commit()` replaces all rows of the table by its rows.
+
+        Readers of the table don't see it before. `id` is kept as it is given, else one is made.
+        """
+        given = None if id is None else check_id(id)
+        request = Request("stage_stream", (asked_id(self.id), given), message, author, event_id)
+        return self._stream(stage_stream(self._scope, self.id, given, request))
 
     # Maintenance. It changes no read.
 
@@ -494,7 +771,7 @@ class Table(Generic[Answer]):
         it runs on Spark.
         """
         condition, order = "" if where is None else str(where), compact.asked_order(strategy, sort_by)
-        asked = (self.id, condition, str(target_bytes or ""), *compact.later_options(most_bytes, order))
+        asked = (asked_id(self.id), condition, str(target_bytes or ""), *compact.later_options(most_bytes, order))
         request = Request("compact", asked, message, author, event_id, given_summary(summary))
         sizes = compact.Sizes(target_bytes, most_bytes)
         return compact.compact(self._scope, self.id, where, sizes, order, engine_for(spark=spark), request)
@@ -509,13 +786,13 @@ class Table(Generic[Answer]):
 
     def __repr__(self) -> str:
         """Its name, where it looks, how many rows it has and its version: it asks the lake, and never fails."""
-        return object_text("Table", self._scope, self.id, self._details)
+        return object_text(type(self).__name__, self._scope, self.id, self._details)
 
     def _repr_html_(self) -> str:
         return safely_html(lambda: self.scan()._html(repr(self)), lambda: repr(self))
 
     def _details(self, work: Work) -> list[str]:
-        return [counted(reads.row_count(work, self.id), "row"), f"version {newest_commit(work, self.id)}"]
+        return [counted(reads.row_count(work, self.id), "row"), f"version {newest_commit(work, subject_of(self.id))}"]
 
     @property
     def _state(self) -> TableState:
@@ -523,5 +800,20 @@ class Table(Generic[Answer]):
 
     def _read_all(self) -> Work:
         work = self._scope.read()
-        read_all(work, self.id, table_state(work, self.id).partition)
+        state = table_state(work, self.id)
+        read_all(work, self.id)
+        read_all(work, state.id, state.partition)
         return work
+
+    def _stream(self, found: FoundStream) -> "Stream[Answer]":
+        return Stream(self.id if found.cell is None else found.bound, self._scope, stream_id=found.id)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Stream(StreamCalls[Answer], Table[Answer]):
+    """A stream of a table. A staged one takes every call that reads or writes rows, and `commit` and `discard`.
+
+    The committed one is the table's rows themselves.
+    """
+
+    stream_id: str = field(default="", kw_only=True)

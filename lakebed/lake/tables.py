@@ -4,19 +4,22 @@ from collections.abc import Iterable, Mapping
 from typing import Generic, cast
 from uuid import UUID
 
+from lakebed.catalog.data import streams
 from lakebed.catalog.objects.properties import check_properties
-from lakebed.catalog.tables import tables
+from lakebed.catalog.tables import editions
 from lakebed.catalog.tables.checks import length_checks
 from lakebed.catalog.tables.tables import Layout
 from lakebed.catalog.transaction import objects
 from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.work import Work
 from lakebed.lake.arguments import SchemaLike, as_paths, as_texts
-from lakebed.lake.objects import Listing, created, dropped, listed, purge_object, undrop_object
+from lakebed.lake.objects import created, dropped, listed, purge_object, undrop_object
 from lakebed.lake.rows import creation
 from lakebed.lake.rows.creation import NewTable
-from lakebed.lake.table import Table
+from lakebed.lake.shown import Listing
+from lakebed.lake.table import Stream, Table
 from lakebed.metastore.kinds import TABLE
 from lakebed.table.schema.schema import Path
 
@@ -86,8 +89,15 @@ class Tables(Generic[Answer]):
         return Table(creation.create_table(self._scope, new, new.replace, request), self._scope)
 
     def table(self, name: Name) -> Table[Answer]:
-        """The table with this name, or `NotFound`."""
-        return Table(tables.find_table(self._scope.read(), name), self._scope)
+        """The table with this name, or the edition: `sales.orders.edition_2`; else `NotFound`.
+
+        A staged stream is `sales.orders.stream_<id>`, and a `Stream`.
+        """
+        work = self._scope.read()
+        stream = streams.stream_named(work, parse_name(name))
+        if stream is not None:
+            return Stream(stream.bound, self._scope, stream_id=stream.id)
+        return Table(editions.find_table(work, name), self._scope)
 
     def tables(
         self,
@@ -107,8 +117,9 @@ class Tables(Generic[Answer]):
         return found.of(lambda one: Table(one, self._scope))
 
     def table_exists(self, name: Name) -> bool:
-        """Whether there is a table of this name."""
-        return objects.exists(self._scope.read(), name, TABLE)
+        """Whether `table` would open this."""
+        work = self._scope.read()
+        return editions.table_exists(work, name) or streams.stream_named(work, parse_name(name)) is not None
 
     def rename_table(
         self,
@@ -121,10 +132,11 @@ class Tables(Generic[Answer]):
     ) -> Answer:
         """Give a table another name, in another namespace too. Its id, history and files stay."""
         request = Request("rename_table", (parse_name(name), parse_name(new_name)), message, author, event_id)
-        return cast(
-            "Answer",
-            self._scope.change(lambda work: objects.rename(work, tables.find_table(work, name), new_name), request),
-        )
+
+        def do(work: Work) -> None:
+            objects.rename(work, editions.find_whole_table(work, name), new_name)
+
+        return cast("Answer", self._scope.change(do, request))
 
     def drop_table(
         self,
@@ -138,7 +150,7 @@ class Tables(Generic[Answer]):
         """Drop a table: its name is free at once, its past stays readable. With `if_exists` it need not be there."""
         request = Request("drop_table", (parse_name(name),), message, author, event_id)
         return dropped(
-            lambda: self._scope.change(lambda work: objects.drop(work, tables.find_table(work, name)), request),
+            lambda: self._scope.change(lambda work: objects.drop(work, editions.find_whole_table(work, name)), request),
             lambda: self.table_exists(name),
             if_exists,
         )

@@ -16,10 +16,10 @@ from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid, NotFound
-from lakebed.html import Text
+from lakebed.html import Text, pre_html
 from lakebed.lake.arguments import SchemaLike, at_tag, schema_of, version_of
-from lakebed.lake.properties import Propertied
-from lakebed.lake.shown import object_text
+from lakebed.lake.settings.properties import Propertied
+from lakebed.lake.shown import Listing, object_text, safely_html
 from lakebed.store import Version
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Schema
@@ -55,6 +55,12 @@ class View(Propertied[Answer]):
     def __repr__(self) -> str:
         """Its name, where it looks and its version: it asks the lake, and never fails."""
         return object_text("View", self._scope, self.id, lambda work: [f"version {newest_commit(work, self.id)}"])
+
+    def _repr_html_(self) -> str:
+        return safely_html(lambda: pre_html("\n".join([repr(self), *self._texts()])), lambda: repr(self))
+
+    def _texts(self) -> list[str]:
+        return [f"{dialect}: {text}" for dialect, text in self.sql.items()]
 
     @property
     def _owner(self) -> str:
@@ -108,9 +114,9 @@ class View(Propertied[Answer]):
         name_of(past.read(), self.id)
         return View(self.id, past)
 
-    def history(self) -> list[Commit]:
+    def history(self) -> Listing[Commit]:
         """The commits that changed the view, newest first."""
-        return log(self._read_all(), Asked(self.id))
+        return Listing(log(self._read_all(), Asked(self.id)))
 
     def rename(
         self,

@@ -13,7 +13,8 @@ from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.lake.arguments import SchemaLike
-from lakebed.lake.objects import Listing, create, created, dropped, listed, purge_object, undrop_object
+from lakebed.lake.objects import create, created, dropped, listed, purge_object, undrop_object
+from lakebed.lake.shown import Listing
 from lakebed.lake.view import View, given_schema, schema_text
 from lakebed.metastore.kinds import VIEW
 

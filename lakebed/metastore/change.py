@@ -26,11 +26,16 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class AttributeRead:
-    """An attribute of an object was read, existing or not; on the change's line unless `line` names another."""
+    """An attribute of an object was read, existing or not; on the change's line unless `line` names another.
+
+    `objection` gets the newest state, if it is later than the base, and returns why it conflicts, or None. Without it
+    every later state conflicts. It is for attributes of the change's own line.
+    """
 
     object_id: str
     attribute: Attribute
     line: str | None = None
+    objection: "Callable[[State], str | None] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,8 @@ class DataChange:
 class Operation:
     """What a commit did to one object, for the log: a type of `OperationType` in lower case, and counts.
 
-    `summary` is what the caller said of the snapshot that it made.
+    `summary` is what the caller said of the snapshot that it made. `table` is that of an edition, stream or partition:
+    the table's log has the operation too.
     """
 
     type: str
@@ -91,6 +97,7 @@ class Operation:
     counts: Mapping[str, int] = field(default_factory=dict)
     detail: str = ""
     summary: Mapping[str, str] = field(default_factory=dict)
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ CONTAINERS: dict[int, tuple[int | None, ...]] = {
     pb.TABLE: (None, pb.NAMESPACE),
     pb.VIEW: (None, pb.NAMESPACE),
     pb.EDITION: (pb.TABLE,),
-    pb.STREAM: (pb.EDITION,),
-    pb.PARTITION: (pb.STREAM, pb.PARTITION),
+    pb.STREAM: (pb.EDITION, pb.TABLE),
+    pb.PARTITION: (pb.TABLE, pb.EDITION, pb.STREAM, pb.PARTITION),
 }
 
 
@@ -47,6 +47,19 @@ def new_id() -> str:
 
 def type_name(kind: int) -> str:
     return pb.ObjectType.Name(kind).lower() if kind in pb.ObjectType.values() else f"type {kind}"
+
+
+def one_of_type(kind: int) -> str:
+    """A type with its article: `a table`, `an edition`."""
+    return f"{'an' if kind == pb.EDITION else 'a'} {type_name(kind)}"
+
+
+_PARTS: dict[int, str] = {pb.EDITION: "edition", pb.STREAM: "stream"}
+
+
+def part_name(kind: int, name: str) -> str:
+    """The last part of an object's full name: that of an edition or a stream says what it is, after its table's."""
+    return f"{_PARTS[kind]}_{name}" if kind in _PARTS else name
 
 
 def operation_name(number: int) -> str:
@@ -67,7 +80,7 @@ def check_life(object_id: str, record: LifeRecord) -> None:
         raise Invalid("an object has no valid type", subject=object_id, found=record.type)
     if type(record) is not LIFE_RECORDS[record.type]:
         raise Invalid(
-            f"a {type_name(record.type)} has the wrong record",
+            f"{one_of_type(record.type)} has the wrong record",
             subject=object_id,
             expected=LIFE_RECORDS[record.type].DESCRIPTOR.name,
             found=type(record).__name__,

@@ -86,6 +86,10 @@ class Reader(ABC):
     def children(self, parent: str, *, prefix: str = "", limit: int = 1000, token: str | None = None) -> Page[Child]:
         """The names in a parent, ordered by their folded forms."""
 
+    def parents_of_names(self, parents: Sequence[str]) -> set[str]:
+        """The objects among these that may have names in them, in one round trip: all others have no children."""
+        return set(parents)
+
     @abstractmethod
     def dropped(
         self, parent: str, *, name: str | None = None, limit: int = 1000, token: str | None = None
@@ -121,6 +125,10 @@ class Reader(ABC):
     @abstractmethod
     def checkpoints(self, partitions: Sequence[str]) -> list[State | None]:
         """The `checkpoint` of each partition, None where it has none: one round trip for all."""
+
+    @abstractmethod
+    def every_checkpoint(self, partitions: Sequence[str]) -> list[list[State]]:
+        """All checkpoints of each partition that the line shows, oldest first: one round trip for all."""
 
     @abstractmethod
     def log(

@@ -85,9 +85,12 @@ def operations_part(value: bytes) -> pb.CatalogCommit:
 
 
 def by_object(operations: Iterable[pb.Operation]) -> dict[str, list[pb.Operation]]:
+    """The operations on each object. Those on a table's editions, streams and partitions are the table's too."""
     grouped: dict[str, list[pb.Operation]] = defaultdict(list)
     for operation in operations:
         grouped[operation.object_id].append(operation)
+        if operation.table_id and operation.table_id != operation.object_id:
+            grouped[operation.table_id].append(operation)
     return grouped
 
 

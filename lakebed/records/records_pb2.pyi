@@ -60,8 +60,6 @@ class OperationType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DROP_PARTITION: _ClassVar[OperationType]
     ALTER_PARTITION: _ClassVar[OperationType]
     COMPACT: _ClassVar[OperationType]
-    CREATE_INDEX: _ClassVar[OperationType]
-    DROP_INDEX: _ClassVar[OperationType]
     MERGE_BRANCH: _ClassVar[OperationType]
     CHERRY_PICK: _ClassVar[OperationType]
     REVERT: _ClassVar[OperationType]
@@ -72,6 +70,11 @@ class OperationType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CHANGE_KEY: _ClassVar[OperationType]
     UPSERT: _ClassVar[OperationType]
     TRUNCATE: _ClassVar[OperationType]
+    CHANGE_STORAGE: _ClassVar[OperationType]
+    ALTER_NAMESPACE: _ClassVar[OperationType]
+    ACTIVATE: _ClassVar[OperationType]
+    STAGE: _ClassVar[OperationType]
+    ALTER_EDITION: _ClassVar[OperationType]
 OBJECT_TYPE_UNSPECIFIED: ObjectType
 PROJECT: ObjectType
 CATALOG: ObjectType
@@ -114,8 +117,6 @@ MERGE_ROWS: OperationType
 DROP_PARTITION: OperationType
 ALTER_PARTITION: OperationType
 COMPACT: OperationType
-CREATE_INDEX: OperationType
-DROP_INDEX: OperationType
 MERGE_BRANCH: OperationType
 CHERRY_PICK: OperationType
 REVERT: OperationType
@@ -126,9 +127,14 @@ REVOKE: OperationType
 CHANGE_KEY: OperationType
 UPSERT: OperationType
 TRUNCATE: OperationType
+CHANGE_STORAGE: OperationType
+ALTER_NAMESPACE: OperationType
+ACTIVATE: OperationType
+STAGE: OperationType
+ALTER_EDITION: OperationType
 
 class Operation(_message.Message):
-    __slots__ = ("type", "object_id", "name", "counts", "detail", "summary")
+    __slots__ = ("type", "object_id", "name", "counts", "detail", "summary", "table_id")
     class CountsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -149,13 +155,15 @@ class Operation(_message.Message):
     COUNTS_FIELD_NUMBER: _ClassVar[int]
     DETAIL_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    TABLE_ID_FIELD_NUMBER: _ClassVar[int]
     type: OperationType
     object_id: str
     name: str
     counts: _containers.ScalarMap[str, int]
     detail: str
     summary: _containers.ScalarMap[str, str]
-    def __init__(self, type: _Optional[_Union[OperationType, str]] = ..., object_id: _Optional[str] = ..., name: _Optional[str] = ..., counts: _Optional[_Mapping[str, int]] = ..., detail: _Optional[str] = ..., summary: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    table_id: str
+    def __init__(self, type: _Optional[_Union[OperationType, str]] = ..., object_id: _Optional[str] = ..., name: _Optional[str] = ..., counts: _Optional[_Mapping[str, int]] = ..., detail: _Optional[str] = ..., summary: _Optional[_Mapping[str, str]] = ..., table_id: _Optional[str] = ...) -> None: ...
 
 class Column(_message.Message):
     __slots__ = ("field_id", "name", "type", "required", "comment", "physical_name")
@@ -480,7 +488,14 @@ class TableSchema(_message.Message):
     def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., column: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., schema_id: _Optional[int] = ...) -> None: ...
 
 class TableStorage(_message.Message):
-    __slots__ = ("catalog_id", "database_id", "table_id", "location", "source_short_name", "file_format", "input_format", "output_format", "serde", "user_id", "edition_id", "stream_id", "partition_id")
+    __slots__ = ("catalog_id", "database_id", "table_id", "location", "source_short_name", "file_format", "input_format", "output_format", "serde", "user_id", "properties", "edition_id", "stream_id", "partition_id", "active_edition_id")
+    class PropertiesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     CATALOG_ID_FIELD_NUMBER: _ClassVar[int]
     DATABASE_ID_FIELD_NUMBER: _ClassVar[int]
     TABLE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -491,9 +506,11 @@ class TableStorage(_message.Message):
     OUTPUT_FORMAT_FIELD_NUMBER: _ClassVar[int]
     SERDE_FIELD_NUMBER: _ClassVar[int]
     USER_ID_FIELD_NUMBER: _ClassVar[int]
+    PROPERTIES_FIELD_NUMBER: _ClassVar[int]
     EDITION_ID_FIELD_NUMBER: _ClassVar[int]
     STREAM_ID_FIELD_NUMBER: _ClassVar[int]
     PARTITION_ID_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_EDITION_ID_FIELD_NUMBER: _ClassVar[int]
     catalog_id: str
     database_id: str
     table_id: str
@@ -504,10 +521,12 @@ class TableStorage(_message.Message):
     output_format: str
     serde: str
     user_id: str
+    properties: _containers.ScalarMap[str, str]
     edition_id: str
     stream_id: str
     partition_id: str
-    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., location: _Optional[str] = ..., source_short_name: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., user_id: _Optional[str] = ..., edition_id: _Optional[str] = ..., stream_id: _Optional[str] = ..., partition_id: _Optional[str] = ...) -> None: ...
+    active_edition_id: str
+    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., location: _Optional[str] = ..., source_short_name: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., user_id: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., edition_id: _Optional[str] = ..., stream_id: _Optional[str] = ..., partition_id: _Optional[str] = ..., active_edition_id: _Optional[str] = ...) -> None: ...
 
 class TableProperties(_message.Message):
     __slots__ = ("catalog_id", "database_id", "table_id", "properties")
@@ -529,7 +548,7 @@ class TableProperties(_message.Message):
     def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class TablePartition(_message.Message):
-    __slots__ = ("catalog_id", "database_id", "table_id", "name", "partition_id", "location", "file_format", "input_format", "output_format", "serde", "properties", "type", "container_id", "dropped", "drop_type", "create_version", "values", "state", "drop_version")
+    __slots__ = ("catalog_id", "database_id", "table_id", "name", "partition_id", "location", "file_format", "input_format", "output_format", "serde", "properties", "type", "container_id", "dropped", "drop_type", "create_version", "values", "state", "drop_version", "previous_id", "based_on")
     class PropertiesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -556,6 +575,8 @@ class TablePartition(_message.Message):
     VALUES_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     DROP_VERSION_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_ID_FIELD_NUMBER: _ClassVar[int]
+    BASED_ON_FIELD_NUMBER: _ClassVar[int]
     catalog_id: str
     database_id: str
     table_id: str
@@ -575,7 +596,9 @@ class TablePartition(_message.Message):
     values: bytes
     state: str
     drop_version: bytes
-    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., name: _Optional[str] = ..., partition_id: _Optional[str] = ..., location: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., type: _Optional[_Union[ObjectType, str]] = ..., container_id: _Optional[str] = ..., dropped: _Optional[bool] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ..., values: _Optional[bytes] = ..., state: _Optional[str] = ..., drop_version: _Optional[bytes] = ...) -> None: ...
+    previous_id: str
+    based_on: bytes
+    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., name: _Optional[str] = ..., partition_id: _Optional[str] = ..., location: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., type: _Optional[_Union[ObjectType, str]] = ..., container_id: _Optional[str] = ..., dropped: _Optional[bool] = ..., drop_type: _Optional[_Union[ObjectDropType, str]] = ..., create_version: _Optional[bytes] = ..., values: _Optional[bytes] = ..., state: _Optional[str] = ..., drop_version: _Optional[bytes] = ..., previous_id: _Optional[str] = ..., based_on: _Optional[bytes] = ...) -> None: ...
 
 class TableHistory(_message.Message):
     __slots__ = ("catalog_id", "database_id", "table_id", "segment_type", "cur_set_id", "set_ids", "table_index_url", "event_id", "version", "snapshot_id", "previous_snapshot_id", "sequence_number", "first_row_id", "schema_id", "spec_id", "operation", "totals", "counts", "manifest", "manifest_path", "manifest_length", "manifest_crc32c", "last_column_id")
@@ -660,7 +683,7 @@ class TableSchemaHistory(_message.Message):
     def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., column: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., event_id: _Optional[str] = ..., version: _Optional[bytes] = ..., schema_id: _Optional[int] = ...) -> None: ...
 
 class TableStorageHistory(_message.Message):
-    __slots__ = ("catalog_id", "database_id", "table_id", "location", "source_short_name", "file_format", "input_format", "output_format", "serde", "user_id", "properties", "event_id", "version", "edition_id", "stream_id", "partition_id")
+    __slots__ = ("catalog_id", "database_id", "table_id", "location", "source_short_name", "file_format", "input_format", "output_format", "serde", "user_id", "properties", "event_id", "version", "edition_id", "stream_id", "partition_id", "active_edition_id")
     class PropertiesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -684,6 +707,7 @@ class TableStorageHistory(_message.Message):
     EDITION_ID_FIELD_NUMBER: _ClassVar[int]
     STREAM_ID_FIELD_NUMBER: _ClassVar[int]
     PARTITION_ID_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_EDITION_ID_FIELD_NUMBER: _ClassVar[int]
     catalog_id: str
     database_id: str
     table_id: str
@@ -700,7 +724,8 @@ class TableStorageHistory(_message.Message):
     edition_id: str
     stream_id: str
     partition_id: str
-    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., location: _Optional[str] = ..., source_short_name: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., user_id: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., event_id: _Optional[str] = ..., version: _Optional[bytes] = ..., edition_id: _Optional[str] = ..., stream_id: _Optional[str] = ..., partition_id: _Optional[str] = ...) -> None: ...
+    active_edition_id: str
+    def __init__(self, catalog_id: _Optional[str] = ..., database_id: _Optional[str] = ..., table_id: _Optional[str] = ..., location: _Optional[str] = ..., source_short_name: _Optional[str] = ..., file_format: _Optional[str] = ..., input_format: _Optional[str] = ..., output_format: _Optional[str] = ..., serde: _Optional[str] = ..., user_id: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ..., event_id: _Optional[str] = ..., version: _Optional[bytes] = ..., edition_id: _Optional[str] = ..., stream_id: _Optional[str] = ..., partition_id: _Optional[str] = ..., active_edition_id: _Optional[str] = ...) -> None: ...
 
 class TablePropertiesHistory(_message.Message):
     __slots__ = ("catalog_id", "database_id", "table_id", "properties", "event_id", "version")
@@ -809,6 +834,20 @@ class TableSortOrder(_message.Message):
     SORT_ORDER_ID_FIELD_NUMBER: _ClassVar[int]
     sort_order_id: int
     def __init__(self, sort_order_id: _Optional[int] = ...) -> None: ...
+
+class ColumnValue(_message.Message):
+    __slots__ = ("field_id", "value")
+    FIELD_ID_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    field_id: int
+    value: bytes
+    def __init__(self, field_id: _Optional[int] = ..., value: _Optional[bytes] = ...) -> None: ...
+
+class PartitionValues(_message.Message):
+    __slots__ = ("values",)
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    values: _containers.RepeatedCompositeFieldContainer[ColumnValue]
+    def __init__(self, values: _Optional[_Iterable[_Union[ColumnValue, _Mapping]]] = ...) -> None: ...
 
 class ViewText(_message.Message):
     __slots__ = ("sql", "schema_id")

@@ -1,4 +1,4 @@
-"""A DataFrame's columns, cast to a table's where no value is lost: whole floats always, all else by choice.
+"""A DataFrame's columns, cast to a table's where no value is lost: whole numbers always, all else by choice.
 
 Only the job finds a value that would be lost: its error begins with `UNFIT`.
 """
@@ -20,7 +20,7 @@ from lakebed.table.expression.types import FLOATING, WHOLE, can_cast
 from lakebed.table.schema.schema import Schema
 from lakebed.table.sql.casts import dropped_pattern
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import FLOAT, STRING, Decimal, Field, Simple, Type
+from lakebed.table.types.types import FLOAT, INT, STRING, Decimal, Field, Simple, Type
 
 EXACT: Final = float(2**53)
 """Above this, a float may have been another whole number before it became a float."""
@@ -30,7 +30,7 @@ _IsSame = Callable[[Column, Column], Column]
 
 
 def with_whole_numbers(frame: DataFrame, schema: Schema) -> DataFrame:
-    """The rows; columns of floats are whole numbers where the table has those. Any other float fails the job."""
+    """The rows; floats and longs are the table's whole numbers. A value that is not one fails the job."""
     return _converted(frame, schema, _whole_column)
 
 
@@ -80,6 +80,8 @@ def _converted(
 
 
 def _whole_column(given: spark.StructField, field: Field) -> Column | None:
+    if field.type == INT and isinstance(given.dataType, spark.LongType):
+        return checked_cast(F.col(quoted(given.name)), spark.IntegerType(), field)
     if field.type not in WHOLE or not isinstance(given.dataType, spark.FloatType | spark.DoubleType):
         return None
     return checked_cast(

@@ -20,6 +20,7 @@ from lakebed.catalog.data import compaction
 from lakebed.catalog.data.compaction import Done, Form, NewFiles
 from lakebed.catalog.data.footers import entry_footer
 from lakebed.catalog.data.target import Target
+from lakebed.errors import Corrupt
 from lakebed.files import Files
 from lakebed.spark.jobs.run import expect_files
 from lakebed.spark.read.read import read
@@ -35,8 +36,7 @@ from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.sort_order import SortOrder
 from lakebed.table.partition.spec import UNPARTITIONED, PartitionSpec
 from lakebed.table.partition.values import partition_values, set_partition
-from lakebed.table.schema.metadata_columns import LAST_UPDATED
-from lakebed.table.types.values import encode_bound
+from lakebed.table.statistics.sequences import set_sequences
 
 SMALL_BYTES: Final = 2 << 20
 """Groups up to this size are written together, by a job that shuffles their rows: the larger, the more that costs.
@@ -91,12 +91,13 @@ def set_last_updated_bounds(files: Files, file: DataFileRef) -> None:
     footer = entry_footer(files, file).metadata()
     last = footer.num_columns - 1
     chunks = [footer.row_group(group).column(last).statistics for group in range(footer.num_row_groups)]
-    # A row without a number gets that of the commit, which is above all others.
-    if chunks and all(chunk is not None and chunk.has_min_max and chunk.null_count == 0 for chunk in chunks):
-        bounds = min(chunk.min for chunk in chunks), max(chunk.max for chunk in chunks)
-        lower, upper = (encode_bound(LAST_UPDATED.type, bound) for bound in bounds)
-        known = {"value_count": file.num_rows, "null_count": 0, "lower": lower, "upper": upper}
-        file.statistics.add(field_id=LAST_UPDATED.id, **known)
+    if any(chunk is None or not chunk.has_null_count for chunk in chunks):
+        raise Corrupt("a file has no statistics of its rows' last changes", subject=file.path)
+    numbers = [number for chunk in chunks if chunk.has_min_max for number in (chunk.min, chunk.max)]
+    if numbers:
+        # A row without a number gets that of the commit, which is above all others.
+        has_null = any(chunk.null_count > 0 for chunk in chunks)
+        set_sequences(file, min(numbers), None if has_null else max(numbers))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Each call runs in a thread of its own: a bar on the terminal shows its progress,
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,18 +14,29 @@ from lakebed.catalog.data.engine import Fill, Where
 from lakebed.catalog.data.row_changes import RowChange, Written
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.data.target import Target
+from lakebed.catalog.feed.compare import Compared
+from lakebed.catalog.feed.feed import Feed
+from lakebed.catalog.feed.steps import Piece
+from lakebed.catalog.merge.rows import Decide, DisputedRow, RowSides
 from lakebed.catalog.objects.naming import about_table
+from lakebed.catalog.tables.properties import Check
 from lakebed.spark.casting import cast_rows, unfit_values
 from lakebed.spark.compaction import GroupWriter, rewrite
+from lakebed.spark.expressions import value_errors
 from lakebed.spark.fit import check_rows
 from lakebed.spark.jobs.errors import file_errors
 from lakebed.spark.jobs.run import run
 from lakebed.spark.read.source import ReadInline, Source
+from lakebed.spark.rows.comparison import PythonValues
+from lakebed.spark.rows.copies import HeldRows, PieceReader
 from lakebed.spark.rows.delete import delete_rows, overwrite_rows
+from lakebed.spark.rows.differences import difference_rows
+from lakebed.spark.rows.feed import feed_rows
 from lakebed.spark.rows.keys import check_keys
 from lakebed.spark.rows.merge import merge_rows
 from lakebed.spark.rows.read import read_rows
 from lakebed.spark.rows.source import source_schema, stable_rows
+from lakebed.spark.rows.three_way import MergedFrames, Merging, broken_rows, merge_sides
 from lakebed.spark.rows.update import update_rows
 from lakebed.spark.rows.upsert import upsert_rows
 from lakebed.spark.rows.where import Where as SparkWhere
@@ -44,10 +55,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SparkEngine:
-    """A Spark session; `read_inline` reads inline rows by another engine."""
+    """A Spark session; `read_inline` reads inline rows by another engine, `python` knows that engine's values.
+
+    `held` are rows of merges that are still to be written.
+    """
 
     spark: SparkSession
     read_inline: ReadInline
+    python: PythonValues
+    held: HeldRows = field(default_factory=HeldRows, compare=False)
 
     @property
     def attempts(self) -> int:
@@ -124,6 +140,35 @@ class SparkEngine:
         """The rows of planned files that pass: inline rows are read now, all others by the DataFrame's jobs."""
         source = Source(self.spark, sources, self.read_inline)
         return read_rows(table, source, schema, files, where, columns)
+
+    def feed(self, table: str, feed: Feed, schema: Schema, *, updates: bool, where: Where) -> DataFrame:
+        """The rows of a feed that pass, in its columns; inline rows are read now, others by the DataFrame's jobs."""
+        return feed_rows(table, self.spark, self.read_inline, feed, schema, updates=updates, where=where)
+
+    def merge_sides(self, sides: RowSides, decide: Decide) -> MergedFrames:
+        """Compare the rows that both sides of a merge changed; executors keep those to write until `release`."""
+        return merge_sides(self._merging(sides.sources, sides.schema), self.held, sides, decide)
+
+    def broken_rows(
+        self, sources: Sources, schema: Schema, pieces: Sequence[Piece], checks: Sequence[Check], side: str
+    ) -> list[DisputedRow]:
+        """The rows of one side of a merge that break checks of the other."""
+        return broken_rows(self._merging(sources, schema), pieces, checks, side)
+
+    def release(self) -> None:
+        """Let executors go of the rows that were kept for merges."""
+        self.held.release()
+
+    def _merging(self, sources: Sources, schema: Schema) -> Merging:
+        def run_jobs(what: str, work: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
+            with value_errors("a merge"), file_errors(sources.files):
+                return run(self.spark, what, work, undo=undo)
+
+        return Merging(PieceReader(Source(self.spark, sources, self.read_inline), schema), self.python, run_jobs)
+
+    def differences(self, table: str, compared: Compared, where: Where) -> DataFrame:
+        """The rows in which two states of a table differ; inline rows are read now, others by the DataFrame's jobs."""
+        return difference_rows(table, self.spark, self.read_inline, compared, where)
 
     def source(self, target: Target) -> Source:
         """Where the session reads a table's rows from."""

@@ -75,9 +75,7 @@ def file_schema(schema: Schema) -> spark.StructType:
     Spark has no place for the ids of list elements, map keys and map values. `Invalid` for a column that Spark would
     write as another type.
     """
-    for way in walk(schema.fields):
-        if _is_unknown(way[-1].type) or isinstance(way[-1].type, Fixed):
-            raise _foreign_type(way, "Append the rows by Arrow: `table.append(frame.toArrow())`.")
+    check_writable(schema, "Append the rows by Arrow: `table.append(frame.toArrow())`.")
     return _struct(schema.fields, lambda field: (field.physical_name, {FIELD_ID: field.id})).toNullable()
 
 
@@ -90,11 +88,20 @@ def scan_schema(schema: Schema) -> spark.StructType:
     return _struct(schema.fields, lambda field: (field.physical_name, _default_metadata(field))).toNullable()
 
 
-def check_types(columns: Iterable[Field]) -> None:
+def check_types(
+    columns: Iterable[Field], advice: str = "Read it by `scan(…)`, or name the other columns: `columns=[…]`."
+) -> None:
     """Refuse columns with a type that Spark does not have, also inside of others: `Invalid` with the path."""
     for way in walk(tuple(columns)):
         if _is_unknown(way[-1].type):
-            raise _foreign_type(way, "Read it by `scan(…)`, or name the other columns: `columns=[…]`.")
+            raise _foreign_type(way, advice)
+
+
+def check_writable(schema: Schema, advice: str) -> None:
+    """Refuse columns that Spark would write as another type."""
+    for way in walk(schema.fields):
+        if _is_unknown(way[-1].type) or isinstance(way[-1].type, Fixed):
+            raise _foreign_type(way, advice)
 
 
 def readable_schema(schema: Schema) -> Schema:

@@ -33,6 +33,8 @@ from lakebed.table.types.values import decode_bound, scaled
 from tests.support import filters
 from tests.support.sources import sources_of
 
+pytestmark = pytest.mark.sampled(2)
+
 DAY = 86_400_000_000
 INT, LONG = (-(2**31), 2**31 - 1), (-(2**63), 2**63 - 1)
 NASTY_BYTES = [b"", b"\x00", b"\xff", b"\x00" * 40, b"\xff" * 40, b"a\x00b", b"\x7f\xff\x80"]

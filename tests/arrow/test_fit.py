@@ -1,6 +1,7 @@
 """Rows that somebody gives, brought to the form of a table's files, or refused with every reason."""
 
 import decimal
+import math
 import sys
 import uuid
 from collections.abc import Callable, Iterator
@@ -9,11 +10,13 @@ from types import ModuleType
 from typing import Any
 
 import duckdb
+import hypothesis
 import pandas
 import polars
 import pyarrow
 import pyarrow.dataset
 import pytest
+from hypothesis import strategies
 
 from lakebed.arrow.fit import BATCH_ROWS, fit, reader_of
 from lakebed.arrow.types import file_schema
@@ -168,8 +171,6 @@ def test_a_value_that_would_be_lost_is_refused_with_its_column(given: pyarrow.Ar
 @pytest.mark.parametrize(
     ("given", "type"),
     [
-        (pyarrow.array([1]), "int"),
-        (pyarrow.array([1], pyarrow.uint64()), "long"),
         (pyarrow.array([1.0]), "float"),
         (pyarrow.array([1]), "double"),
         (pyarrow.array([1]), "decimal(38, 0)"),
@@ -201,6 +202,36 @@ def test_nothing_else_is_cast(given: pyarrow.Array, type: str) -> None:
         one_column(given, type)
     assert caught.value.subject == "a"
     assert str(given.type) in caught.value.found
+
+
+WIDER = {pyarrow.int64(): (-(2**63), 2**63), pyarrow.uint32(): (0, 2**32), pyarrow.uint64(): (0, 2**64)}
+NARROWER = {"int": (-(2**31), 2**31), "long": (-(2**63), 2**63)}
+
+
+@hypothesis.given(strategies.sampled_from(list(WIDER)), strategies.sampled_from(list(NARROWER)), strategies.data())
+def test_whole_numbers_of_more_bits_were_refused_although_their_values_fit(
+    type: pyarrow.DataType, wanted: str, data: strategies.DataObject
+) -> None:
+    (first, end), (low, high) = WIDER[type], NARROWER[wanted]
+    numbers = strategies.integers(first, end - 1) | strategies.sampled_from([first, end - 1])
+    near = strategies.sampled_from([max(first, min(end - 1, value)) for value in (low - 1, low, 0, high - 1, high)])
+    values = data.draw(strategies.lists(numbers | near | strategies.none(), min_size=1, max_size=4))
+    unfit = [value for value in values if value is not None and not low <= value < high]
+    if not unfit:
+        assert one_column(pyarrow.array(values, type), wanted).to_pylist() == values
+    else:
+        with pytest.raises(
+            Invalid, match=f"does not fit the column .*found {unfit[0]} in row {values.index(unfit[0])}"
+        ):
+            one_column(pyarrow.array(values, type), wanted)
+
+
+@pytest.mark.parametrize("type", ["string", "date", "list<long>", "boolean", "decimal(5, 2)"])
+def test_a_column_of_pandas_without_values_did_not_fit_because_it_is_a_float(type: str) -> None:
+    schema = table_schema(Field("a", type))
+    assert fitted(pandas.DataFrame({"a": [math.nan, math.nan]}), schema)["a"].to_pylist() == [None, None]
+    with pytest.raises(Invalid):
+        fitted(pandas.DataFrame({"a": [math.nan, 0.5]}), schema)
 
 
 @pytest.mark.parametrize("value", [-1, 86_400_000_000, 2**63 - 1])
@@ -363,7 +394,7 @@ def test_a_frame_with_two_columns_of_one_name_is_refused_for_that() -> None:
 
 
 def test_the_advice_about_columns_that_do_not_fit_is_about_these() -> None:
-    schema = table_schema(Field("a", "int"), Field("b", "long"))
+    schema = table_schema(Field("a", "string"), Field("b", "long"))
     for rows, casts, adds in (({"a": [1]}, True, False), ({"c": [1]}, False, True), ({"a": [1], "c": [1]}, True, True)):
         with pytest.raises(Invalid) as caught:
             fitted(pyarrow.table(rows), schema)

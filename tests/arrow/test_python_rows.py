@@ -113,3 +113,17 @@ def test_no_rows_are_no_rows() -> None:
 def test_python_that_is_not_rows_is_refused_with_the_place(data: Any, problem: str) -> None:
     with pytest.raises(Invalid, match=problem):
         fitted(data, a="long", b="long")
+
+
+@pytest.mark.parametrize("value", [1e300, -1e39, 16_777_217])
+def test_a_float_beyond_its_column_became_infinity(value: Any) -> None:
+    with pytest.raises(Invalid, match="the rows do not fit"):
+        fitted([{"a": value}], a="float")
+
+
+def test_floats_inside_lists_and_structs_are_the_nearest_ones_as_outside() -> None:
+    nearest = [numpy.float32(0.1).item(), float("inf"), None]
+    assert fitted([{"a": [0.1, float("inf"), None]}], a="list<float>") == [{"a": nearest}]
+    assert fitted([{"a": {"b": 0.1}}], a="struct<b: float>") == [{"a": {"b": nearest[0]}}]
+    [found] = fitted([{"a": {"x": float("nan")}}], a="map<string, float>")
+    assert str(found["a"]) == "[('x', nan)]"

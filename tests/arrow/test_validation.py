@@ -1,5 +1,7 @@
 """Hostile rows: whatever is in a caller's buffers, it is refused before the commit, or read back as it is."""
 
+import errno
+import io
 import struct
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -9,6 +11,9 @@ import numpy
 import pandas
 import polars
 import pyarrow
+import pyarrow.dataset
+import pyarrow.json
+import pyarrow.parquet
 import pytest
 
 import lakebed
@@ -198,6 +203,52 @@ def test_a_reader_that_fails_half_way_leaves_nothing(main):
     assert table.scan().count() == 0
 
 
+def test_a_damaged_file_of_a_dataset_was_an_error_of_the_system(main, tmp_path):
+    path = tmp_path / "theirs.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"c": range(50_000)}), path)
+    data = path.read_bytes()
+    path.write_bytes(data[:3_000] + b"\xff" * 1_000 + data[4_000:])
+    table = created(main, "long", "file")
+    dataset = pyarrow.dataset.dataset(path)
+    for rows in (lambda: dataset, dataset.scanner, lambda: dataset.scanner().to_reader()):
+        for write in (table.append, table.overwrite, lambda given: main.create_table("of_rows", given)):
+            with pytest.raises(Invalid, match="Arrow can't read the rows to their end"):
+                write(rows())
+    assert table.scan().count() == 0
+
+
+def test_an_error_of_the_system_in_a_callers_own_reader_stays_what_it_is(main):
+    def failing() -> Iterator[pyarrow.RecordBatch]:
+        yield pyarrow.record_batch({"c": [1]})
+        raise PermissionError(errno.EACCES, "no", "a.csv")
+
+    reader = pyarrow.RecordBatchReader.from_batches(pyarrow.schema({"c": pyarrow.int64()}), failing())
+    with pytest.raises(PermissionError):
+        created(main, "long", "file").append(reader)
+
+
+@pytest.mark.parametrize("line", [b'{"a": 1, "\xff": 1}', b'{"a": {"\xff": 1}}'])
+def test_a_name_that_is_not_utf8_was_a_raw_error_wherever_rows_come_in(main, line):
+    rows = pyarrow.json.read_json(io.BytesIO(line))
+    table = main.create_or_replace_table("named", {"a": "long"})
+    calls = (
+        lambda: main.create_table("other", rows),
+        lambda: main.create_table("other", rows.schema),
+        lambda: table.append(rows),
+        lambda: table.append(rows.to_reader()),
+        lambda: table.append(rows.to_batches()),
+        lambda: table.append(rows, evolve="add"),
+        lambda: table.append(rows, cast=True),
+        lambda: table.upsert(rows, on="a"),
+        lambda: table.merge(rows, "a", lakebed.when_matched_update()),
+        lambda: table.create_edition("2", rows.schema),
+        lambda: table.stage_stream().append(rows),
+    )
+    for call in calls:
+        with pytest.raises(Invalid, match="a column's name is not UTF-8"):
+            call()
+
+
 def test_batches_and_frames_that_arrow_does_not_take_are_refused(main):
     table = created(main, "long", "inline")
     mixed = [pyarrow.record_batch({"c": [1]}), pyarrow.record_batch({"c": ["x"]})]
@@ -229,6 +280,11 @@ def test_a_reader_whose_batches_have_other_columns_ended_in_a_raw_error(main):
         reader = pyarrow.RecordBatchReader.from_batches(form, iter([pyarrow.record_batch(other)]))
         with pytest.raises(Invalid, match="other columns than the reader"):
             table.append(reader)
+    inner = main.create_table("inner", {"c": "struct<x: long, y: long>"})
+    form_of_inner = pyarrow.schema({"c": pyarrow.struct({"x": pyarrow.int64(), "y": pyarrow.int64()})})
+    renamed = pyarrow.record_batch({"c": [{"x": 1, "z": 2}]})  # which Arrow takes, with a null for y
+    with pytest.raises(Invalid, match="other columns than the reader"):
+        inner.append(pyarrow.RecordBatchReader.from_batches(form_of_inner, iter([renamed])))
     narrow = pyarrow.record_batch({"c": pyarrow.array([1], pyarrow.int8())})
     table.append(pyarrow.RecordBatchReader.from_batches(form, iter([narrow])))
     assert table.scan().to_arrow().to_pylist() == [{"c": 1}]

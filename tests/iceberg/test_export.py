@@ -141,16 +141,15 @@ def test_a_merged_table_keeps_the_ids_of_its_rows_below_the_next_one(lake: Lake,
     assert is_same(orders, path)
 
 
-def test_a_vector_that_lost_a_merge_hides_no_rows(lake: Lake, orders: Table, export: Export) -> None:
+def test_vectors_that_a_merge_united_hide_the_rows_of_both_sides(lake: Lake, orders: Table, export: Export) -> None:
     branch = lake.catalog().create_branch("dev")
     branch.table("orders").delete("id IN (1, 2)")  # both vectors are in one Puffin file
     orders.delete("id = 7")  # of the file that 1 is in
-    lake.catalog().merge(branch, strategy="ours")
+    lake.catalog().merge(branch)
     path = export(orders)
-    assert {1, 2, 7} - set(orders.scan().to_arrow()["id"].to_pylist()) == {2, 7}
+    assert not {1, 2, 7} & set(orders.scan().to_arrow()["id"].to_pylist())
     assert is_same(orders, path)
-    folders = Counter(Path(one["data_file"]["file_path"]).parent.name for one in entries(path, content=1))
-    assert folders == {"data": 1, "metadata": 1}
+    assert len(list(entries(path, content=1))) == 2  # one vector for each file
 
 
 def test_a_lake_that_was_moved_keeps_its_deletes(tmp_path: Path, export: Export) -> None:

@@ -12,6 +12,8 @@ from lakebed.store import MemoryStore, SQLiteStore
 from lakebed.testing.metastore.writer import Writer, all_pages, appending, picture, root_partition, trunk
 from tests.support.faults import Fault, FaultyStore
 
+pytestmark = pytest.mark.sampled(3)
+
 FAULTS = {
     "before": (Fault.BEFORE_COMMIT,),
     "after": (Fault.AFTER_COMMIT,),

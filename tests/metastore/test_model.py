@@ -5,6 +5,8 @@ import pytest
 from lakebed.testing.metastore import MetastoreSuite
 from lakebed.testing.metastore.model import ModelMetastore
 
+pytestmark = pytest.mark.sampled(3)
+
 
 class TestModelMetastore(MetastoreSuite):
     @pytest.fixture

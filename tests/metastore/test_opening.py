@@ -13,11 +13,21 @@ from tests.support.faults import Fault, FaultyStore
 
 def test_a_lake_of_a_newer_format_is_refused_and_left_alone():
     store = MemoryStore()
-    newer = codec.encode(pb.LakeRecord(format_version=2, lake_id=new_id()))
+    newer = codec.encode(pb.LakeRecord(format_version=3, lake_id=new_id()))
     store.run(lambda transaction: transaction.set(layout.lake_key(), newer))
-    with pytest.raises(Invalid, match=r"newer format.*expected format 1, found format 2.*Upgrade"):
+    with pytest.raises(Invalid, match=r"newer format.*expected format 2, found format 3.*Upgrade"):
         RecordsMetastore(store)
     assert store.read(lambda transaction: transaction.get(layout.lake_key())) == newer
+
+
+def test_a_lake_of_an_older_format_is_raised_to_this_one_and_stays_the_same_lake():
+    store, id = MemoryStore(), new_id()
+    older = codec.encode(pb.LakeRecord(format_version=1, lake_id=id, incarnation=0, create_time=17))
+    store.run(lambda transaction: transaction.set(layout.lake_key(), older))
+    metastore = RecordsMetastore(store)
+    assert (metastore.format_version, metastore.lake_id) == (2, id)
+    stored = codec.decode(store.read(lambda transaction: transaction.get(layout.lake_key())))
+    assert (stored.format_version, stored.lake_id, stored.create_time) == (2, id, 17)
 
 
 def test_a_damaged_lake_record_is_corrupt():

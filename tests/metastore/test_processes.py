@@ -71,6 +71,7 @@ def test_of_eight_processes_that_create_one_name_one_succeeds(tmp_path):
     writer.metastore.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("turns", [3, pytest.param(6, marks=pytest.mark.long)])
 def test_nothing_acknowledged_is_lost_and_nothing_is_half_there_after_kills(tmp_path, turns):
     """Law 1: processes are killed (SIGKILL) while they commit; what they said took effect did, wholly."""

@@ -23,6 +23,8 @@ from lakebed.spark.compaction import set_last_updated_bounds
 from lakebed.table.keys.encoding import encode_key, key_types
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from tests.support.compacted_tables import after_making
+from tests.support.examples import examples
+from tests.support.sequences import check_bounds
 
 LINEAGE = ["_row_id", "_last_updated_sequence_number"]
 IN_FILES = {"write.inline-bytes": "0"}
@@ -312,7 +314,7 @@ def step(spark, table, kind, value):
         table.compact(spark, target_bytes=value)
 
 
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(3, 12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, layout=st.sampled_from(LAYOUTS), inline=st.sampled_from(["0", "2000"]))
 def test_no_compaction_of_either_engine_changes_a_row_at_any_version(spark, steps, layout, inline):
     """Law 6: rows, their ids and the sequence numbers of their last changes."""
@@ -327,6 +329,7 @@ def test_no_compaction_of_either_engine_changes_a_row_at_any_version(spark, step
                 assert rows(table) == before
             seen[table.version] = rows(table)
         assert by_spark(spark, table) == seen[table.version]
+        check_bounds(table)
         assert all(rows(table.at(version=one)) == found for one, found in seen.items())
         for key in range(0, 60, 7) if "primary_key" in layout else ():
             newest = max((row for row in rows(table) if row[0] == key), key=lambda row: row[3], default=None)
@@ -339,3 +342,4 @@ def test_rows_that_were_new_were_told_to_be_as_old_as_the_others_of_their_file(t
     entry = DataFileRef(path="a.parquet", num_rows=2, file_size=files.size("a.parquet"))
     set_last_updated_bounds(files, entry)
     assert not entry.statistics
+    assert (entry.seq_min, entry.seq_max) == (5, 0)  # the upper end is that of the commit

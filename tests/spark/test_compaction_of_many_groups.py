@@ -74,6 +74,7 @@ def check_partitions(table, before):
         assert values(one) == known[found]
 
 
+@pytest.mark.long
 def test_sixty_partitions_become_a_file_each_by_few_jobs_and_no_row_changes(spark, main):
     table = parted(main, 60)
     table.delete("id in (3, 53, 104, 577)")

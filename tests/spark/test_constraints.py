@@ -39,6 +39,7 @@ CHANGES: list[Change] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("change", CHANGES, ids=["append", "overwrite", "update", "upsert"])
 def test_no_change_by_spark_brings_in_a_row_that_breaks_a_check(
     spark: SparkSession, orders: Table, change: Change

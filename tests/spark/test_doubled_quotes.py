@@ -43,6 +43,7 @@ def names(table: Table) -> list[str]:
     return found
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.since("4.1", "a doubled quote is one")
 @pytest.mark.parametrize(
     ("change", "left"),

@@ -72,6 +72,7 @@ def reader(spark: SparkSession, lake: Lake) -> DataFrameReader:
     return spark.read.format("lakebed").option("lake", lake.url)
 
 
+@pytest.mark.long
 def test_what_was_written_is_read_by_both_ways(spark: SparkSession, lake: Lake, table: Table) -> None:
     """Appends of all types, an overwrite by a condition, deletes, inline rows; the version is that of `load`."""
     writer = rows(spark, 0, 20).write.format("lakebed").option("lake", lake.url)
@@ -138,6 +139,7 @@ def test_what_does_not_fit_is_refused_before_any_job(spark: SparkSession, lake: 
         reader(spark, lake).schema("id int").load("sales.orders").count()
 
 
+@pytest.mark.long
 def test_an_error_of_a_task_or_of_a_commit_did_not_say_which_table(
     spark: SparkSession, lake: Lake, table: Table
 ) -> None:

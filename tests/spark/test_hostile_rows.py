@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 import lakebed
 from lakebed.errors import Invalid, TooLarge
 from lakebed.spark.write.texts import with_checked_texts
-from tests.lake.test_nesting import LIMIT, arrow_of, value_of
+from tests.lake.rows.test_nesting import LIMIT, arrow_of, value_of
 
 TEXTS = {
     "plain": ("string", "{}"),
@@ -112,6 +112,7 @@ def test_the_deepest_columns_are_read_by_spark(spark, main):
         table.compact(spark)
 
 
+@pytest.mark.long
 def test_statements_with_deep_types_and_long_texts_are_refused_at_once(spark, main, sql):
     sql("CREATE TABLE s.shallow (id INT)")
     deep = {depth: "ARRAY<" * depth + "INT" + ">" * depth for depth in (17, 500)}

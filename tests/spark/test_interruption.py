@@ -84,6 +84,7 @@ def settled(lake: Lake) -> set[str]:
     return data_files(lake)
 
 
+@pytest.mark.long
 def test_an_append_that_is_interrupted_leaves_no_row_and_no_file(spark: SparkSession, lake: Lake, table: Table) -> None:
     before = table.version
     with ctrl_c_when(tasks_are_done(spark, 2)):
@@ -114,6 +115,7 @@ def test_an_upsert_is_interrupted_while_its_rows_are_made(spark: SparkSession, t
     assert table.scan().count() == 3
 
 
+@pytest.mark.long
 def test_a_transaction_that_is_interrupted_leaves_nothing(spark: SparkSession, lake: Lake, table: Table) -> None:
     with ctrl_c_when(tasks_are_done(spark, 2)), lake.catalog().transaction() as tx:
         tx.table("sales.orders").append(pyarrow.table({"id": [1, 2, 3]}))

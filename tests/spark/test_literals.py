@@ -31,6 +31,7 @@ SESSIONS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("conf", SESSIONS, ids=str)
 def test_a_value_is_the_same_as_a_column_and_as_sql_in_every_session(
     spark: SparkSession, setting: Callable[[dict[str, str]], AbstractContextManager[None]], conf: dict[str, str]

@@ -176,7 +176,7 @@ def run(spark, phases, **how):
 
 def test_both_engines_by_turns_do_what_a_model_does(spark):
     """What fails is not made smaller here: that takes longer than a test may."""
-    run(spark, [Phase.reuse, Phase.generate], max_examples=4, stateful_step_count=8)
+    run(spark, [Phase.reuse, Phase.generate], max_examples=2, stateful_step_count=8)
 
 
 @pytest.mark.long

@@ -31,7 +31,7 @@ def check(open_stores: Callable[[], Sequence[Store]], tries: int) -> None:
 
 
 def test_the_store_in_memory_does_as_the_model() -> None:
-    check(lambda: [MemoryStore()], tries=examples(200, 400))
+    check(lambda: [MemoryStore()], tries=examples(100, 400))
 
 
 def test_two_handles_on_a_file_do_as_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_two_handles_on_a_file_do_as_the_model(monkeypatch: pytest.MonkeyPatch) 
             path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "lake.db"
             return [SQLiteStore(path), SQLiteStore(path)]
 
-        check(open_two, tries=examples(50, 120))
+        check(open_two, tries=examples(25, 120))
 
 
 class BlindStore(MemoryStore):

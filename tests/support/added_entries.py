@@ -22,9 +22,16 @@ def numbered(types: Schema | Mapping[str, Any]) -> Schema:
     return with_ids(types if isinstance(types, Schema) else Schema(types), 1, 1)
 
 
-def entry(files: Files, path: str, schema: Schema = SCHEMA, spec: PartitionSpec = UNPARTITIONED) -> DataFileRef:
+def entry(
+    files: Files,
+    path: str,
+    schema: Schema = SCHEMA,
+    spec: PartitionSpec = UNPARTITIONED,
+    *,
+    verify: bool = True,
+) -> DataFileRef:
     """The entry of one file."""
-    [found] = added_files(files, schema, spec, [path])
+    [found] = added_files(files, schema, spec, [path], verify=verify)
     return found
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import lakebed
+from lakebed import pipelines
 from lakebed.arrow.read.scan import Scan
 from lakebed.lake.evolve import Evolve
 
@@ -25,7 +26,7 @@ RECEIVERS: dict[str, type] = {
     "change": Evolve,
     "scan": Scan,
 }
-HANDLES = (*RECEIVERS.values(), lakebed.View, lakebed.Namespace)
+HANDLES = (*RECEIVERS.values(), lakebed.Partition, lakebed.Stream, lakebed.View, lakebed.Namespace, lakebed.Description)
 
 # Calls in advice that are not ours: of Python, its libraries, Spark, and SQL's types.
 OTHERS = {
@@ -103,8 +104,8 @@ def all_advice() -> tuple[Advice, ...]:
 def function_of(name: str) -> object | None:
     """The public call that advice names: `lake.check`, `lakebed.lit`, or `compact`, on whichever handle it is."""
     receiver, _, rest = name.lstrip(".").partition(".")
-    if receiver == "lakebed":
-        found: object | None = lakebed
+    if receiver in ("lakebed", "lp"):
+        found: object | None = lakebed if receiver == "lakebed" else pipelines
         for part in rest.split("."):
             found = getattr(found, part, None)
         return found
@@ -122,6 +123,8 @@ def known_keywords() -> frozenset[str]:
     """The arguments of all public calls."""
     calls = [getattr(handle, name) for handle in HANDLES for name in dir(handle) if not name.startswith("_")]
     calls += [getattr(lakebed, name) for name in lakebed.__all__ if name[0].islower()]
+    calls += [getattr(pipelines, name) for name in pipelines.__all__ if name[0].islower()]
+    calls += [pipelines.Pipeline.run, pipelines.Pipeline.plan, pipelines.Pipeline.check]
     names = {name for call in calls if callable(call) for name in inspect.signature(call).parameters}
     return frozenset(names)
 

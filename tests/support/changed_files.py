@@ -51,6 +51,7 @@ def compact(table: Table, *paths: str) -> str:
 
     def rewritten(files: tuple[DataFileRef, ...]) -> dict[str, Any]:
         inputs = tuple(one for one in files if not paths or one.path in paths)
+        new.num_rows = sum(one.num_rows - one.deleted_rows for one in inputs)
         rewrite = Rewrite(inputs=[one.path for one in inputs], outputs=[new.path])
         return {"removed": inputs, "added": (new,), "rewrites": (rewrite,)}
 

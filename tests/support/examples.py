@@ -16,7 +16,10 @@ def long_but(cases: Iterable[Any], quick: Collection[Any]) -> list[Any]:
     """The cases of a grid, of which all but the quick ones are long tests."""
     known = list(cases)
     assert all(case in known for case in quick), "a quick case is not in the grid"
-    return [case if case in quick else pytest.param(case, marks=pytest.mark.long) for case in known]
+    return [
+        case if case in quick else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.long)
+        for case in known
+    ]
 
 
 def diagonal(rows: Iterable[Any], columns: dict[str, Any]) -> list[Any]:

@@ -17,14 +17,20 @@ from lakebed.table.keys.levels import knows_keys
 from lakebed.table.keys.ranges import comparisons
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.plan.plan import Plan, PlannedFile
-from lakebed.table.schema.metadata_columns import LAST_UPDATED, ROW_ID
+from lakebed.table.schema.metadata_columns import LAST_UPDATED, METADATA_COLUMNS, ROW_ID
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.values import decode_bound
 
 
 def find_row(target: Target, key: Sequence[Any]) -> dict[str, Any] | None:
-    """The row with a primary key, None if there is none; if appends added several, the newest.
+    """The row with a primary key, None if there is none; if appends added several, the newest."""
+    found = find_placed_row(target, key)
+    return None if found is None else {name: found[name] for name in target.schema.names}
+
+
+def find_placed_row(target: Target, key: Sequence[Any]) -> dict[str, Any] | None:
+    """The same with its metadata columns: where it is, and its id.
 
     Files with newer rows are opened first, until no other file can have a newer row. In each partition and level above
     level 0, at most one file has the key within its bounds.
@@ -70,12 +76,11 @@ def _read(target: Target, planned: PlannedFile, filter: Filter) -> Iterator[_Row
     """The rows of a file that pass, the last row first."""
     names = target.schema.names
     own = {folded_column(name) for name in names}
-    lineage = [name for name in (LAST_UPDATED.name, ROW_ID.name) if name not in own]
-    scan = Scan(target.sources, target.schema, Plan((planned,), 1), filter, [*names, *lineage])
-    table = scan.to_arrow()
-    rows, ages = _python_rows(table.select(range(len(names)))), table.select(range(len(names), table.num_columns))
-    for row, age in zip(reversed(rows), reversed(ages.to_pylist()), strict=True):
-        yield _Row(_age(planned.file, age), row)
+    places = [field.name for field in METADATA_COLUMNS if field.name not in own]
+    scan = Scan(target.sources, target.schema, Plan((planned,), 1), filter, [*names, *places])
+    for row in reversed(_python_rows(scan.to_arrow())):
+        lineage = {name: row[name] for name in places}
+        yield _Row(_age(planned.file, lineage), row)
 
 
 def _python_rows(table: pyarrow.Table) -> list[dict[str, Any]]:

@@ -34,7 +34,17 @@ def read(
     `Corrupt` if the rows are not those that were written: a file's size is checked before it is opened, its rows are
     counted and its pages' checksums verified while it is read.
     """
-    vector = read_vector(sources.files, planned.file)
+    yield from read_except(sources, planned, schema, filter, read_vector(sources.files, planned.file))
+
+
+def read_except(
+    sources: Sources,
+    planned: PlannedFile,
+    schema: Schema,
+    filter: Filter | None,
+    vector: FrozenBitMap64 | None,
+) -> Iterator[pyarrow.RecordBatch]:
+    """The same for the rows that are not at these positions, whatever the entry's own vector deletes."""
     with _evaluation_errors(), opened(sources, planned.file) as stored:
         rows = _Rows((planned.file,), stored, vector)
         rows.check_columns(_needed(schema, filter))

@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import pyarrow
 
@@ -43,7 +44,8 @@ class Scan:
 
     Rows are tested by a file's `residual`, or by the filter if it has none. `columns` may also name those of
     `schema.metadata_columns`. Anything that is not as it was written is `Corrupt`, with the file's path, before a wrong
-    row is returned. `pruned_plan` makes a plan for callers that have only files; `replan` plans by narrower filters.
+    row is returned. `pruned_plan` makes a plan for callers that have only files; `replan` plans by narrower filters;
+    `again` makes the same scan in another process.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Scan:
         columns: Iterable[str] | None = None,
         limit: int | None = None,
         replan: Replan | None = None,
+        again: "Callable[[], Scan] | None" = None,
     ) -> None:
         self.schema = schema if columns is None else selected_columns(schema, columns)
         self._are_all_columns = columns is None
@@ -63,6 +66,7 @@ class Scan:
         self.limit = _checked_limit(limit)
         self._plan = plan
         self._replan = replan
+        self._again = again
 
     def to_arrow(self) -> pyarrow.Table:
         """All rows in memory, with the schema's columns even if there are none."""
@@ -129,7 +133,8 @@ class Scan:
     def of(self, split: Split) -> "Scan":
         """The rows of one of its splits. All splits, one after the other, give the scan's rows in its order."""
         plan = Plan(split.files, len(split.files), filter=self._filter)
-        return Scan(self._sources, self.schema, plan, self._filter, limit=self.limit)
+        again = None if self._again is None else partial(_of, self, split)
+        return Scan(self._sources, self.schema, plan, self._filter, limit=self.limit, again=again)
 
     def narrowed(
         self, filter: Filter = ALWAYS, columns: Iterable[str] | None = None, predicate: Predicate | None = None
@@ -169,8 +174,12 @@ class Scan:
         except Exception as error:  # a purged table, a closed lake: a notebook shows what a scan was
             return pre_html(f"{self!r}\n{error}")
 
-    def __reduce__(self) -> NoReturn:
-        raise Invalid("a scan can't be pickled", advice="Pickle the table, and scan it in the other process.")
+    def __reduce__(self) -> "tuple[Callable[[], Scan], tuple[()]]":
+        """How to plan it again in another process: it shows the same rows."""
+        if self._again is None:
+            problem = "a scan of a transaction, or one that was narrowed, can't be pickled"
+            raise Invalid(problem, advice="Pickle the table, and scan it in the other process.")
+        return self._again, ()
 
     def _html(self, title: str) -> str:
         """The first rows, for a notebook."""
@@ -235,6 +244,10 @@ class Scan:
         """The rows of files that pass, with only the columns of the schema."""
         for sources, run in _located(self._sources, files):
             yield from _rows(sources, run, schema, self._test(run[0]))
+
+
+def _of(scan: Scan, split: Split) -> Scan:
+    return scan.of(split)
 
 
 def pruned_plan(files: Sequence[PlannedFile], filter: Filter | None = None) -> Plan:

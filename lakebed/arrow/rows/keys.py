@@ -1,4 +1,4 @@
-"""Primary keys of rows in files: whether two sides of a merge share one, and whether a change repeats one."""
+"""Primary keys of rows in files: how they are compared, and whether a change repeats one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,12 +22,6 @@ from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import DOUBLE, FLOAT
 
 
-def share_keys(sources: Sources, schema: Schema, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
-    """Whether a primary key is in files of both sides. The key columns of all files are read into memory."""
-    our_keys, their_keys = _keys_of(sources, schema, ours), _keys_of(sources, schema, theirs)
-    return bool(our_keys.join(their_keys, keys=our_keys.column_names, join_type="left semi").num_rows)
-
-
 def check_keys(target: Target, change: RowChange) -> None:
     """Refuse written rows if one of their keys is repeated, or left in the table; the read set gets these keys.
 
@@ -44,9 +38,9 @@ def check_keys(target: Target, change: RowChange) -> None:
         raise _refused(target.name, schema, repeated, "comes twice in the rows that are given")
     filter = _key_filter(schema, keys)
     left = change.left_of(target.plan_keys(filter).files)
-    scan = Scan(sources, schema, Plan(left, len(left)), filter, _key_columns(schema))
+    scan = Scan(sources, schema, Plan(left, len(left)), filter, key_columns(schema))
     for rows in tables_to_join(scan.to_batches()):
-        known = keys.join(_keys_in(rows, schema), keys=keys.column_names, join_type="left semi", use_threads=False)
+        known = keys.join(keys_in(rows, schema), keys=keys.column_names, join_type="left semi", use_threads=False)
         if known.num_rows:
             raise _refused(target.name, schema, known, "is in the table already")
 
@@ -57,8 +51,8 @@ def check_table(target: Target) -> None:
     The keys of all rows are read into memory.
     """
     files = target.plan_keys(None).files
-    scan = Scan(target.sources, target.schema, Plan(files, len(files)), columns=_key_columns(target.schema))
-    repeated = _repeated(_keys_in(scan.to_arrow(), target.schema))
+    scan = Scan(target.sources, target.schema, Plan(files, len(files)), columns=key_columns(target.schema))
+    repeated = _repeated(keys_in(scan.to_arrow(), target.schema))
     if repeated is not None:
         raise _refused(
             target.name,
@@ -72,22 +66,23 @@ def check_table(target: Target) -> None:
 def _keys_of(sources: Sources, schema: Schema, files: Sequence[DataFileRef]) -> pyarrow.Table:
     """The keys of the rows of files, a column for each part of the key."""
     plan = pruned_plan([PlannedFile(file) for file in files])
-    return _keys_in(Scan(sources, schema, plan, columns=_key_columns(schema)).to_arrow(), schema)
+    return keys_in(Scan(sources, schema, plan, columns=key_columns(schema)).to_arrow(), schema)
 
 
-def _key_columns(schema: Schema) -> list[str]:
+def key_columns(schema: Schema) -> list[str]:
     """The columns that are part of the key, or contain a part of it."""
     return list(dict.fromkeys(schema.way_by_id(id)[0].name for id in schema.identifier_ids))
 
 
-def _keys_in(rows: pyarrow.Table, schema: Schema) -> pyarrow.Table:
+def keys_in(rows: pyarrow.Table, schema: Schema) -> pyarrow.Table:
     """The keys of rows with these columns, in a form that Arrow can join."""
     ways = [schema.way_by_id(id) for id in schema.identifier_ids]
-    values = [_value(rows[way[0].name], [field.name for field in way[1:]]) for way in ways]
+    values = [joinable(rows[way[0].name], [field.name for field in way[1:]]) for way in ways]
     return pyarrow.table(values, names=[f"key {number}" for number in range(len(values))])
 
 
-def _value(column: pyarrow.ChunkedArray, path: list[str]) -> pyarrow.ChunkedArray:
+def joinable(column: pyarrow.ChunkedArray, path: list[str]) -> pyarrow.ChunkedArray:
+    """A part of a key, at a path inside a column, in a form that Arrow can join."""
     for name in path:
         column = pyarrow.compute.struct_field(column, name)
     # Arrow can't join extension types.

@@ -10,10 +10,10 @@ import pyarrow
 import pyarrow.compute as compute
 from pyroaring import BitMap64
 
-from lakebed.arrow.fit import fit, reader_of
+from lakebed.arrow.fit import fit_named, reader_of
 from lakebed.arrow.rows.delete import deletion_of, rows_of
 from lakebed.arrow.transforms import plain_value
-from lakebed.arrow.types import arrow_schema, file_schema, shown_value
+from lakebed.arrow.types import arrow_schema, shown_value
 from lakebed.arrow.validation import ValidRows
 from lakebed.catalog.data.engine import Fill
 from lakebed.catalog.data.row_changes import Deletion
@@ -78,8 +78,8 @@ def keyed_rows(data: Any, schema: Schema, on: Sequence[str], fill: Fill) -> Keye
     reader = reader_of(data, schema)
     kept = missing_columns(schema, reader.schema.names, fields) if fill is Fill.KEEP else ()
     form = with_optional(schema, kept)
-    rows = pyarrow.Table.from_batches(fit(ValidRows(reader), form), file_schema(form)).rename_columns(schema.names)
-    keyed = KeyedRows(rows.cast(arrow_schema(form)), fields, kept)
+    rows = pyarrow.Table.from_batches(fit_named(ValidRows(reader), form), arrow_schema(form))
+    keyed = KeyedRows(rows, fields, kept)
     check_keys(keyed)
     return keyed
 

@@ -1,14 +1,14 @@
 """A table's checks, tested on rows while they are written."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow
 import pyarrow.compute as compute
 
 from lakebed.arrow.expression.evaluate import Rows, evaluate
-from lakebed.arrow.fit import fit
-from lakebed.arrow.types import arrow_schema, file_schema, shown_value
+from lakebed.arrow.fit import fit_named
+from lakebed.arrow.types import arrow_schema, shown_value
 from lakebed.catalog.tables.properties import Check
 from lakebed.errors import Invalid
 from lakebed.table.expression.expression import Expression
@@ -28,8 +28,7 @@ def checked(checks: Sequence[Check], schema: Schema, data: Any) -> pyarrow.Recor
     form = arrow_schema(schema)
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
-        for batch in fit(data, schema):
-            rows = _named(batch, schema, form)
+        for rows in fit_named(data, schema):
             for check, condition in bound:
                 _test(check, condition, rows)
             yield rows
@@ -37,17 +36,23 @@ def checked(checks: Sequence[Check], schema: Schema, data: Any) -> pyarrow.Recor
     return pyarrow.RecordBatchReader.from_batches(form, batches())
 
 
+def broken_by(checks: Sequence[Check], schema: Schema) -> Callable[[pyarrow.RecordBatch], Iterator[tuple[Check, int]]]:
+    """A function of rows that answers which rows break which check."""
+    bound = [(check, _bound(check, schema)) for check in checks]
+
+    def broken(rows: pyarrow.RecordBatch) -> Iterator[tuple[Check, int]]:
+        for check, condition in bound:
+            holds = evaluate(condition, Rows({ROWS: rows}, rows.num_rows)).fill_null(True)
+            yield from ((check, place) for place, held in enumerate(holds.to_pylist()) if not held)
+
+    return broken
+
+
 def _bound(check: Check, schema: Schema) -> Expression:
     try:
         return parse_predicate(check.condition, rows_scope(schema))
     except Invalid as error:
         raise check.unreadable(error) from error
-
-
-def _named(batch: pyarrow.RecordBatch, schema: Schema, form: pyarrow.Schema) -> pyarrow.RecordBatch:
-    """Rows in the form of files, under the table's names."""
-    table = pyarrow.Table.from_batches([batch], file_schema(schema)).rename_columns(schema.names).cast(form)
-    return table.combine_chunks().to_batches()[0] if table.num_rows else batch.cast(form)
 
 
 def _test(check: Check, condition: Expression, rows: pyarrow.RecordBatch) -> None:

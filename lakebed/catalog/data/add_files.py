@@ -23,12 +23,12 @@ def add_files(work: Work, written: TableState, files: Sequence[DataFileRef], sum
     """
     state = check_fits(work, written, is_same)
     wanted = {file.path: file for file in files}
-    _check_new(work, state, wanted)
-    work.read(DataRead(state.partition, files_touched(work.context, frozenset(wanted))))
+    check_new(work, state, wanted)
     put_delta(work, state, replace(delta_of(state, "insert"), added=tuple(files), summary=summary))
 
 
-def _check_new(work: Work, state: TableState, wanted: dict[str, DataFileRef]) -> None:
+def check_new(work: Work, state: TableState, wanted: dict[str, DataFileRef]) -> None:
+    """`AlreadyExists` for files that the table has, or that a concurrent call adds too."""
     live = sorted(live_among(work, state, wanted))
     if live:
         raise AlreadyExists(
@@ -37,7 +37,7 @@ def _check_new(work: Work, state: TableState, wanted: dict[str, DataFileRef]) ->
             expected="files that are not in the table",
             advice="Leave them out: their rows would be there twice.",
         )
-    pending = work.deltas.get(state.id)
+    pending = work.deltas.get(state.partition)
     removed = set() if pending is None else {file.path for file in pending.removed} & wanted.keys()
     if removed:
         raise Invalid(
@@ -45,3 +45,5 @@ def _check_new(work: Work, state: TableState, wanted: dict[str, DataFileRef]) ->
             subject=f"{spelled(name_of(work, state.id))}: {', '.join(sorted(removed))}",
             advice="Add it in another transaction.",
         )
+    if wanted:
+        work.read(DataRead(state.partition, files_touched(work.context, frozenset(wanted))))

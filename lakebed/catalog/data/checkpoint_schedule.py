@@ -8,12 +8,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from lakebed import forks
 from lakebed.catalog.data.checkpoints import Checkpoint, load_part, write_checkpoint
 from lakebed.catalog.data.live_files import TableFiles, files_since_checkpoint
-from lakebed.catalog.tables.properties import CHECKPOINT_BYTES, CHECKPOINT_DELTAS, number, table_properties
+from lakebed.catalog.tables.properties import (
+    CHECKPOINT_BYTES,
+    CHECKPOINT_DELTAS,
+    checkpoint_layout,
+    number,
+    table_properties,
+)
 from lakebed.catalog.tables.tables import TableState, table_state
-from lakebed.catalog.transaction.context import Context, Ref
+from lakebed.catalog.transaction import pending_delta
+from lakebed.catalog.transaction.bound import bound_to
+from lakebed.catalog.transaction.context import Context, MadeDelta, Ref
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import LakebedError, NotFound
-from lakebed.records import records_pb2 as pb
 from lakebed.table.entries.parts import recast
 
 LOOK_EVERY = 32
@@ -47,7 +54,8 @@ def _write(work: Work, state: TableState, files: TableFiles) -> Checkpoint | Non
     if files.newest is None:
         return None
     parts = () if files.checkpoint is None else files.checkpoint.parts
-    new_parts = recast(parts, files.overlay, lambda part: load_part(work.context, part))
+    layout = checkpoint_layout(table_properties(work, state.id))
+    new_parts = recast(parts, files.overlay, lambda part: load_part(work.context, part), layout.part_files)
     written = write_checkpoint(work.context, state, files.newest, new_parts)
     work.context.memory.put((work.ref.line.id, state.partition), TableFiles(written, written.overlay()))
     return written
@@ -65,15 +73,16 @@ class Checkpointing:
         self._waiting: set[tuple[str, str]] = set()
         self._lock = forks.lock()
 
-    def consider(self, context: Context, ref: Ref, deltas: Mapping[str, pb.TableHistory]) -> None:
+    def consider(self, context: Context, ref: Ref, deltas: Mapping[str, MadeDelta]) -> None:
         """Look at the tables that a commit changed by these deltas, if a checkpoint may be due."""
-        for table, delta in deltas.items():
+        for partition, made in deltas.items():
+            delta = made.record
             if (
                 delta.sequence_number % LOOK_EVERY == 0
-                or not delta.HasField("manifest")
+                or delta.manifest_length > pending_delta.INLINE_BYTES
                 or delta.counts.get("added_files", 0) >= 1000
             ):
-                self._enqueue(context, ref, table)
+                self._enqueue(context, ref, bound_to(made.table), partition)
 
     def wait(self) -> None:
         """Return when no table is waiting or being looked at."""
@@ -82,8 +91,8 @@ class Checkpointing:
         if pool is not None and self._process == os.getpid():
             pool.shutdown(wait=True)
 
-    def _enqueue(self, context: Context, ref: Ref, table: str) -> None:
-        place = (ref.line.id, table)
+    def _enqueue(self, context: Context, ref: Ref, table: str, partition: str) -> None:
+        place = (ref.line.id, partition)
         with self._lock:
             if self._process != os.getpid():  # a forked process has none of the threads
                 self._pool, self._process, self._waiting = None, os.getpid(), set()
@@ -92,11 +101,11 @@ class Checkpointing:
             self._waiting.add(place)
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="lakebed-checkpoints")
-            self._pool.submit(self._look, context, ref, table).add_done_callback(_log_failure)
+            self._pool.submit(self._look, context, ref, table, partition).add_done_callback(_log_failure)
 
-    def _look(self, context: Context, ref: Ref, table: str) -> None:
+    def _look(self, context: Context, ref: Ref, table: str, partition: str) -> None:
         with self._lock:
-            self._waiting.discard((ref.line.id, table))
+            self._waiting.discard((ref.line.id, partition))
         try:
             checkpoint_if_due(Work(context, ref), table)
         except NotFound:

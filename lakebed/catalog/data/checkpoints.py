@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.context import Context
+from lakebed.catalog.transaction.pending_delta import new_rows
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Corrupt, LakebedError, OutcomeUnknown
 from lakebed.metastore import State
@@ -103,6 +104,7 @@ def write_checkpoint(context: Context, state: TableState, at: State, parts: Reca
             sequence_number=delta.sequence_number,
             schema_id=delta.schema_id,
             counts={**{what: delta.totals[what] for what in ("files", "rows", "bytes")}, "parts": len(all_parts)},
+            last_row_id=delta.first_row_id + new_rows(delta) - 1,
             written_ms=time_ns() // 1_000_000,
         )
         _put_top(context, record, top_path, all_parts)

@@ -315,7 +315,7 @@ def _committed(work: Work, state: TableState, filter: Filter | None) -> list[Dat
 
 
 def _own(work: Work, state: TableState) -> tuple[DataFileRef, ...]:
-    pending = work.deltas.get(state.id)
+    pending = work.deltas.get(state.partition)
     return () if pending is None else (*pending.added, *pending.changed)
 
 

@@ -84,15 +84,25 @@ def write_vectors(files: Files, folder: str, deletes: Sequence[tuple[DataFileRef
     grown = [
         (file, vector) for file, positions in deletes if (vector := _grown_vector(files, file, positions)) is not None
     ]
-    if not grown:
-        return []
+    return put_vectors(files, folder, grown)
+
+
+def put_vectors(files: Files, folder: str, vectors: Sequence[tuple[DataFileRef, BitMap64]]) -> list[DataFileRef]:
+    """Give files these vectors, whatever they had; an empty one is none. For merges and reverts, which may shrink them.
+
+    All vectors are in one new Puffin file in the folder.
+    """
+    filled = [(file, vector) for file, vector in vectors if vector]
+    emptied = [_without_vector(file) for file, vector in vectors if not vector]
+    if not filled:
+        return emptied
     path = f"{folder}/{uuid4()}.puffin"
-    data, blobs = encode_puffin([(location_of(files, file), vector) for file, vector in grown])
+    data, blobs = encode_puffin([(location_of(files, file), vector) for file, vector in filled])
     with files.create(path) as puffin:
         puffin.write(data)
-    return [
+    return emptied + [
         _with_vector(file, path, blob.offset, blob.length, len(vector))
-        for (file, vector), blob in zip(grown, blobs, strict=True)
+        for (file, vector), blob in zip(filled, blobs, strict=True)
     ]
 
 
@@ -112,6 +122,10 @@ def _grown_vector(files: Files, file: DataFileRef, positions: Positions) -> BitM
 
 def _with_vector(file: DataFileRef, path: str, offset: int, length: int, count: int) -> DataFileRef:
     return replaced(file, dv_path=path, dv_offset=offset, dv_length=length, deleted_rows=count, status=EXISTING)
+
+
+def _without_vector(file: DataFileRef) -> DataFileRef:
+    return replaced(file, **dict.fromkeys(_PLACE), deleted_rows=None, status=EXISTING)
 
 
 def _check_once(paths: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import cast
 
 from lakebed.catalog.transaction.context import Context
-from lakebed.catalog.transaction.pending_delta import new_rows
+from lakebed.catalog.transaction.pending_delta import head_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Corrupt, NotFound
 from lakebed.metastore import State
@@ -14,7 +14,7 @@ from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
 from lakebed.table.manifest import frame
-from lakebed.table.manifest.delta import DeltaHead, whole
+from lakebed.table.manifest.delta import whole
 from lakebed.table.manifest.locations import location_from_proto
 from lakebed.table.manifest.manifest_pb2 import Manifest
 from lakebed.table.manifest.summary import free_properties
@@ -47,25 +47,7 @@ def _rest(ask: Callable[..., Page[State]], token: str | None) -> Iterator[State]
 
 def whole_manifest(context: Context, state: State, time_ms: int = 0) -> Manifest:
     """A delta's manifest with all the values of its commit."""
-    return whole(stored_manifest(context, state), head(state, time_ms))
-
-
-def head(state: State, time_ms: int = 0) -> DeltaHead:
-    """What a delta's record adds to its manifest; the time comes from its version."""
-    record = record_of(state)
-    return DeltaHead(
-        snapshot_id=record.snapshot_id,
-        previous_snapshot_id=record.previous_snapshot_id if record.HasField("previous_snapshot_id") else None,
-        sequence_number=record.sequence_number,
-        schema_id=record.schema_id,
-        spec_id=record.spec_id,
-        table_id=record.table_id,
-        time_ms=time_ms,
-        last_column_id=record.last_column_id,
-        first_row_id=record.first_row_id,
-        next_row_id=record.first_row_id + new_rows(record),
-        totals=record.totals,
-    )
+    return whole(stored_manifest(context, state), head_of(record_of(state), time_ms))
 
 
 def stored_manifest(context: Context, state: State) -> Manifest:
@@ -96,13 +78,18 @@ def entries_file(context: Context, state: State) -> tuple[str, int] | None:
 
 def _framed(context: Context, state: State) -> Manifest:
     """The manifest in a delta's frame; its entries may be in another object."""
+    return stored_frame(context, state)[1]
+
+
+def stored_frame(context: Context, state: State) -> tuple[bytes, Manifest]:
+    """A delta's frame as its record or its file has it, and the manifest in it; `Corrupt` if it was changed."""
     record = record_of(state)
     path = record.manifest_path or f"the manifest of snapshot {record.snapshot_id}"
     try:
         data = context.files.read(record.manifest_path) if record.HasField("manifest_path") else record.manifest
     except NotFound as error:
         raise Corrupt("a manifest is missing", subject=path, advice="Restore the file from a copy.") from error
-    return frame.decode_own(data, path, length=record.manifest_length, crc32c=record.manifest_crc32c)
+    return data, frame.decode_own(data, path, length=record.manifest_length, crc32c=record.manifest_crc32c)
 
 
 def record_of(state: State) -> pb.TableHistory:

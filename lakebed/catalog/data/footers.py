@@ -4,17 +4,21 @@ The entry of a file has a checksum of its footer. A footer without one, of a fil
 added by an older Lakebed, is checked field by field (`table/parquet/footer.py`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pyarrow
-from pyarrow.parquet import FileMetaData, read_metadata
-
+from lakebed.deferred import pyarrow
 from lakebed.errors import Corrupt, Invalid
 from lakebed.files import Files
 from lakebed.table.manifest.frame import crc32c
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.parquet.footer import Skipped, check_footer, footer_length
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import FileMetaData
 
 TAIL = 1 << 16
 """How many bytes are read at first: 20 columns and 8 row groups take 15 kB. Files of this size are read whole."""
@@ -43,7 +47,7 @@ class Footer:
 
     def metadata(self) -> FileMetaData:
         """Arrow's view of a footer that was checked."""
-        return read_metadata(pyarrow.BufferReader(self.data))
+        return pyarrow.parquet.read_metadata(pyarrow.BufferReader(self.data))
 
 
 def read_footer(files: Files, path: str, size: int) -> Footer:

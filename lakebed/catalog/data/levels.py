@@ -1,5 +1,6 @@
 """Levels of a table's files in a work: every commit keeps files above level 0 from overlapping."""
 
+import struct
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -44,7 +45,13 @@ def partition_of(work: Work, state: TableState, file: DataFileRef) -> Hashable:
     spec = spec_of(work, state.id, file.spec_id)
     values = partition_values(file, spec, state.schema)
     # The field of a dropped column still has a value, but its type is unknown.
-    return file.spec_id, tuple(values.items()) if len(values) == len(file.partition) else partition_key(file)
+    known = tuple((field, _exact(value)) for field, value in values.items())
+    return file.spec_id, known if len(values) == len(file.partition) else partition_key(file)
+
+
+def _exact(value: Hashable) -> Hashable:
+    """A value that equals itself and nothing else: as floats, NaN equals nothing, and -0.0 equals 0.0."""
+    return struct.pack(">d", value) if isinstance(value, float) else value
 
 
 def bound_keys(state: TableState, delta: Delta) -> None:

@@ -4,15 +4,12 @@
 that a plan has, with the files that a work itself adds or changes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter, lt
-from typing import Any, Final, cast, overload
-
-import numpy
-import pyarrow
-import pyarrow.compute
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, overload
 
 from lakebed.caches import remembered
 from lakebed.catalog.data.checkpoints import Checkpoint, find_checkpoint, find_checkpoints, load_part
@@ -22,6 +19,7 @@ from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.pending_delta import Delta
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import numpy, pyarrow
 from lakebed.errors import Corrupt
 from lakebed.files import Files
 from lakebed.metastore import State
@@ -31,6 +29,9 @@ from lakebed.table.manifest.manifest_pb2 import DataFileRef, Part
 from lakebed.table.manifest.snapshot import EMPTY, LiveFile, Overlay, over
 from lakebed.table.plan.plan import PlannedFile
 from lakebed.table.plan.vectorized import FileRows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LOOK_AGAIN: Final = 64
 """Deltas on top of the remembered files after which a newer checkpoint is looked for."""
@@ -42,7 +43,7 @@ FIRST_WINDOW: Final = 64
 LAST_WINDOW: Final = 8192
 """How many files of a checkpoint become objects at once: few at first, for readers who want only a few rows."""
 
-Places = NDArray[Any]
+Places: TypeAlias = "NDArray[Any]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +209,13 @@ class LiveFiles(Sequence[PlannedFile]):
 def live_files(work: Work, state: TableState) -> dict[str, DataFileRef]:
     """The table's files by path, with what the work itself does to them; does not count as a read."""
     committed = committed_files(work, state)
-    pending = work.deltas.get(state.id)
+    pending = work.deltas.get(state.partition)
     return committed if pending is None else pending.live(committed)
 
 
 def live_among(work: Work, state: TableState, wanted: Mapping[str, DataFileRef]) -> dict[str, DataFileRef]:
     """The live entries of the wanted files, by path; no other file of the table is looked at."""
-    files, pending = table_files(work, state), work.deltas.get(state.id)
+    files, pending = table_files(work, state), work.deltas.get(state.partition)
     own = {} if pending is None else {file.path: file for file in (*pending.changed, *pending.added)}
     removed = set() if pending is None else {file.path for file in pending.removed}
     live = {path: own[path] for path in wanted if path in own}
@@ -268,11 +269,6 @@ def files_since_checkpoint(work: Work, state: TableState) -> TableFiles:
     """The table's committed files, folded from the nearest checkpoint on; nothing remembered is used."""
     start = _start(find_checkpoint(work, state.partition))
     return _with_deltas(work.context, start, history(work, state.partition, start.version))
-
-
-def files_from_deltas(work: Work, state: TableState) -> TableFiles:
-    """The table's committed files, folded from its first delta on."""
-    return _with_deltas(work.context, TableFiles(None, EMPTY), history(work, state.partition))
 
 
 def _with_deltas(context: Context, before: TableFiles, newest_first: Sequence[State]) -> TableFiles:

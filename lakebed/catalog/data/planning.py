@@ -5,11 +5,10 @@ filters. Files of a checkpoint are tested column by column, and become objects o
 filter, when a caller asks for them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-
-import numpy
-import pyarrow.compute
 
 from lakebed.catalog.data.checkpoints import load_part
 from lakebed.catalog.data.live_files import LiveFiles, TableFiles, table_files
@@ -17,6 +16,7 @@ from lakebed.catalog.data.reads import rows_read
 from lakebed.catalog.tables.tables import TableState, spec_of
 from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import numpy, pyarrow
 from lakebed.metastore import DataRead
 from lakebed.table.entries.columns import FileColumns
 from lakebed.table.filter.filter import Comparison, Filter, Leaf, OneOf, Operator, leaves_of
@@ -56,7 +56,7 @@ def plan_keys(work: Work, state: TableState, filter: Filter | None = None) -> Pl
 
 def plan_unread(work: Work, state: TableState, filter: Filter | None = None) -> Plan:
     """The same plan, without remembering the filter as read."""
-    files = LiveFiles(work.context, table_files(work, state), work.deltas.get(state.id))
+    files = LiveFiles(work.context, table_files(work, state), work.deltas.get(state.partition))
     if filter is None:
         return Plan(files, len(files), live_rows=files.live_rows)
     planner = _Planner(work, state, filter, len(files))

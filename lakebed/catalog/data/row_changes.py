@@ -177,9 +177,8 @@ def overwrite_partitions(work: Work, state: TableState, written: Written) -> Row
     keys = frozenset(partition_key(file) for file in written.files)
     live = [planned.file for planned in plan_unread(work, state).files]
     _check_one_spec(state, (file.spec_id for file in live))
-    # By bytes, since NaN equals no value, and by values, whose bytes differ in files from before a column was widened.
     values = frozenset(partition_of(work, state, file) for file in written.files)
-    removed = [file for file in live if partition_key(file) in keys or partition_of(work, state, file) in values]
+    removed = [file for file in live if partition_of(work, state, file) in values]
     read = keys | {partition_key(file) for file in removed}
     work.read_rows(DataRead(state.partition, partitions_read(work.context, read)))
     return RowChange(removed, (), written, overwritten=_overwritten_condition(keys))

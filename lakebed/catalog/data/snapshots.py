@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from lakebed.catalog.data.deltas import history, record_of, summary_of, whole_manifest
+from lakebed.catalog.data.deltas import history, record_of, summary_of
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.commits import datetime_of
 from lakebed.catalog.transaction.context import Context
@@ -12,7 +12,6 @@ from lakebed.errors import NotFound
 from lakebed.metastore import DataRead, State
 from lakebed.metastore.kinds import operation_name
 from lakebed.store import Version
-from lakebed.table.manifest.manifest_pb2 import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,12 @@ class SnapshotInfo:
     totals: dict[str, int]
     summary: dict[str, str]
 
+    def __str__(self) -> str:
+        """One line of a list: id, version, time, what was done, and its counts."""
+        counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in sorted(self.counts.items()))
+        done = self.operation.replace("_", " ")
+        return f"{self.id}  version {self.version}  {self.time:%Y-%m-%d %H:%M:%S}  {done}  {counts}".rstrip()
+
 
 def snapshots(work: Work, state: TableState) -> list[SnapshotInfo]:
     """The table's snapshots, newest first; a later snapshot is a conflict with this read."""
@@ -45,17 +50,16 @@ def snapshots(work: Work, state: TableState) -> list[SnapshotInfo]:
 
 def find_snapshot(work: Work, state: TableState, snapshot_id: int) -> Version:
     """The version that made a snapshot, or `NotFound`."""
+    return delta_of_snapshot(work, state, snapshot_id).version
+
+
+def delta_of_snapshot(work: Work, state: TableState, snapshot_id: int | None = None) -> State:
+    """The delta that made a snapshot, the newest if None; `NotFound` if there is none."""
     for delta in history(work, state.partition):
-        if record_of(delta).snapshot_id == snapshot_id:
-            return delta.version
-    raise NotFound(f"there is no snapshot {snapshot_id}", subject=f"table {state.id}")
-
-
-def manifests(work: Work, state: TableState) -> list[Manifest]:
-    """The whole manifest of every commit to the table, oldest first."""
-    states = history(work, state.partition)[::-1]
-    times = work.context.metastore.times([delta.version for delta in states])
-    return [whole_manifest(work.context, delta, time // 1000) for delta, time in zip(states, times, strict=True)]
+        if snapshot_id is None or record_of(delta).snapshot_id == snapshot_id:
+            return delta
+    problem = "there is no snapshot yet" if snapshot_id is None else f"there is no snapshot {snapshot_id}"
+    raise NotFound(problem, subject=f"table {state.id}")
 
 
 def _info(context: Context, state: State, time: int) -> SnapshotInfo:

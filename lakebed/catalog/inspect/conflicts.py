@@ -7,27 +7,26 @@ from lakebed.catalog.inspect.system_table import Keep, Row, SystemTable, columns
 from lakebed.catalog.merge.logs import Logs
 from lakebed.catalog.merge.merge import dry_run
 from lakebed.catalog.merge.merge_base import Head, Reached
-from lakebed.catalog.merge.objects import share_keys_by_bounds
+from lakebed.catalog.merge.objects import Settling
 from lakebed.catalog.transaction.context import TRUNK, Ref
 from lakebed.catalog.transaction.lines import open_lines
 from lakebed.catalog.transaction.work import Work
 from lakebed.records import records_pb2 as pb
-from lakebed.table.merge.strategy import Settle
 
 
 def _conflict_rows(work: Work, keep: Keep) -> Iterator[Row]:
     ours, logs = Work(work.context, work.ref, work.base), Logs(work.context, work.ref.catalog)
     for name, source in _sources(work, keep, Reached(logs, Head(work.ref, work.base))):
-        for conflict in dry_run(ours, Head(source, work.base), Settle.FAIL, share_keys_by_bounds, logs).conflicts:
+        for conflict in dry_run(ours, Head(source, work.base), Settling(), logs).conflicts:
             yield (
                 name,
                 conflict.object_id,
                 conflict.name,
                 conflict.type,
                 conflict.what,
-                conflict.base,
-                conflict.ours,
-                conflict.theirs,
+                str(conflict.base),
+                str(conflict.ours),
+                str(conflict.theirs),
             )
 
 

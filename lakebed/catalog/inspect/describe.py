@@ -5,6 +5,7 @@ from textwrap import indent
 
 from lakebed.catalog.inspect.history import TablePast
 from lakebed.catalog.objects.log import Asked, log_page
+from lakebed.catalog.objects.namespaces import location_of, owner_of
 from lakebed.catalog.objects.properties import COMMENT, properties_of
 from lakebed.catalog.objects.walk import created_version
 from lakebed.catalog.tables.views import view_state
@@ -29,6 +30,9 @@ def table_text(past: TablePast) -> str:
         ("id", state.id),
         ("comment", past.properties.get(COMMENT)),
         ("location", past.context.files.location(state.location)),
+        ("format", past.storage.file_format),
+        ("serde", past.storage.serde),
+        ("owner", past.storage.owner),
         ("primary key", ", ".join(state.schema.key)),
         ("partitioned by", ", ".join(spec_texts(state.spec, state.schema))),
         ("sorted by", ", ".join(order_texts(state.sort_order, state.schema))),
@@ -39,7 +43,9 @@ def table_text(past: TablePast) -> str:
         ("created", past.created),
         ("changed", past.changed),
     ]
-    return _text(f"table {spelled(past.name)}", lines, state.schema, past.properties)
+    text = _text(f"table {spelled(past.name)}", lines, state.schema, past.properties)
+    own = [f"  {key} = {value}" for key, value in past.storage.properties.items()]
+    return "\n".join([text, "storage properties", *own]) if own else text
 
 
 def view_text(work: Work, view: str) -> str:
@@ -53,7 +59,11 @@ def view_text(work: Work, view: str) -> str:
 def namespace_text(work: Work, namespace: str) -> str:
     """A namespace: its name, and how many objects are in it at any depth."""
     properties = properties_of(work, namespace)
-    lines = [*_identity(work, namespace, properties), *_counts_inside(work, namespace)]
+    own: list[Line] = [
+        ("location", work.context.files.location(location_of(work, namespace))),
+        ("owner", owner_of(work, namespace)),
+    ]
+    lines = [*_identity(work, namespace, properties), *own, *_counts_inside(work, namespace)]
     return _text(f"namespace {spelled(name_of(work, namespace))}", lines, None, properties)
 
 
@@ -78,7 +88,7 @@ def _last_change(work: Work, object_id: str | None) -> list[Line]:
 
 
 def _commit_text(commit: Commit) -> str:
-    return f"{commit.version} by {commit.author} at {commit.time:%Y-%m-%d %H:%M:%S}"
+    return f"{commit.version} by {commit.author} at {commit.time:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _counts_inside(work: Work, parent: str) -> list[Line]:

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import cast
 
-from lakebed.catalog.data.deltas import entries_file, histories, history, record_of, summary_of, whole_manifest
+from lakebed.catalog.data.deltas import histories, history, record_of, summary_of, whole_manifest
+from lakebed.catalog.data.frames import framed_manifest
 from lakebed.catalog.objects.properties import properties_of
 from lakebed.catalog.objects.walk import created_version, last_changes
+from lakebed.catalog.tables.storage import Storage, storage_of, stored_record
 from lakebed.catalog.tables.tables import TableState, spec_of, table_state, table_states
 from lakebed.catalog.transaction.bodies import SCHEMA, SPEC
 from lakebed.catalog.transaction.commits import datetime_of
@@ -19,6 +21,7 @@ from lakebed.metastore.kinds import operation_name
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
+from lakebed.table.manifest.framed import FramedManifest
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Manifest
 from lakebed.table.manifest.snapshot import EMPTY, LiveFile, over
 from lakebed.table.partition.spec import PartitionSpec
@@ -77,9 +80,9 @@ class Step:
         """What the caller said of the snapshot."""
         return summary_of(context, self.state)
 
-    def entries_file(self, context: Context) -> tuple[str, int] | None:
-        """The path and length of the file with the delta's entries; None if they are in the store."""
-        return entries_file(context, self.state)
+    def frame(self, context: Context) -> FramedManifest:
+        """The whole frame of the delta's manifest."""
+        return framed_manifest(context, self.state, self.time_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class LastChange:
     time: int
 
     def __str__(self) -> str:
-        return f"{self.version} at {datetime_of(self.time):%Y-%m-%d %H:%M:%S}"
+        return f"{self.version} at {datetime_of(self.time):%Y-%m-%d %H:%M:%S} UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class TablePast:
     name: tuple[str, ...]
     state: TableState
     properties: Mapping[str, str]
+    storage: Storage
     created: Version | None
     changed: LastChange | None
     specs: tuple[PartitionSpec, ...]
@@ -163,6 +167,7 @@ def _pasts(work: Work, states: Sequence[TableState], steps: Sequence[tuple[Step,
             name_of(work, state.id),
             state,
             properties_of(work, state.id),
+            storage_of(stored_record(work, state.id)),
             created_version(work, state.id),
             None if changed is None else LastChange(changed, next(times)),
             specs[state.id],
@@ -176,6 +181,11 @@ def _pasts(work: Work, states: Sequence[TableState], steps: Sequence[tuple[Step,
 def _later(change: Version | None, steps: tuple[Step, ...]) -> Version | None:
     versions = [step.state.version for step in steps[-1:]]
     return max(versions if change is None else [*versions, change], default=None)
+
+
+def step_of(work: Work, delta: State) -> Step:
+    """The snapshot that a delta made."""
+    return _steps(work, [delta])[0]
 
 
 def _steps(work: Work, deltas: Sequence[State]) -> tuple[Step, ...]:

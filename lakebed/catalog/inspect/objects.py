@@ -1,10 +1,12 @@
 """System tables of namespaces, views, dropped objects and commits."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
 
 from lakebed.catalog.inspect import documents
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns, instant, number
-from lakebed.catalog.objects.log import log
+from lakebed.catalog.objects.log import Asked, log
+from lakebed.catalog.objects.namespaces import location_of, owner_of
 from lakebed.catalog.objects.properties import COMMENT, properties_of
 from lakebed.catalog.objects.walk import Named, created_version, last_changes, loaded, objects_of_kind
 from lakebed.catalog.refs.share_reader import GrantedReader
@@ -13,7 +15,7 @@ from lakebed.catalog.transaction.commits import Commit
 from lakebed.catalog.transaction.context import Ref
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.work import Work
-from lakebed.metastore import Dropped
+from lakebed.metastore import ROOT, Dropped
 from lakebed.metastore.kinds import type_name
 from lakebed.records import records_pb2 as pb
 from lakebed.table.schema.json import schema_to_json
@@ -47,6 +49,8 @@ def _namespace_rows(work: Work, keep: Keep) -> Iterator[Row]:
             properties.get(COMMENT),
             documents.PROPERTIES.to_json(properties),
             *versions,
+            work.context.files.location(location_of(work, named.id)),
+            owner_of(work, named.id),
         )
 
 
@@ -60,6 +64,8 @@ NAMESPACES = SystemTable(
         _COMMENT,
         _PROPERTIES,
         *_VERSIONS,
+        ("location", "string", "the folder in which its new tables get theirs"),
+        ("owner", "string", "who owns it: whoever was named, or else created it"),
     ),
     _namespace_rows,
 )
@@ -157,10 +163,27 @@ _COUNTS = ("added_files", "added_rows", "added_bytes", "removed_files", "removed
 
 
 def _commit_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    return (_commit_row(commit) for commit in log(work) if keep({"author": commit.author, "message": commit.message}))
+    for about, commit in line_commits(work):
+        if keep({"author": commit.author, "message": commit.message, "about": about}):
+            yield _commit_row(about, commit)
 
 
-def _commit_row(commit: Commit) -> Row:
+def line_commits(work: Work) -> Iterator[tuple[str, Commit]]:
+    """The commits of the line, of its catalog's refs and of the catalog, each with what it is about; newest first."""
+    return merge(*_logs(work), key=lambda one: one[1].version, reverse=True)
+
+
+def _logs(work: Work) -> Iterator[Iterable[tuple[str, Commit]]]:
+    """The commits of the line; unless it is shared, those of the catalog's refs and of the catalog itself too."""
+    yield (("objects", commit) for commit in log(work))
+    if not isinstance(work.reader, GrantedReader):
+        refs = Work(work.context, Ref(work.ref.catalog, work.ref.refs), work.base)
+        root = Work(work.context, Ref(ROOT.top, ROOT), work.base)
+        yield (("refs", commit) for commit in log(refs))
+        yield (("catalog", commit) for commit in log(root, Asked(work.ref.catalog)))
+
+
+def _commit_row(about: str, commit: Commit) -> Row:
     operations = commit.operations
     return (
         int(commit.version),
@@ -174,6 +197,8 @@ def _commit_row(commit: Commit) -> Row:
         [operation.object_id for operation in operations],
         *_sums([operation.counts for operation in operations]),
         [str(parent.version) for parent in commit.parents],
+        about,
+        [operation.detail for operation in operations],
     )
 
 
@@ -183,7 +208,7 @@ def _sums(counts: Sequence[Mapping[str, int]]) -> list[int]:
 
 COMMITS = SystemTable(
     "__commits",
-    "The commits of the line and, before its fork, of its ancestors, newest first.",
+    "The commits of the line and its ancestors before the fork, of the catalog's refs, of the catalog; newest first.",
     columns(
         ("version", VERSION, "its position in the order of all commits of the lake"),
         ("time", "timestamptz", "when it was made"),
@@ -196,6 +221,12 @@ COMMITS = SystemTable(
         ("object_ids", "list<string>", "the id of the object of each operation"),
         *((name, "long", "total of all operations") for name in _COUNTS),
         ("parents", "list<string>", "the parent versions of a merge or a reset"),
+        (
+            "about",
+            "string",
+            "what it changed: objects (namespaces, tables, views), refs, or the catalog itself",
+        ),
+        ("details", "list<string>", "more about each operation, such as a new name"),
     ),
     _commit_rows,
 )

@@ -1,9 +1,16 @@
 """The registry of the system tables, by name."""
 
 from lakebed.catalog.inspect.conflicts import CONFLICTS
+from lakebed.catalog.inspect.consumers import CONSUMERS
+from lakebed.catalog.inspect.levels import EDITIONS, STREAMS
+from lakebed.catalog.inspect.manifests import MANIFESTS
 from lakebed.catalog.inspect.objects import COMMITS, DROPPED, NAMESPACES, VIEWS
+from lakebed.catalog.inspect.partitions import DELTAS, PARTITIONS
+from lakebed.catalog.inspect.records.records import RECORDS
 from lakebed.catalog.inspect.refs import BRANCHES, SHARES, TAGS
+from lakebed.catalog.inspect.runs import RUN_TABLES
 from lakebed.catalog.inspect.segments import BLOCKS, CHECKPOINTS, SEGMENTS
+from lakebed.catalog.inspect.storage import STORAGE
 from lakebed.catalog.inspect.system_table import SystemTable
 from lakebed.catalog.inspect.tables import CHANGES, FILES, SCHEMAS, SNAPSHOTS, TABLES
 from lakebed.errors import NotFound
@@ -15,18 +22,27 @@ SYSTEM_TABLES = {
         SNAPSHOTS,
         FILES,
         CHANGES,
+        MANIFESTS,
         CHECKPOINTS,
         SEGMENTS,
         BLOCKS,
         SCHEMAS,
+        STORAGE,
+        PARTITIONS,
+        DELTAS,
+        EDITIONS,
+        STREAMS,
         NAMESPACES,
         VIEWS,
         COMMITS,
+        RECORDS,
         BRANCHES,
         TAGS,
         SHARES,
         DROPPED,
         CONFLICTS,
+        CONSUMERS,
+        *RUN_TABLES.values(),
     )
 }
 

@@ -1,21 +1,20 @@
 """System tables of a table's metadata at rest: checkpoints, segments, blocks (source document 004)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, cast
 
-from lakebed.catalog.data.checkpoints import load_part
 from lakebed.catalog.data.live_files import TableFiles, files_of_tables
 from lakebed.catalog.data.row_sources import location_of
+from lakebed.catalog.inspect.entry_places import entry_places
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns
 from lakebed.catalog.inspect.tables import NAMESPACE, TABLE, UUID, batches_kept
 from lakebed.catalog.objects.walk import Named
 from lakebed.catalog.tables.tables import table_states
 from lakebed.catalog.transaction.work import Work
-from lakebed.table.entries.segments import block_metas, meta_info
-from lakebed.table.manifest.locations import Location, location_from_proto
-from lakebed.table.manifest.snapshot import LiveFile
-
-_STORE = Location("store", 0, 0, 0)
-"""Where the metadata of a file is if no checkpoint has it: in the record of its delta."""
+from lakebed.table.entries.segments import ColumnMeta, block_metas, meta_info, row_groups, segment_meta
+from lakebed.table.manifest.locations import Location, MetaInfo
+from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
 
 
 def _checkpoint_rows(work: Work, keep: Keep) -> Iterator[Row]:
@@ -24,7 +23,7 @@ def _checkpoint_rows(work: Work, keep: Keep) -> Iterator[Row]:
             record = found.checkpoint.record
             yield (
                 table.name,
-                table.id,
+                table.uuid,
                 table.namespace,
                 int(found.checkpoint.version),
                 record.snapshot_id,
@@ -34,6 +33,7 @@ def _checkpoint_rows(work: Work, keep: Keep) -> Iterator[Row]:
                 record.counts["rows"],
                 found.overlay.deltas,
                 record.written_ms * 1000,
+                record.last_row_id if record.HasField("last_row_id") else None,
             )
 
 
@@ -52,6 +52,7 @@ CHECKPOINTS = SystemTable(
         ("rows", "long", "rows in those files"),
         ("deltas", "long", "deltas since then"),
         ("written", "timestamptz", "when it was written, by the writer's clock"),
+        ("last_row_id", "long", "the highest row id that its commit and those before gave out; null if it is older"),
     ),
     _checkpoint_rows,
 )
@@ -63,50 +64,101 @@ def _with_files(work: Work, keep: Keep) -> Iterator[tuple[Named, TableFiles]]:
         yield from zip(batch, files_of_tables(work, table_states(work, [one.id for one in batch])), strict=True)
 
 
-def _live_files(work: Work, found: TableFiles) -> Iterator[tuple[LiveFile, Location]]:
-    """The live files, each with the location of its metadata."""
-    live = found.all(work.context)
-    for part in () if found.checkpoint is None else found.checkpoint.parts:
-        base = location_from_proto(part.entries)
-        for path in load_part(work.context, part).column("path").to_pylist():
-            if path in live and path not in found.overlay.added:
-                yield live.pop(path), base
-    for file in live.values():
-        yield file, _STORE
+def _infos(work: Work, keep: Keep) -> Iterator[tuple[Named, DataFileRef, MetaInfo]]:
+    """The live files of the tables that may be wanted, each with the locations of its entry and its vector."""
+    for batch in batches_kept(work, keep):
+        states = table_states(work, [table.id for table in batch])
+        files = files_of_tables(work, states)
+        for table, found, places in zip(batch, files, entry_places(work, states, files), strict=True):
+            for path, live in found.all(work.context).items():
+                yield table, live.file, meta_info(live.file, places[path])
+
+
+_LOCATION = {
+    "key": ("string", "the object, by its location or the name that `open` takes"),
+    "offset": ("long", "where it begins there"),
+    "length": ("long", "its length there"),
+    "original_length": ("long", "its length once it is decompressed"),
+    "shared": ("boolean", "whether it has the metadata of several files"),
+}
+"""The fields of source document 004's Location."""
+
+
+def _location_columns(prefix: str, what: str) -> list[tuple[str, str, str]]:
+    return [(f"{prefix}_{name}", type, f"{what}: {meaning}") for name, (type, meaning) in _LOCATION.items()]
+
+
+def _location_values(location: Location | None) -> tuple[Any, ...]:
+    if location is None:
+        return (None,) * len(_LOCATION)
+    return (location.key, location.offset, location.length, location.raw_length, location.shared)
+
+
+def _opened(work: Work, location: Location | None) -> Location | None:
+    """The location with the key by which other programs open it."""
+    return None if location is None else replace(location, key=work.context.files.location(location.key))
+
+
+def _column_values(work: Work, column: ColumnMeta) -> tuple[Any, ...]:
+    return (
+        column.idx,
+        *_location_values(_opened(work, column.data)),
+        column.min,
+        column.max,
+        *_location_values(_opened(work, column.bloom)),
+    )
+
+
+_COLUMN = (
+    ("column_idx", "int", "the column's field id"),
+    *_location_columns("data", "its column chunk"),
+    ("min", "binary", "a lower bound, as Iceberg's bytes, at most 32; null if unknown"),
+    ("max", "binary", "an upper bound, likewise"),
+    *_location_columns("bloom", "its bloom filter"),
+)
+"""The fields of source document 004's ColumnMeta."""
+
+_TABLE_ID = ("table_id", "decimal(20, 0)", "the table's number: the first eight bytes of its uuid")
 
 
 def _segment_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for table, found in _with_files(work, keep):
-        for live, base in _live_files(work, found):
-            info = meta_info(live.file, base)
-            yield (
-                table.name,
-                info.id,
-                location_of(work.context.files, live.file),
-                max(1, len(live.file.blocks)),
-                *_place(info.base),
-                info.base.shared,
-                *_place(info.delta),
-                table.id,
-                table.namespace,
-            )
+    for table, file, info in _infos(work, keep):
+        meta = segment_meta(file, table.uuid)
+        yield (
+            table.name,
+            info.id,
+            *_location_values(info.base),
+            *_location_values(_opened(work, info.delta)),
+            meta.table,
+            [dict(zip(_COLUMN_NAMES, _column_values(work, column), strict=True)) for column in meta.columns],
+            location_of(work.context.files, file),
+            file.num_rows,
+            len(row_groups(file)),
+            table.uuid,
+            table.namespace,
+        )
 
+
+_COLUMN_NAMES = [name for name, _, _ in _COLUMN]
 
 SEGMENTS = SystemTable(
     "__segments",
-    "Live files as segments: where the metadata and the deletion vector of each are.",
+    "Live files as segments, with source document 004's MetaInfo and SegmentMeta: where each one's entry and deletion "
+    "vector are, and its columns.",
     columns(
         TABLE,
         ("segment_id", "long", "the id of its first row"),
-        ("file_path", "string", "its location as other engines open it"),
+        *_location_columns("base", "its entry"),
+        *_location_columns("delta", "its deletion vector"),
+        _TABLE_ID,
+        (
+            "columns",
+            f"list<struct<{', '.join(f'{name}: {type}' for name, type, _ in _COLUMN)}>>",
+            "its columns; `data` and `bloom` are null if it has several row groups, which `__blocks` has",
+        ),
+        ("file_path", "string", "its location as other engines open it; inline:… if the rows are in the metastore"),
+        ("row_count", "long", "its rows"),
         ("blocks", "long", "the number of its row groups"),
-        ("base_key", "string", "the object with its metadata; `store` if it is in no checkpoint yet"),
-        ("base_offset", "long", "where that object's directory begins"),
-        ("base_length", "long", "its length"),
-        ("shared", "boolean", "whether that object has the metadata of other files too"),
-        ("delta_key", "string", "the file with its deletion vector"),
-        ("delta_offset", "long", "where the vector begins"),
-        ("delta_length", "long", "its length"),
         UUID,
         NAMESPACE,
     ),
@@ -116,43 +168,42 @@ SEGMENTS = SystemTable(
 
 def _block_rows(work: Work, keep: Keep) -> Iterator[Row]:
     for table, found in _with_files(work, keep):
-        for live, _ in _live_files(work, found):
-            for block in block_metas(live.file, table.id):
+        for live in found.all(work.context).values():
+            for block, counted in zip(block_metas(live.file, table.uuid), row_groups(live.file), strict=True):
+                known = {column.field_id: column for column in counted.columns}
                 for column in block.columns:
                     yield (
                         table.name,
+                        block.table,
                         block.segment,
                         block.block,
-                        column.idx,
-                        *_place(column.data)[1:],
-                        column.min,
-                        column.max,
-                        *_place(column.bloom)[1:],
-                        table.id,
+                        *_column_values(work, column),
+                        counted.num_rows,
+                        *(_count(known[column.idx], name) for name in ("value_count", "null_count", "nan_count")),
+                        table.uuid,
                         table.namespace,
                     )
 
 
+def _count(known: ColumnStatistics, name: str) -> int | None:
+    return cast(int, getattr(known, name)) if known.HasField(cast(Any, name)) else None
+
+
 BLOCKS = SystemTable(
     "__blocks",
-    "Columns of the row groups of live files: where each is, and its bounds.",
+    "Columns of the row groups of live files, with source document 004's BlockMeta and ColumnMeta.",
     columns(
         TABLE,
+        _TABLE_ID,
         ("segment_id", "long", "the id of the file's first row"),
         ("block_id", "long", "the index of the row group in its file"),
-        ("column_idx", "int", "the column's field id"),
-        ("data_offset", "long", "where its column chunk begins in the file"),
-        ("data_length", "long", "its length"),
-        ("min", "binary", "a lower bound, as Iceberg's bytes; null if unknown"),
-        ("max", "binary", "an upper bound, likewise"),
-        ("bloom_offset", "long", "where its bloom filter begins"),
-        ("bloom_length", "long", "its length"),
+        *_COLUMN,
+        ("row_count", "long", "the rows of the row group"),
+        ("value_count", "long", "its values, nulls included"),
+        ("null_count", "long", "its nulls; null if unknown"),
+        ("nan_count", "long", "its NaNs; null if unknown"),
         UUID,
         NAMESPACE,
     ),
     _block_rows,
 )
-
-
-def _place(location: Location | None) -> tuple[str | None, int | None, int | None]:
-    return (None, None, None) if location is None else (location.key, location.offset, location.length)

@@ -16,11 +16,23 @@ from lakebed.table.types.types import Field
 Row = Sequence[Any]
 """A plain value for each column, None for null."""
 
-Keep = Callable[[Mapping[str, Any]], bool]
-"""Whether rows with these values, by column, may be wanted; rows that are not need not be read."""
-
 VERSION = "decimal(29, 0)"
 """The type of versions, which are 96-bit numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Which rows may be wanted: others need not be read."""
+
+    filter: Filter | None = None
+
+    def __call__(self, known: Mapping[str, Any]) -> bool:
+        """Whether rows with these values, by column, may be wanted."""
+        return self.filter is None or _may_match(self.filter, known)
+
+    def named(self, column: str) -> frozenset[Any]:
+        """The values of a column that alone are wanted, if the filter says so."""
+        return frozenset() if self.filter is None else _named(self.filter, column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +50,6 @@ def columns(*given: tuple[str, str, str]) -> Schema:
     return with_ids(Schema([Field(name, type, comment=meaning) for name, type, meaning in given]), 0, 1)  # type: ignore[arg-type]  # text is parsed there
 
 
-def keep_by(filter: Filter | None) -> Keep:
-    """A `Keep` that says whether a filter can be true for rows with the known values."""
-    return lambda known: filter is None or _may_match(filter, known)
-
-
 _COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.EQUAL: operator.eq,
     Operator.NOT_EQUAL: operator.ne,
@@ -51,6 +58,18 @@ _COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.GREATER: operator.gt,
     Operator.GREATER_OR_EQUAL: operator.ge,
 }
+
+
+def _named(filter: Filter, column: str) -> frozenset[Any]:
+    match filter:
+        case And(parts):
+            return next((found for part in parts if (found := _named(part, column))), frozenset())
+        case Comparison(field, Operator.EQUAL, value) if field.name == column:
+            return frozenset({value})
+        case OneOf(field, values) if field.name == column:
+            return frozenset(values)
+        case _:
+            return frozenset()
 
 
 def _may_match(filter: Filter, known: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 
+from lakebed.catalog.data.frames import DocumentName
 from lakebed.catalog.data.row_sources import format_of, location_of
 from lakebed.catalog.inspect.documents import Json
 from lakebed.catalog.inspect.history import Step, TablePast, live_files
@@ -53,13 +54,13 @@ def manifest_list(past: TablePast, until: Step) -> list[dict[str, Json]]:
     """The third example: the manifests that make up a snapshot, oldest first, without those that list no file."""
     listed = []
     for step in past.steps[: past.steps.index(until) + 1]:
-        manifest = step.manifest(past.context)
+        framed = step.frame(past.context)
+        manifest = framed.message
         if manifest.data_files:
-            path, length = _manifest_place(past, step)
             listed.append(
                 {
-                    "manifest-path": path,
-                    "manifest-length": length,
+                    "manifest-path": framed.path,
+                    "manifest-length": len(framed),
                     "partition-summaries": _partition_summaries(past, manifest),
                 }
             )
@@ -79,17 +80,8 @@ def manifest(past: TablePast, step: Step) -> dict[str, Json]:
 
 
 def manifest_list_name(past: TablePast, step: Step) -> str:
-    """A name instead of a path for a manifest list: Lakebed stores none, `manifest_list` makes it."""
-    return f"lakebed:{past.state.id}/snapshots/{step.id}"
-
-
-def _manifest_place(past: TablePast, step: Step) -> tuple[str, int]:
-    """The path and length of a delta's entries; a name instead of the path if they are in the store."""
-    file = step.entries_file(past.context)
-    if file is None:
-        return f"{manifest_list_name(past, step)}/manifest", step.record.manifest_length
-    path, length = file
-    return past.context.files.location(path), length
+    """The name by which `Catalog.open` opens a manifest list: Lakebed stores none, `manifest_list` makes it."""
+    return str(DocumentName(past.state.id, step.id))
 
 
 def _snapshot_entry(past: TablePast, step: Step) -> dict[str, Json]:

@@ -1,8 +1,11 @@
 """System tables of tables, and of their snapshots, files, changes and schemas."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
 from typing import Any, cast
 
+from lakebed.catalog.data.data_index import DataIndex, data_indexes
 from lakebed.catalog.data.live_files import files_of_tables
 from lakebed.catalog.data.row_sources import format_of, location_of
 from lakebed.catalog.inspect import documents
@@ -16,10 +19,14 @@ from lakebed.catalog.inspect.table_documents import (
     updated_ms,
 )
 from lakebed.catalog.objects.properties import COMMENT
-from lakebed.catalog.objects.walk import Named, loaded, objects_of_kind
+from lakebed.catalog.objects.walk import Named, NamedEdition, loaded, objects_of_kind
+from lakebed.catalog.tables.editions import edition_named, table_around
 from lakebed.catalog.tables.tables import schema_of, table_states
 from lakebed.catalog.transaction.bodies import SCHEMA, SPEC, BodyKey
+from lakebed.catalog.transaction.names import parse_name
+from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Invalid, NotFound
 from lakebed.metastore import State
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
@@ -34,17 +41,33 @@ UUID = ("table_uuid", "string", "the table's id, which never changes")
 NAMESPACE = ("namespace", "string", "the namespace of the table; empty at the top")
 
 
-def batches_kept(work: Work, keep: Keep) -> Iterator[list[Named]]:
+def tables_kept(work: Work, keep: Keep) -> Iterator[list[Named]]:
     """The tables that may be wanted, in batches that are read together."""
-    wanted = (
+    return loaded(work, _wanted(work, keep))
+
+
+def batches_kept(work: Work, keep: Keep) -> Iterator[list[Named]]:
+    """The same, each as its active edition, and the editions that the condition names: `sales.orders.edition_2`."""
+    return loaded(work, chain(_wanted(work, keep), _editions_named(work, keep)))
+
+
+def _wanted(work: Work, keep: Keep) -> Iterator[Named]:
+    return (
         table
         for table in objects_of_kind(work, pb.TABLE)
         if keep({"table_name": table.name, "table_uuid": table.id, "namespace": table.namespace})
     )
-    return loaded(work, wanted)
 
 
-def _with_pasts(work: Work, keep: Keep) -> Iterator[tuple[Named, TablePast]]:
+def _editions_named(work: Work, keep: Keep) -> Iterator[Named]:
+    for name in sorted(keep.named("table_name")):
+        with suppress(Invalid, NotFound):
+            edition = edition_named(work, parse_name(name))
+            if edition is not None:
+                yield NamedEdition(edition, name_of(work, edition), table_around(work, edition))
+
+
+def with_pasts(work: Work, keep: Keep) -> Iterator[tuple[Named, TablePast]]:
     """The tables that may be wanted, each with all its snapshots."""
     for batch in batches_kept(work, keep):
         yield from zip(batch, pasts_of(work, [table.id for table in batch]), strict=True)
@@ -59,7 +82,7 @@ def _table_rows(work: Work, keep: Keep) -> Iterator[Row]:
 def _seed_columns(table: Named, past: TablePast) -> Row:
     return (
         table.name,
-        table.id,
+        table.uuid,
         FORMAT_VERSION,
         past.context.files.location(past.state.location),
         past.steps[-1].id if past.steps else None,
@@ -118,12 +141,15 @@ TABLES = SystemTable(
 
 
 def _snapshot_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for table, past in _with_pasts(work, keep):
-        for step in sorted(past.steps, key=lambda step: step.id):
-            yield _snapshot_row(table, past, step)
+    for batch in batches_kept(work, keep):
+        pasts = list(pasts_of(work, [table.id for table in batch]))
+        deltas = [(past.state.partition, [step.state for step in past.steps]) for past in pasts]
+        for table, past, own in zip(batch, pasts, data_indexes(work, deltas), strict=True):
+            for step, index in sorted(zip(past.steps, own, strict=True), key=lambda found: found[0].id):
+                yield _snapshot_row(table, past, step, index)
 
 
-def _snapshot_row(table: Named, past: TablePast, step: Step) -> Row:
+def _snapshot_row(table: Named, past: TablePast, step: Step, index: DataIndex) -> Row:
     record = step.record
     counts = ("added_files", "added_rows", "removed_files", "removed_rows")
     return (
@@ -134,7 +160,7 @@ def _snapshot_row(table: Named, past: TablePast, step: Step) -> Row:
         step.iceberg_operation.upper(),
         manifest_list_name(past, step),
         documents.SUMMARY.to_json(summary(past, step)),
-        table.id,
+        table.uuid,
         table.namespace,
         int(step.state.version),
         step.time,
@@ -144,6 +170,10 @@ def _snapshot_row(table: Named, past: TablePast, step: Step) -> Row:
         record.spec_id,
         *(record.counts.get(what, 0) for what in counts),
         *(record.totals.get(what, 0) for what in ("files", "rows", "bytes")),
+        index.type_name,
+        index.cur_set_id,
+        list(index.set_ids),
+        index.table_index_url,
     )
 
 
@@ -156,7 +186,7 @@ SNAPSHOTS = SystemTable(
         ("parent_snapshot_id", "long", "the previous snapshot; null for the first"),
         ("timestamp_ms", "long", "when it was committed, in milliseconds since 1970"),
         ("operation", "string", "CREATE, APPEND, OVERWRITE, DELETE or REPLACE"),
-        ("manifest_list", "string", "a name for what `describe().manifest_list(id)` shows; Lakebed keeps no such file"),
+        ("manifest_list", "string", "the name by which `open` opens what `describe().manifest_list(id)` shows"),
         (
             "summary",
             "binary",
@@ -177,6 +207,14 @@ SNAPSHOTS = SystemTable(
         ("total_files", "long", "live after it"),
         ("total_rows", "long", "rows in those files"),
         ("total_bytes", "long", "their total size"),
+        (
+            "segment_type",
+            "string",
+            "init: no file; data: deltas list them; index: a checkpoint and the deltas since",
+        ),
+        ("cur_set_id", "string", "where its own manifest is"),
+        ("set_ids", "list<string>", "the parts of the checkpoint that it is read from"),
+        ("table_index_url", "string", "the checkpoint's list of parts if it is a file, else its manifest list"),
     ),
     _snapshot_rows,
 )
@@ -207,7 +245,7 @@ def _file_rows(work: Work, keep: Keep) -> Iterator[Row]:
         files = files_of_tables(work, [past.state for past in pasts])
         live = [found.all(work.context).values() for found in files]
         for_partitions = (
-            key for table, own in zip(batch, live, strict=True) for one in own for key in _body_keys(table, one)
+            key for past, own in zip(pasts, live, strict=True) for one in own for key in _body_keys(past.state.id, one)
         )
         work.context.bodies.load(for_partitions)
         for table, past, own in zip(batch, pasts, live, strict=True):
@@ -215,9 +253,9 @@ def _file_rows(work: Work, keep: Keep) -> Iterator[Row]:
             yield from (_file_row(table, past, one) for one in ordered)
 
 
-def _body_keys(table: Named, live: LiveFile) -> tuple[BodyKey, ...]:
+def _body_keys(table: str, live: LiveFile) -> tuple[BodyKey, ...]:
     """What the partition of a file is shown by."""
-    return (table.id, SCHEMA, live.schema_id), (table.id, SPEC, live.file.spec_id)
+    return (table, SCHEMA, live.schema_id), (table, SPEC, live.file.spec_id)
 
 
 def _file_row(table: Named, past: TablePast, live: LiveFile) -> Row:
@@ -226,10 +264,11 @@ def _file_row(table: Named, past: TablePast, live: LiveFile) -> Row:
         table.name,
         live.snapshot_id,
         *_file_columns(past, file, live.schema_id),
-        table.id,
+        table.uuid,
         table.namespace,
         file.spec_id,
         live.schema_id,
+        file.seq_max,
         file.seq_min,
         file.first_row_id if file.HasField("first_row_id") else None,
         file.level,
@@ -249,7 +288,8 @@ FILES = SystemTable(
         NAMESPACE,
         ("spec_id", "int", "the partition spec that it was written with"),
         ("schema_id", "int", "the schema that the table had when it was added"),
-        ("sequence_number", "long", "the sequence number of its rows"),
+        ("sequence_number", "long", "the greatest sequence number of its rows' last changes"),
+        ("min_sequence_number", "long", "the least one"),
         ("first_row_id", "long", "the id of its first row"),
         ("level", "int", "0 as written, 1 sorted by key together with others"),
         ("deletion_vector", "string", "the file with its deletion vector"),
@@ -262,7 +302,7 @@ _CHANGES = {ADDED: "added", DELETED: "removed", EXISTING: "changed"}
 
 
 def _change_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    for table, past in _with_pasts(work, keep):
+    for table, past in with_pasts(work, keep):
         for step in past.steps:
             manifest = step.manifest(work.context)
             for file in manifest.data_files:
@@ -271,7 +311,7 @@ def _change_rows(work: Work, keep: Keep) -> Iterator[Row]:
                     step.id,
                     _CHANGES[file.status],
                     *_file_columns(past, file, manifest.schema_id),
-                    table.id,
+                    table.uuid,
                     table.namespace,
                     int(step.state.version),
                     step.time,
@@ -300,17 +340,17 @@ CHANGES = SystemTable(
 def _schema_rows(work: Work, keep: Keep) -> Iterator[Row]:
     for batch in batches_kept(work, keep):
         current = table_states(work, [table.id for table in batch])
-        first_uses = [_first_uses(past) for past in states(work, [table.id for table in batch], Attribute.SCHEMA)]
+        first_uses = [_first_uses(past) for past in states(work, [state.id for state in current], Attribute.SCHEMA)]
         work.context.bodies.load(
-            (table.id, SCHEMA, schema_id) for table, uses in zip(batch, first_uses, strict=True) for schema_id in uses
+            (state.id, SCHEMA, schema_id) for state, uses in zip(current, first_uses, strict=True) for schema_id in uses
         )
         times = iter(work.context.metastore.times([version for uses in first_uses for version in uses.values()]))
         for table, state, uses in zip(batch, current, first_uses, strict=True):
             for schema_id, version in uses.items():
-                schema = schema_of(work, table.id, schema_id)
+                schema = schema_of(work, state.id, schema_id)
                 yield (
                     table.name,
-                    table.id,
+                    table.uuid,
                     table.namespace,
                     schema_id,
                     schema_id == state.schema.id,

@@ -1,11 +1,13 @@
 """The differences between two states of a catalog: objects created, dropped, renamed, changed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from lakebed.catalog.data.live_files import committed_files
+from lakebed.catalog.merge.levels import edition_text
 from lakebed.catalog.merge.merge_base import Head, divergence, touched
+from lakebed.catalog.merge.sides import ACTIVE, STATE, STREAM
 from lakebed.catalog.merge.states import ObjectState, kind_name, read_states
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.context import Context
@@ -27,9 +29,24 @@ class PartChange:
     before: str | None
     after: str | None
 
+    def __str__(self) -> str:
+        """`property owner: ada to bob`, `column note added: string`; long values are cut."""
+        if self.before is None or self.after is None:
+            return (
+                f"{self.what} {'added' if self.before is None else 'removed'}: {_cut(self.before or self.after or '')}"
+            )
+        return f"{self.what}: {_cut(self.before)} to {_cut(self.after)}"
+
+
+_LONGEST = 100
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ObjectDifference:
     """One object that differs. `kind` is created, dropped, renamed or changed; a renamed object may be changed too.
 
     `name` is the name in the second state; for a dropped object, in the first.
@@ -49,7 +66,7 @@ class Difference:
 
     def __str__(self) -> str:
         name = self.name if self.old_name is None else f"{self.old_name} to {self.name}"
-        parts = [f"{change.what}: {change.before} to {change.after}" for change in self.changes]
+        parts = [str(change) for change in self.changes]
         if self.files_added or self.files_removed or self.files_changed:
             parts.append(
                 f"files +{self.files_added} -{self.files_removed} ~{self.files_changed}, "
@@ -59,7 +76,7 @@ class Difference:
         return subject + (f" ({'; '.join(parts)})" if parts else "")
 
 
-def diff(context: Context, first: Head, second: Head) -> list[Difference]:
+def diff(context: Context, first: Head, second: Head) -> list[ObjectDifference]:
     """The differences between two states, sorted by name. The cost grows with the changes, not with the catalog."""
     if first.ref.catalog != second.ref.catalog:
         raise Invalid("the states belong to different catalogs", expected="two states of one catalog")
@@ -71,7 +88,9 @@ def diff(context: Context, first: Head, second: Head) -> list[Difference]:
     return sorted(rows.values(), key=lambda row: (row.name, row.object_id))
 
 
-def _differences(old: Work, new: Work, before: ObjectState | None, after: ObjectState | None) -> Iterator[Difference]:
+def _differences(
+    old: Work, new: Work, before: ObjectState | None, after: ObjectState | None
+) -> Iterator[ObjectDifference]:
     was_alive = before is not None and old.is_alive(before.id)
     now_alive = after is not None and new.is_alive(after.id)
     if was_alive and now_alive:
@@ -84,37 +103,52 @@ def _differences(old: Work, new: Work, before: ObjectState | None, after: Object
         yield from _with_descendants(new, old, after, "created")
 
 
-def _changes(old: Work, new: Work, before: ObjectState, after: ObjectState) -> Iterator[Difference]:
+def _changes(old: Work, new: Work, before: ObjectState, after: ObjectState) -> Iterator[ObjectDifference]:
     old_name, new_name = last_name(old, before.id), last_name(new, after.id)
     # Objects in a renamed namespace have another full name too, but nothing was done to them.
     renamed = before.place != after.place
-    changes, counts = tuple(_part_changes(before, after)), _file_counts(old, new, before, after)
+    changes = *_active_change(old, new, before, after), *_part_changes(before, after)
+    counts = _file_counts(old, new, before, after)
     if renamed or changes or counts:
         kind = "renamed" if renamed else "changed"
-        row = Difference(kind, after.id, kind_name(after), new_name, old_name if renamed else None, changes)
+        row = ObjectDifference(kind, after.id, kind_name(after), new_name, old_name if renamed else None, changes)
         yield replace(row, **counts)
 
 
-def _with_descendants(there: Work, elsewhere: Work, state: ObjectState, kind: str) -> Iterator[Difference]:
+def _with_descendants(there: Work, elsewhere: Work, state: ObjectState, kind: str) -> Iterator[ObjectDifference]:
     """An object that only one state has, with its descendants, except those that the other state has elsewhere."""
     counts = _sums("added" if kind == "created" else "removed", _live_files(there, state))
-    yield replace(Difference(kind, state.id, kind_name(state), last_name(there, state.id)), **counts)
-    if state.type == pb.NAMESPACE:
+    yield replace(ObjectDifference(kind, state.id, kind_name(state), last_name(there, state.id)), **counts)
+    if state.type in (pb.NAMESPACE, pb.TABLE, pb.EDITION):
         inside = [child.id for child in there.children(state.id)]
         for child in read_states(there, inside).values():
             if not elsewhere.is_alive(child.id):
                 yield from _with_descendants(there, elsewhere, child, kind)
 
 
+def _active_change(old: Work, new: Work, before: ObjectState, after: ObjectState) -> Iterator[PartChange]:
+    if before.active != after.active:
+        yield PartChange(ACTIVE, edition_text([old, new], before.active), edition_text([new, old], after.active))
+
+
 def _part_changes(before: ObjectState, after: ObjectState) -> Iterator[PartChange]:
-    for key in sorted({*before.properties, *after.properties}):
-        old, new = before.properties.get(key), after.properties.get(key)
+    yield from _text_changes("property ", before.properties, after.properties)
+    yield from _text_changes("", before.fields, after.fields)
+    for what, old, new in ((STREAM, before.stream, after.stream), (STATE, before.state, after.state)):
         if old != new:
-            yield PartChange(f"property {key}", old, new)
+            yield PartChange(what, old or None, new or None)
     if before.view != after.view:
         yield PartChange("view", _view_text(before.view), _view_text(after.view))
+    if before.partition != after.partition:
+        yield PartChange("partition", str(before.partition), str(after.partition))
     if before.table is not None and after.table is not None:
         yield from _table_changes(before.table, after.table)
+
+
+def _text_changes(what: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[PartChange]:
+    for key in sorted({*before, *after}):
+        if before.get(key) != after.get(key):
+            yield PartChange(f"{what}{key}", before.get(key), after.get(key))
 
 
 def _table_changes(before: TableState, after: TableState) -> Iterator[PartChange]:

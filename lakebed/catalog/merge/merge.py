@@ -8,13 +8,15 @@
 6. `plan.apply` stages the outcomes, and the scope commits them. If ours has changed meanwhile, all of it runs again.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
+from lakebed.catalog.merge.bases import Bases
 from lakebed.catalog.merge.logs import Logs
-from lakebed.catalog.merge.merge_base import Divergence, Head, divergence, touched
-from lakebed.catalog.merge.objects import SharedKeys
+from lakebed.catalog.merge.merge_base import Divergence, Head, divergence, merges_of_base, touched
+from lakebed.catalog.merge.objects import AnyConflict, Settling
 from lakebed.catalog.merge.plan import Plan, Triple, apply, plan
 from lakebed.catalog.merge.states import read_states
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id
@@ -37,13 +39,20 @@ from lakebed.table.merge.strategy import Settle
 class MergeResult:
     """What a merge did. `commit` is None if there was nothing to merge, or if it was a dry run.
 
-    `conflicts` were settled by the strategy, or found by a dry run. `reported` are changes that lost to a drop on the
-    other side.
+    `conflicts` were settled by the strategy or the caller, or found by a dry run. `reported` are changes that lost to a
+    drop on the other side. `rows_read` is how many rows of files that both sides changed had to be looked at.
+    `in_progress`: the conflicts are kept, and `merge_in_progress()` finishes the merge.
     """
 
     commit: Commit | None
-    conflicts: tuple[MergeConflict, ...] = ()
+    conflicts: tuple[AnyConflict, ...] = ()
     reported: tuple[MergeConflict, ...] = ()
+    rows_read: int = 0
+    in_progress: bool = False
+
+
+Also = Callable[[Work], None]
+"""A change that commits with a merge."""
 
 
 class _NothingToDo(Exception):
@@ -59,38 +68,59 @@ def parse_strategy(strategy: str) -> Settle:
 
 
 def merge(
-    scope: Scope, source: Head, settle: Settle, request: Request, share_keys: SharedKeys, name: str
+    scope: Scope, source: Head, settling: Settling, request: Request, name: str, also: Also | None = None
 ) -> MergeResult:
-    """Bring everything that `source` has done since the two diverged into the scope's line."""
+    """Bring everything that `source` has done since the two diverged into the scope's line.
+
+    `also` is done in the same commit.
+    """
     _check_related(scope.ref, source.ref)
     plans: list[Plan] = []
 
     def do(work: Work) -> None:
-        merge_plan = _plan_merge(work, source, settle, share_keys)
-        plans.append(merge_plan)
-        _refuse_conflicts(merge_plan, settle, f"merging {name}", _MERGE_ADVICE)
-        work.parents = (LineAt(scope.ref.line.id, work.base), LineAt(source.ref.line.id, source.version))
-        work.note(Operation("merge_branch", work.top, name, {"objects": len(merge_plan.outcomes)}))
-        apply(work, merge_plan, "merge_branch")
+        with _rows_released(settling):
+            merge_plan = _plan_merge(work, source, settling)
+            plans.append(merge_plan)
+            _refuse_conflicts(merge_plan, f"merging {name}", _MERGE_ADVICE)
+            work.parents = (LineAt(scope.ref.line.id, work.base), LineAt(source.ref.line.id, source.version))
+            counts = {"objects": len(merge_plan.outcomes)}
+            work.note(Operation("merge_branch", work.top, name, counts, summary=request.summary))
+            apply(work, merge_plan, "merge_branch")
+        if also is not None:
+            also(work)
 
     try:
         commit = scope.change(do, request)
     except _NothingToDo:
         return MergeResult(None)
-    return MergeResult(commit, plans[-1].conflicts, plans[-1].reported) if plans else MergeResult(commit)
+    return _result(commit, plans[-1]) if plans else MergeResult(commit)
 
 
-def dry_run(work: Work, source: Head, settle: Settle, share_keys: SharedKeys, logs: Logs | None = None) -> MergeResult:
+def unsettled(work: Work, source: Head, settling: Settling) -> tuple[AnyConflict, ...]:
+    """The conflicts that neither the strategy nor the caller settles."""
+    _check_related(work.ref, source.ref)
+    try:
+        with _rows_released(settling):
+            return _plan_merge(work, source, settling).unsettled
+    except _NothingToDo:
+        return ()
+
+
+def dry_run(work: Work, source: Head, settling: Settling, logs: Logs | None = None) -> MergeResult:
     """What merging `source` would find; nothing is changed. Whoever asks for many sources gives the same `logs`."""
     _check_related(work.ref, source.ref)
     try:
-        merge_plan = _plan_merge(work, source, settle, share_keys, logs)
+        with _rows_released(settling):
+            return _result(None, _plan_merge(work, source, settling, logs))
     except _NothingToDo:
         return MergeResult(None)
-    return MergeResult(None, merge_plan.conflicts, merge_plan.reported)
 
 
-def cherry_pick(scope: Scope, picked: StoredCommit, request: Request, share_keys: SharedKeys) -> Commit | None:
+def _result(commit: Commit | None, merge_plan: Plan) -> MergeResult:
+    return MergeResult(commit, merge_plan.conflicts, merge_plan.reported, merge_plan.rows_read)
+
+
+def cherry_pick(scope: Scope, picked: StoredCommit, request: Request, settling: Settling) -> Commit | None:
     """Do on the scope's line what a commit did on its own line, all of it or nothing."""
     line = _line_of(scope, picked)
     before, after = Head(line, picked.version.previous()), Head(line, picked.version)
@@ -101,10 +131,10 @@ def cherry_pick(scope: Scope, picked: StoredCommit, request: Request, share_keys
         objects = _affected_objects(work, picked, apart)
         return Triple(before, after, apart.ours, (picked,), objects, got_again)
 
-    return scope.change(_change_by(triple, "cherry_pick", picked, share_keys), request)
+    return scope.change(_change_by(triple, "cherry_pick", picked, settling), request)
 
 
-def revert(scope: Scope, undone: StoredCommit, request: Request, share_keys: SharedKeys) -> Commit | None:
+def revert(scope: Scope, undone: StoredCommit, request: Request, settling: Settling) -> Commit | None:
     """Undo what a commit of the scope's line did, all of it or nothing; later changes stay."""
     line = _line_of(scope, undone)
     before, after = Head(line, undone.version.previous()), Head(line, undone.version)
@@ -120,7 +150,7 @@ def revert(scope: Scope, undone: StoredCommit, request: Request, share_keys: Sha
             )
         return Triple(after, before, apart.ours, (), _affected_objects(work, undone, apart), got_again)
 
-    return scope.change(_change_by(triple, "revert", undone, share_keys), request)
+    return scope.change(_change_by(triple, "revert", undone, settling), request)
 
 
 def find_commit(context: Context, given: object) -> StoredCommit:
@@ -137,13 +167,25 @@ def find_commit(context: Context, given: object) -> StoredCommit:
     return found
 
 
-def _plan_merge(work: Work, source: Head, settle: Settle, share_keys: SharedKeys, logs: Logs | None = None) -> Plan:
+def _plan_merge(work: Work, source: Head, settling: Settling, logs: Logs | None = None) -> Plan:
     apart = divergence(work.context, Head(work.ref, work.base), source, logs)
     if not apart.theirs:
         raise _NothingToDo
     _rely_on_kept(work, source.ref)
     objects = dict.fromkeys([*touched(apart.theirs), *touched(apart.ours)])
-    return plan(work, Triple(apart.base, source, apart.ours, apart.theirs, objects), settle, share_keys)
+    at_base, bases = merges_of_base(apart), Bases(work.context, apart, logs)
+    triple = Triple(apart.base, source, apart.ours, apart.theirs, objects, at_base=at_base, bases=bases)
+    return plan(work, triple, settling)
+
+
+@contextmanager
+def _rows_released(settling: Settling) -> Iterator[None]:
+    """Let the engine go of the rows that it keeps for one attempt, however that ends."""
+    try:
+        yield
+    finally:
+        if settling.merger is not None:
+            settling.merger.release()
 
 
 def _rely_on_kept(work: Work, line: Ref) -> None:
@@ -154,16 +196,17 @@ def _rely_on_kept(work: Work, line: Ref) -> None:
 
 
 def _change_by(
-    triple: Callable[[Work], Triple], operation: str, commit: StoredCommit, share_keys: SharedKeys
+    triple: Callable[[Work], Triple], operation: str, commit: StoredCommit, settling: Settling
 ) -> Callable[[Work], None]:
     """The change that picks or reverts one commit."""
 
     def do(work: Work) -> None:
-        merge_plan = plan(work, triple(work), Settle.FAIL, share_keys)
-        verb = operation.replace("_", "-")
-        _refuse_conflicts(merge_plan, Settle.FAIL, f"to {verb} {commit.id}", _PICK_ADVICE)
-        work.note(Operation(operation, work.top, counts={"objects": len(merge_plan.outcomes)}, detail=commit.id))
-        apply(work, merge_plan, operation)
+        with _rows_released(settling):
+            merge_plan = plan(work, triple(work), settling)
+            verb = operation.replace("_", "-")
+            _refuse_conflicts(merge_plan, f"to {verb} {commit.id}", _PICK_ADVICE)
+            work.note(Operation(operation, work.top, counts={"objects": len(merge_plan.outcomes)}, detail=commit.id))
+            apply(work, merge_plan, operation)
 
     return do
 
@@ -180,9 +223,9 @@ _MERGE_ADVICE = 'Look at the error\'s `conflicts`; change one side, or merge wit
 _PICK_ADVICE = "Look at the error's `conflicts`, and settle them first."
 
 
-def _refuse_conflicts(merge_plan: Plan, settle: Settle, subject: str, advice: str) -> None:
-    if merge_plan.conflicts and settle is Settle.FAIL:
-        rows = merge_plan.conflicts
+def _refuse_conflicts(merge_plan: Plan, subject: str, advice: str) -> None:
+    if merge_plan.unsettled:
+        rows = merge_plan.unsettled
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         raise Conflict(
             f"both sides changed the same thing in different ways: {rows[0]}{more}",

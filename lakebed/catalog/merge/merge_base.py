@@ -83,6 +83,25 @@ def divergence(context: Context, ours: Head, theirs: Head, logs: Logs | None = N
     return Divergence(_head(context, ours.ref.catalog, base), tuple(sides[_OURS]), tuple(sides[_THEIRS]))
 
 
+def merges_of_base(apart: Divergence) -> frozenset[Version]:
+    """The versions of the merges, on both sides, whose source the base has whole: what they brought is at the base."""
+    commits, common = (*apart.ours, *apart.theirs), common_commits(apart)
+    since = [commit for commit in commits if (commit.line, commit.version) not in common]
+    lines = {apart.base.ref.line.id, *(line for line, _ in common)}
+
+    def is_of_base(source: LineAt) -> bool:
+        newer = any(commit.line == source.line and commit.version <= source.version for commit in since)
+        return source.line in lines and not newer
+
+    return frozenset(one.version for one in commits if len(one.parents) == 2 and is_of_base(one.parents[1]))
+
+
+def common_commits(apart: Divergence) -> frozenset[tuple[str, Version]]:
+    """The commits that both sides have and the base does not lead to; there are some only if merges have crossed."""
+    ours, theirs = ({(commit.line, commit.version) for commit in side} for side in (apart.ours, apart.theirs))
+    return frozenset(ours & theirs)
+
+
 def touched(commits: Iterable[Commit]) -> list[str]:
     """The objects that commits changed, each once, in the order in which they were first touched."""
     ordered = sorted(commits, key=lambda commit: commit.version)

@@ -4,25 +4,60 @@ The matrix of acceptance/002 decides. Where both sides changed one thing in diff
 a strategy settles each row by itself. Containers, and whether names are free, are up to `tree`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from lakebed.catalog.data.changes import COPIES
 from lakebed.catalog.data.live_files import committed_files
-from lakebed.catalog.merge.sides import HARD, SOFT, MergeSide, changes
+from lakebed.catalog.data.row_sources import Sources
+from lakebed.catalog.merge.bases import Bases
+from lakebed.catalog.merge.levels import (
+    COMMITTED,
+    LEVELS,
+    STAGED,
+    edition_text,
+    is_commit_of_staged,
+    wrote_rows,
+)
+from lakebed.catalog.merge.row_conflicts import row_conflict
+from lakebed.catalog.merge.rows import (
+    OURS,
+    THEIRS,
+    Choice,
+    DisputedRow,
+    Past,
+    RowChecker,
+    RowMerge,
+    RowMerger,
+    new_pieces,
+    plan_rows,
+)
+from lakebed.catalog.merge.sides import ACTIVE, BACK, HARD, HELD, PICK, SOFT, STATE, MergeSide, changes
 from lakebed.catalog.merge.states import ObjectState, kind_name
+from lakebed.catalog.tables.properties import checks_of
 from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.conflicts import MergeConflict
+from lakebed.catalog.transaction.conflicts import MergeConflict, RowConflict
 from lakebed.catalog.transaction.objects import last_name
 from lakebed.catalog.transaction.pending_delta import any_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
+from lakebed.records import records_pb2 as pb
 from lakebed.table.filter.bind import parse_filter
 from lakebed.table.keys.ranges import may_share_keys
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.manifest.summary import free_properties, newest
-from lakebed.table.merge.files import FileMerge, Side, SideDelta, merge_files
-from lakebed.table.merge.schemas import merge_schemas
+from lakebed.table.merge.files import (
+    Compared,
+    FileConflict,
+    FileMerge,
+    Side,
+    SideDelta,
+    compare_files,
+    settled_files,
+    sides_by_row,
+)
+from lakebed.table.merge.schemas import SchemaConflict, merge_schemas
 from lakebed.table.merge.sides import Files
 from lakebed.table.merge.strategy import Settle
 from lakebed.table.partition.sort_order import order_texts
@@ -33,16 +68,37 @@ from lakebed.table.schema.schema import Schema
 
 T = TypeVar("T")
 
-SharedKeys = Callable[[TableState, Sequence[DataFileRef], Sequence[DataFileRef]], bool]
-"""Whether two sets of a table's files have a primary key in common: an engine reads their key columns."""
+AnyConflict = MergeConflict | RowConflict
+
+IN_PROGRESS: Final = "lakebed.merge"
+"""The property of a line that has a merge in progress."""
+
+Resolve = Callable[[AnyConflict], Choice]
+"""How a caller settles conflicts: `ours`, `theirs`, for a row also another row; None leaves it to the strategy."""
 
 SeenAs = Callable[[Side, Side], Side]
 """How a merge sees our files, given ours and theirs."""
 
 
-def share_keys_by_bounds(table: TableState, ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
-    """A `SharedKeys` that opens no file: true unless the bounds of the keys rule it out."""
-    return may_share_keys(table.schema, ours, theirs)
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """How conflicts are settled: by a caller's decision, else by the strategy. An engine reads the rows in dispute.
+
+    Without an engine, rows that both sides changed are one conflict for their table.
+    """
+
+    strategy: Settle = Settle.FAIL
+    merger: RowMerger | None = None
+    resolve: Resolve | None = None
+    checker: RowChecker | None = None
+
+    def choice(self, conflict: AnyConflict) -> Choice:
+        decided = None if self.resolve is None else self.resolve(conflict)
+        return self.by_strategy if decided is None else decided
+
+    @property
+    def by_strategy(self) -> str | None:
+        return None if self.strategy is Settle.FAIL else self.strategy.value
 
 
 def as_it_is(ours: Side, theirs: Side) -> Side:
@@ -68,9 +124,11 @@ class Outcome:
     skipped: bool = False
     lost: bool = False
     properties: Mapping[str, str] | None = None
+    fields: Mapping[str, str] | None = None
     schema: Schema | None = None
     take: list[str] = field(default_factory=list)  # attributes to copy from theirs
     files: FileMerge | None = None
+    rows: tuple[Compared, RowMerge] | None = None
     overwritten: str | None = None
     summary: Mapping[str, str] = field(default_factory=dict)  # of the snapshots of theirs that it brings
     ours_did: frozenset[str] = frozenset()
@@ -91,18 +149,22 @@ class ThreeWay:
         base: Work,
         ours: MergeSide,
         theirs: MergeSide,
-        settle: Settle,
-        share_keys: SharedKeys,
+        settling: Settling,
         seen_as: SeenAs,
+        bases: Bases | None,
     ) -> None:
         self.base_work = base
         self.ours = ours
         self.theirs = theirs
-        self.settle = settle
-        self.conflicts: list[MergeConflict] = []
+        self.settle = settling.strategy
+        self.conflicts: list[AnyConflict] = []
+        self.unsettled: list[AnyConflict] = []
         self.reported: list[MergeConflict] = []
-        self._share_keys = share_keys
+        self.shown: set[str] = set()  # the editions that tables show after the merge: they stay alive
+        self.tables: Mapping[str, Outcome] = {}  # which are merged before their editions
+        self._settling = settling
         self._seen_as = seen_as
+        self._bases = bases
 
     def merge(self, object_id: str, base: ObjectState | None, base_work: Work) -> Outcome | None:
         """What becomes of the object; None if neither side has it."""
@@ -111,12 +173,16 @@ class ThreeWay:
         if state is None:
             return None
         outcome = Outcome(object_id, ours, theirs, base, not state.is_kept, state.place)
-        files = self._files(base, base_work, ours, theirs)
+        files = self._files(object_id, base, base_work, ours, theirs)
         if ours is not None:
             outcome.ours_did = changes(base, ours, files.ours.files, files.base, files.ours.deltas)
         if theirs is not None:
             outcome.theirs_did = changes(base, theirs, files.theirs.files, files.base, files.theirs.deltas)
+        if state.is_first_edition:
+            self._add_what_is_held(outcome)
         self._merge_life(outcome, base is not None and base_work.is_alive(object_id))
+        if object_id in self.shown:
+            self._keep_shown(outcome)
         # An object that is dropped on theirs, and was not there at the base, has nothing to contribute.
         contributes = theirs is not None and (theirs.is_kept or (base is not None and base.is_kept))
         if not outcome.dropped and ours is not None and contributes:
@@ -128,8 +194,25 @@ class ThreeWay:
 
     def conflict(self, outcome: Outcome, what: str, base: object, ours: object, theirs: object) -> bool:
         """Record a conflict; whether theirs wins it."""
-        self.conflicts.append(self.row(outcome, what, base, ours, theirs))
-        return self.settle is Settle.THEIRS
+        row = self.row(outcome, what, base, ours, theirs)
+        return self._settled(row, self._settling.choice(row)) == THEIRS
+
+    def _settled(self, conflict: AnyConflict, choice: Choice) -> Choice:
+        """Record a conflict, and how it is settled; `Invalid` if its choice is not one of those it has."""
+        if isinstance(conflict, MergeConflict) and choice not in (None, OURS, THEIRS):
+            raise Invalid(
+                "this does not settle a conflict", subject=str(conflict), expected="ours or theirs", found=choice
+            )
+        self.conflicts.append(conflict)
+        if choice is None:
+            self.unsettled.append(conflict)
+        return choice
+
+    def _add_all(self, outcome: Outcome, found: Iterable[SchemaConflict | FileConflict]) -> None:
+        """Record conflicts that the strategy settles."""
+        for one in found:
+            row = self.row(outcome, one.what, one.base, one.ours, one.theirs)
+            self._settled(row, self._settling.by_strategy)
 
     def report(self, outcome: Outcome, ours: object, theirs: object) -> None:
         """Record that a change lost to a drop."""
@@ -145,11 +228,33 @@ class ThreeWay:
 
     # Lives
 
+    def _add_what_is_held(self, outcome: Outcome) -> None:
+        """Count what was done to the rows and columns of a first edition, which the table's own object has."""
+        table = self.tables.get(outcome.state.place[0])
+        if table is not None:
+            outcome.ours_did |= table.ours_did & HELD
+            outcome.theirs_did |= table.theirs_did & HELD
+
+    def _keep_shown(self, outcome: Outcome) -> None:
+        """Let no drop apply to the edition that its table shows after the merge: that is a conflict."""
+        ours, theirs = outcome.ours, outcome.theirs
+        if not outcome.dropped or (ours is None and not outcome.bring and outcome.state.is_first_edition):
+            return
+        if not any(conflict.object_id == outcome.id and conflict.what == "drop" for conflict in self.conflicts):
+            sides = ["active" if side is not None and side.is_kept else "dropped" for side in (ours, theirs)]
+            self.conflict(outcome, "drop", "there", *sides)
+        outcome.dropped, outcome.bring = False, ours is None
+        if theirs is not None and (ours is None or not ours.is_kept):
+            outcome.place = theirs.place
+
     def _merge_life(self, outcome: Outcome, was_alive: bool) -> None:
         base, ours, theirs = outcome.base, outcome.ours, outcome.theirs
         if ours is None:
             assert theirs is not None
             outcome.place = theirs.place
+            if theirs.is_first_edition and not theirs.is_kept:  # ours has it too, without a life
+                outcome.bring, outcome.dropped = True, self._is_dropped(outcome, outcome.ours_did, "dropped")
+                return
             # A picked commit may change an object that ours never had: a conflict about its existence.
             outcome.bring = theirs.is_kept and (
                 not was_alive
@@ -176,6 +281,8 @@ class ThreeWay:
         """Whether theirs dropped the object itself. One that theirs never got follows its dropped namespace."""
         if outcome.theirs is not None or outcome.base is None:
             return True
+        if outcome.base.is_first_edition:  # it has no life before there is a second edition
+            return False
         return was_alive and self.theirs.work.is_alive(outcome.base.place[0])
 
     def _is_dropped(self, outcome: Outcome, did: frozenset[str], theirs: str) -> bool:
@@ -213,9 +320,15 @@ class ThreeWay:
 
     def _merge_parts(self, outcome: Outcome, files: "_Files") -> None:
         self._merge_properties(outcome)
+        self._merge_fields(outcome)
         self._merge_view(outcome)
+        self._merge_levels(outcome)
+        self._merge_partition(outcome)
         base, ours, theirs = outcome.base, outcome.ours, outcome.theirs
         if ours is None or theirs is None or ours.table is None or theirs.table is None:
+            return
+        if ours.type in (pb.STREAM, pb.PARTITION):  # its columns are its edition's
+            self._merge_files(outcome, files, ours.table)
             return
         before = ours.table if base is None or base.table is None else base.table
         readable = self._merge_schema(outcome, before, ours.table, theirs.table)
@@ -228,33 +341,102 @@ class ThreeWay:
         self._merge_files(outcome, files, replace(ours.table, schema=outcome.schema or readable))
 
     def _merge_properties(self, outcome: Outcome) -> None:
-        base, ours, theirs = outcome.base, outcome.ours, outcome.theirs
+        own = None if outcome.ours is None else outcome.ours.properties.get(IN_PROGRESS)
+        properties = [None if state is None else _with_own(state.properties, own) for state in _three(outcome)]
+        outcome.properties = self._merged_texts(outcome, "property ", *properties)
+
+    def _merge_fields(self, outcome: Outcome) -> None:
+        outcome.fields = self._merged_texts(
+            outcome, "", *(None if state is None else state.fields for state in _three(outcome))
+        )
+
+    def _merged_texts(
+        self,
+        outcome: Outcome,
+        what: str,
+        base: Mapping[str, str] | None,
+        ours: Mapping[str, str] | None,
+        theirs: Mapping[str, str] | None,
+    ) -> Mapping[str, str] | None:
+        """Texts by name, merged one by one; None if ours stay as they are."""
         assert ours is not None
         assert theirs is not None
-        before = {} if base is None else base.properties
-        merged = dict(ours.properties)
-        for key in sorted({*before, *ours.properties, *theirs.properties}):
-            values = before.get(key), ours.properties.get(key), theirs.properties.get(key)
-            if self._takes_theirs(outcome, f"property {key}", *values):
+        before, merged = base or {}, dict(ours)
+        for key in sorted({*before, *ours, *theirs}):
+            values = before.get(key), ours.get(key), theirs.get(key)
+            if self._takes_theirs(outcome, f"{what}{key}", *values):
                 merged.pop(key, None)
                 if values[2] is not None:
                     merged[key] = values[2]
-        if merged != ours.properties:
-            outcome.properties = merged
+        return None if merged == ours else merged
 
     def _merge_view(self, outcome: Outcome) -> None:
-        views = [None if state is None else state.view for state in (outcome.base, outcome.ours, outcome.theirs)]
+        views = [None if state is None else state.view for state in _three(outcome)]
         if self._takes_theirs(outcome, "view", *views):
             outcome.take.append("view")
+
+    def _merge_levels(self, outcome: Outcome) -> None:
+        """Merge which edition and stream are shown, and the state of an edition or stream."""
+        for what, value_of in LEVELS:
+            values = [None if state is None else value_of(state) for state in _three(outcome)]
+            text = self._edition_text if what == ACTIVE else _value_text
+            if self._takes_theirs(outcome, what, *values, text=text):
+                outcome.take.append(what)
+        self._check_hidden_rows(outcome)
+        self._check_staged_rows(outcome)
+
+    def _check_hidden_rows(self, outcome: Outcome) -> None:
+        """Find rows of the edition that a table showed, which one side changed, and the other hides by another one.
+
+        Who picks or reverts one commit means what it does to the edition that is shown.
+        """
+        base, ours, theirs = _three(outcome)
+        if (
+            self._seen_as is not as_it_is
+            or base is None
+            or ours is None
+            or theirs is None
+            or base.type != pb.TABLE
+            or ours.active == theirs.active
+        ):
+            return
+        if base.active not in (ours.active, theirs.active):  # both activated another one: a conflict already
+            return
+        is_by_theirs = ours.active == base.active
+        writer = self.ours if is_by_theirs else self.theirs
+        if not wrote_rows(writer, self.base_work, base.active or outcome.id):
+            return
+        shown = self._edition_text(base.active)
+        texts = f"rows of edition {shown}", self._edition_text((theirs if is_by_theirs else ours).active)
+        wins = self.conflict(outcome, ACTIVE, shown, *(texts if is_by_theirs else texts[::-1]))
+        outcome.take = [what for what in outcome.take if what != ACTIVE] + ([ACTIVE] if wins else [])
+
+    def _check_staged_rows(self, outcome: Outcome) -> None:
+        """Find rows that one side put into what the other committed: they would be in no data that is shown."""
+        for committed, filled, own in (
+            (outcome.ours, outcome.theirs, self.theirs),
+            (outcome.theirs, outcome.ours, self.ours),
+        ):
+            if not is_commit_of_staged(outcome.base, committed) or filled is None or filled.state != STAGED:
+                continue
+            if wrote_rows(own, self.base_work, outcome.id):
+                texts = COMMITTED, "rows"
+                self.conflict(outcome, STATE, STAGED, *(texts if own is self.theirs else texts[::-1]))
+
+    def _edition_text(self, edition: str | None) -> str:
+        return edition_text((self.ours.work, self.theirs.work, self.base_work), edition or "")
+
+    def _merge_partition(self, outcome: Outcome) -> None:
+        sides = [None if state is None else state.partition for state in (outcome.base, outcome.ours, outcome.theirs)]
+        if self._takes_theirs(outcome, "partition", *sides):
+            outcome.take.append("partition")
 
     def _merge_schema(self, outcome: Outcome, base: TableState, ours: TableState, theirs: TableState) -> Schema:
         """Merge the schemas. The returned schema can read the files of both sides, however conflicts are settled."""
         if ours.schema == theirs.schema:
             return ours.schema
         merged = merge_schemas(base.schema, ours.schema, theirs.schema, self.settle)
-        self.conflicts += [
-            self.row(outcome, found.what, found.base, found.ours, found.theirs) for found in merged.conflicts
-        ]
+        self._add_all(outcome, merged.conflicts)
         if merged.schema.id != ours.schema.id:
             outcome.schema = merged.schema
         if merged.conflicts and self.settle is Settle.FAIL:
@@ -306,42 +488,120 @@ class ThreeWay:
                     merged = outcome.schema = _with_optional(merged, id)
 
     def _merge_files(self, outcome: Outcome, files: "_Files", table: TableState) -> None:
-        has_key = bool(table.schema.identifier_ids)
-
         def falls_in(file: DataFileRef, delta: SideDelta) -> bool:
             return _falls_in(self.ours.work.context.bodies.get(table.id, delta.manifest.schema_id), file, delta)
 
-        def share_keys(ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
-            return self._share_keys(table, ours, theirs)
+        def by_bounds(ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
+            return may_share_keys(table.schema, ours, theirs)
 
-        merged = merge_files(
-            files.base,
-            files.ours,
-            files.theirs,
-            self.settle,
-            falls_in=falls_in,
-            may_share_keys=share_keys if has_key else None,
-        )
-        self.conflicts += [
-            self.row(outcome, found.what, found.base, found.ours, found.theirs) for found in merged.conflicts
-        ]
+        share_keys = by_bounds if table.schema.identifier_ids else None
+        compared = compare_files(files.base, files.ours, files.theirs, falls_in=falls_in, may_share_keys=share_keys)
+        outcome.overwritten = _overwritten_condition(files.theirs.deltas)
+        past = self._past(outcome, compared, files)
+        if compared.has_disputed_rows or self._may_come_again(compared) or past is not None:
+            self._merge_rows(outcome, table, compared, files, past)
+            return
+        merged = settled_files(compared, self.settle)
+        self._add_all(outcome, merged.conflicts)
+        self._check_rows(outcome, table, files)
         if merged.added or merged.removed or merged.changed or merged.rewrites:
             outcome.files = merged
-            outcome.overwritten = _overwritten_condition(files.theirs.deltas)
 
-    def _takes_theirs(self, outcome: Outcome, what: str, base: T | None, ours: T | None, theirs: T | None) -> bool:
+    def _may_come_again(self, compared: Compared) -> bool:
+        """Whether rows that a pick or revert brings may be here already, in files that no merge compares them with."""
+        return self._seen_as is not as_it_is and all(
+            any(path in side.files for path in side.changed) for side in (compared.mine, compared.other)
+        )
+
+    def _past(self, outcome: Outcome, compared: Compared, files: "_Files") -> Past | None:
+        """What rows are compared with by their ids, if both sides may have got one row by different ways.
+
+        Merges that crossed brought it, a side picked it, or both sides brought it back from the past.
+        """
+        if files.past is not None or self._bases is None:
+            return files.past
+        ours, theirs = (side.operations_on(outcome.id) for side in (self.ours, self.theirs))
+        may_come_twice = PICK in ours | theirs or bool(ours & BACK and theirs & BACK)
+        return Past(files.base) if may_come_twice and compared.mine.changed and compared.other.changed else None
+
+    def _merge_rows(
+        self, outcome: Outcome, table: TableState, compared: Compared, files: "_Files", past: Past | None
+    ) -> None:
+        """Merge row by row what can't be merged file by file."""
+        self._add_all(outcome, (clash.conflict for clash in compared.by_file))
+        context, name = self.ours.work.context, self.row(outcome, "", "", "", "").name
+
+        def decide(disputed: DisputedRow) -> Choice:
+            conflict = row_conflict(self.ours, self.theirs, files.ours, files.theirs, outcome.state, name, disputed)
+            return self._settled(conflict, self._settling.choice(conflict))
+
+        planned = plan_rows(
+            Sources(context.files, str(table.id), context.metastore),
+            table.schema,
+            sides_by_row(compared, self.settle),
+            [file for path, file in compared.base.items() if path not in files.base],
+            any(clash.conflict.what == "keys" for clash in compared.clashes),
+            self._seen_as is not as_it_is or _has_brought(files.ours) or _has_brought(files.theirs),
+            past,
+            self._settling.merger,
+            decide,
+        )
+        if isinstance(planned, RowMerge):
+            outcome.rows = (compared, planned)
+            self._check_rows(outcome, table, files, planned)
+        else:
+            self.conflict(outcome, "rows", f"{planned} rows", "changed, or new with one key", "changed otherwise")
+
+    def _check_rows(self, outcome: Outcome, table: TableState, files: "_Files", rows: RowMerge | None = None) -> None:
+        """Find rows that break a check of the other side, or that do so only when combined. No strategy settles it."""
+        checks, checker = checks_of(outcome.properties or outcome.state.properties), self._settling.checker
+        if not checks or checker is None:
+            return
+        context, name = self.ours.work.context, self.row(outcome, "", "", "", "").name
+        sources = Sources(context.files, str(table.id), context.metastore)
+        broken = [] if rows is None or rows.merged is None else [*rows.merged.broken(checks)]
+        for side, state, own in ((OURS, outcome.ours, files.ours), (THEIRS, outcome.theirs, files.theirs)):
+            known = {} if state is None else state.properties
+            unknown = [check for check in checks if known.get(check.key) != check.condition]
+            if unknown:
+                pieces = new_pieces(context.files, files.base, own.files)
+                broken += checker.broken_rows(sources, table.schema, pieces, unknown, side)
+        for found in broken:
+            self._settled(
+                row_conflict(self.ours, self.theirs, files.ours, files.theirs, outcome.state, name, found), None
+            )
+
+    def _takes_theirs(
+        self,
+        outcome: Outcome,
+        what: str,
+        base: T | None,
+        ours: T | None,
+        theirs: T | None,
+        *,
+        text: Callable[[T | None], str] | None = None,
+    ) -> bool:
         """Whether our value has to be replaced with theirs."""
         if theirs in (base, ours):
             return False
-        return ours == base or self.conflict(outcome, what, _value_text(base), _value_text(ours), _value_text(theirs))
+        texts = map(text or _value_text, (base, ours, theirs))
+        return ours == base or self.conflict(outcome, what, *texts)
 
     def _files(
-        self, base: ObjectState | None, base_work: Work, ours: ObjectState | None, theirs: ObjectState | None
+        self,
+        object_id: str,
+        base: ObjectState | None,
+        base_work: Work,
+        ours: ObjectState | None,
+        theirs: ObjectState | None,
     ) -> "_Files":
         """The files of all three states, read only if they may differ."""
         states = base, ours, theirs
         if len({None if state is None else state.delta for state in states}) == 1:
             return _Files({}, Side({}), Side({}))
+        past = None if self._bases is None else self._bases.past(object_id)
+        if past is not None:
+            return _Files(past.files, _all_files(self.ours, ours), _all_files(self.theirs, theirs), past)
         before = {} if base is None or base.table is None else committed_files(base_work, base.table)
         our_files, their_files = (
             _side_files(self.ours, ours, base, before),
@@ -350,10 +610,23 @@ class ThreeWay:
         return _Files(before, self._seen_as(our_files, their_files), their_files)
 
 
+def _three(outcome: Outcome) -> tuple[ObjectState | None, ObjectState | None, ObjectState | None]:
+    return outcome.base, outcome.ours, outcome.theirs
+
+
+def _with_own(properties: Mapping[str, str], own: str | None) -> Mapping[str, str]:
+    """Properties, with the line's own merge in progress: no merge, pick or revert begins or ends another one."""
+    others = {name: value for name, value in properties.items() if name != IN_PROGRESS}
+    return others if own is None else {**others, IN_PROGRESS: own}
+
+
 def _side_files(side: MergeSide, state: ObjectState | None, base: ObjectState | None, before: Files) -> Side:
-    if state is None or state.table is None:
-        return Side({})
-    return Side(before) if base is not None and state.delta == base.delta else side.files(state.table)
+    unchanged = state is not None and state.table is not None and base is not None and state.delta == base.delta
+    return Side(before) if unchanged else _all_files(side, state)
+
+
+def _all_files(side: MergeSide, state: ObjectState | None) -> Side:
+    return Side({}) if state is None or state.table is None else side.files(state.table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +636,12 @@ class _Files:
     base: Mapping[str, DataFileRef]
     ours: Side
     theirs: Side
+    past: Past | None = None  # if merges have crossed
+
+
+def _has_brought(side: Side) -> bool:
+    """Whether a side got rows from another line or from the past since the base."""
+    return any(delta.operation in COPIES for delta in side.deltas)
 
 
 def _overwritten_condition(deltas: Sequence[SideDelta]) -> str | None:

@@ -9,10 +9,11 @@ from lakebed.catalog.data.levels import entering
 from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.merge.merge_base import Head, divergence, touched
 from lakebed.catalog.merge.states import ObjectState, read_states, rely_on_states
+from lakebed.catalog.tables.editions import find_whole_table, first_edition
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
-from lakebed.catalog.transaction.objects import DEFINITION, exists, find, last_name, name_of
+from lakebed.catalog.transaction.objects import DEFINITION, exists, last_name, name_of
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.tombstones import check_not_purged
 from lakebed.catalog.transaction.work import Work
@@ -51,7 +52,7 @@ def restore_table(scope: Scope, name: Name, version: Version, request: Request) 
 
     def do(work: Work) -> None:
         past = Work(work.context, scope.ref, version)
-        table = find(work if exists(work, name, pb.TABLE) else past, parse_name(name), pb.TABLE)
+        table = find_whole_table(work if exists(work, name, pb.TABLE) else past, name)
         _restore_table(work, past, table, spelled(parse_name(name)))
 
     return scope.change(do, request)
@@ -70,9 +71,18 @@ def _restore_table(work: Work, past: Work, table: str, name: str) -> None:
     if not past.is_alive(table):
         raise NotFound("the table did not exist at that version", subject=name, found=f"version {past.base}")
     _check_place(work, past, table)
-    _restore_objects(work, past, [table], "restore")
+    check_not_purged(work.context, work.ref, table)
+    inside = dict.fromkeys([first_edition(past, table), *_inside(work, past, table)])
+    _restore_objects(work, past, [table, *inside], "restore")
     if work.has_no_operations():  # the table was like that already
         work.note(Operation("restore", table, last_name(work, table)))
+
+
+def _inside(work: Work, past: Work, table: str) -> list[str]:
+    """The editions and staged streams of a table, now or then, the outer ones first."""
+    found = dict.fromkeys(child.id for view in (past, work) for child in view.children(table))
+    deeper = (inner for child in found for inner in _inside(work, past, child))
+    return list(dict.fromkeys([*found, *deeper]))
 
 
 def _check_place(work: Work, past: Work, table: str) -> None:
@@ -109,13 +119,14 @@ def _restore_life(work: Work, past: Work, before: ObjectState | None, now: Objec
     """Give an object the life that it had; drop it if it did not exist then.
 
     An object that was dead with its container can't return to that container, which is dead again: it stays where it
-    is if it is still in there, and is dropped otherwise.
+    is if it is still in there, and is dropped otherwise. A first edition has no life before there is a second, and was
+    there as long as its table was.
     """
-    if now.life is None:
+    if now.life is None or (before is None and now.is_first_edition and not past.is_alive(now.place[0])):
         return []
     then = None if before is None else before.life
     life = copy.deepcopy(now.life)
-    life.dropped = then is None or then.dropped
+    life.dropped = then.dropped if then is not None else not now.is_first_edition
     if then is not None and past.is_alive(then.container_id):
         life.container_id, life.name = then.container_id, then.name
     elif then is not None and now.is_kept:
@@ -167,7 +178,7 @@ def _catalog_properties(state: ObjectState) -> pb.CatalogRecord:
 
 def _restore_files(work: Work, past: Work, before: ObjectState, operation: str, changes: list[str]) -> bool:
     assert before.table is not None
-    state = table_state(work, before.id)
+    state = table_state(work, before.table.id)
     then, now = committed_files(past, before.table), committed_files(work, state)
     added = tuple(file for path, file in then.items() if path not in now)
     removed = tuple(file for path, file in now.items() if path not in then)

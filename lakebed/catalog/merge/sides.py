@@ -9,9 +9,11 @@ from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.merge.states import ObjectState, read_states
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
-from lakebed.metastore import Commit
+from lakebed.metastore import Commit, State
 from lakebed.metastore.kinds import operation_name
 from lakebed.records import records_pb2 as pb
+from lakebed.store import Version
+from lakebed.table.manifest.manifest_pb2 import Manifest
 from lakebed.table.merge.files import Side, SideDelta
 from lakebed.table.merge.sides import COMPACT, Files, state
 
@@ -20,42 +22,81 @@ CREATED = "created"
 UNDROPPED = "undropped"
 RENAMED = "renamed"
 PROPERTIES = "properties"
+FIELDS = "storage or owner"
 SCHEMA = "schema"
 SPEC = "spec"
 SORT = "sort order"
 VIEW = "view"
+ACTIVE = "active edition"
+STREAM = "stream"
+STATE = "state"
+PARTITION = "partition"
 DATA = "data"
 COMPACTED = "compacted"
 
-HARD = frozenset({CREATED, UNDROPPED, RENAMED, SCHEMA, VIEW, DATA})
+HARD = frozenset({CREATED, UNDROPPED, RENAMED, SCHEMA, VIEW, ACTIVE, STREAM, STATE, DATA})
 """Changes that a drop on the other side would lose."""
-SOFT = frozenset({PROPERTIES, SPEC, SORT})
+SOFT = frozenset({PROPERTIES, FIELDS, SPEC, SORT, PARTITION})
 """Changes that lose to a drop on the other side; the result reports them."""
+
+HELD = frozenset({SCHEMA, STREAM, DATA, COMPACTED, PROPERTIES, SPEC, SORT})
+"""Changes of a table's object that are changes of its first edition."""
+
+PICK = "cherry_pick"
+"""The operation that does again what a commit of another line did, without following from it."""
+
+BACK = frozenset({"revert", "restore"})
+"""Operations that bring rows back which the line had before."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeSide:
-    """The objects of a side, and the commits that led to them from the base."""
+    """The objects of a side, and the commits that led to them from the base.
+
+    `at_base` are those of them that merged what is at the base too: the side overwrote nothing by them. `common` are
+    those that the other side has too, by merges that crossed: what they did to files is at the base (`bases`).
+    """
 
     work: Work
     commits: tuple[Commit, ...]
     states: Mapping[str, ObjectState]
+    at_base: frozenset[Version] = frozenset()
+    common: frozenset[tuple[str, Version]] = frozenset()
 
     @classmethod
-    def of(cls, work: Work, commits: tuple[Commit, ...], ids: Collection[str]) -> "MergeSide":
-        return cls(work, commits, read_states(work, ids))
+    def of(
+        cls,
+        work: Work,
+        commits: tuple[Commit, ...],
+        ids: Collection[str],
+        at_base: frozenset[Version],
+        common: frozenset[tuple[str, Version]],
+    ) -> "MergeSide":
+        return cls(work, commits, read_states(work, ids), at_base, common)
 
     def files(self, table: TableState) -> Side:
-        """The table's live files on this side, and what it did to them since the base."""
-        own = {(commit.line, commit.version) for commit in self.commits}
+        """The table's live files on this side, and what it alone did to them since the base."""
+        own = {(commit.line, commit.version) for commit in self.commits} - self.common
         first = min((version for _, version in own), default=None)
         since = [] if first is None else history(self.work, table.partition, first.previous())
         deltas = [
-            SideDelta(_operation(delta.record), whole_manifest(self.work.context, delta), delta.version)
+            SideDelta(_operation(delta.record), self._manifest(delta), delta.version, delta.version in self.at_base)
             for delta in reversed(since)
             if (delta.line, delta.version) in own
         ]
         return Side(committed_files(self.work, table), deltas)
+
+    def _manifest(self, delta: State) -> Manifest:
+        manifest = whole_manifest(self.work.context, delta)
+        if delta.version in self.at_base:
+            manifest.ClearField("overwritten")
+        return manifest
+
+    def operations_on(self, object_id: str) -> frozenset[str]:
+        """The types of all operations on an object since the base."""
+        return frozenset(
+            done.type for commit in self.commits for done in commit.operations if done.object_id == object_id
+        )
 
     def birth(self, object_id: str) -> Commit | None:
         """The first commit of this side that touched an object."""
@@ -80,9 +121,14 @@ def _differences(base: ObjectState, side: ObjectState) -> list[tuple[str, bool]]
         (UNDROPPED, side.is_kept and not base.is_kept),
         (RENAMED, base.place != side.place),
         (PROPERTIES, base.properties != side.properties),
+        (FIELDS, base.fields != side.fields),
         (VIEW, base.view != side.view),
+        (ACTIVE, base.active != side.active),
+        (STREAM, base.stream != side.stream),
+        (STATE, base.state != side.state),
+        (PARTITION, base.partition != side.partition),
     ]
-    if base.table is not None and side.table is not None:
+    if base.table is not None and side.table is not None and side.type not in (pb.STREAM, pb.PARTITION):
         differences += [
             (SCHEMA, _columns(base.table) != _columns(side.table)),
             (SPEC, base.table.spec != side.table.spec),

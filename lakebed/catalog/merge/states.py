@@ -1,12 +1,15 @@
 """Objects at one version of a line, as values that can be compared and copied to another line."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from google.protobuf.message import Message
 
+from lakebed.catalog.merge.fields import fields_of
+from lakebed.catalog.objects.properties import read_properties
 from lakebed.catalog.tables.tables import TableState, schema_of, stored_state
+from lakebed.catalog.transaction.bound import Bound
 from lakebed.catalog.transaction.objects import ATTRIBUTES, DEFINITION
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Expired
@@ -16,6 +19,9 @@ from lakebed.metastore.kinds import type_name
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.table.types.types import Field
+
+STAGED = "staged"
+"""The state of a partition that has files of its own until it is committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +38,23 @@ class ViewParts:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionParts:
+    """What is compared of an explicit partition: its values as they are stored, and its location; `name` shows them."""
+
+    values: bytes
+    location: str
+    name: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.location}" if self.location else self.name
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectState:
     """An object with its life, attributes, and newest delta. `life` is None for the catalog itself.
 
     `delta` is the line and version of a table's newest delta: states with the same `delta` have the same files.
+    `fields` are single values of its records that are merged one by one.
     """
 
     id: str
@@ -46,11 +65,49 @@ class ObjectState:
     table: TableState | None
     view: ViewParts | None
     delta: tuple[str, bytes] | None
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def partition(self) -> "PartitionParts | None":
+        """What is compared of an explicit partition, besides its state."""
+        record = cast("pb.TablePartition | None", self.records.get(Attribute.PARTITION))
+        if record is None or self.type != pb.PARTITION:
+            return None
+        return PartitionParts(record.values, record.location, self.place[1])
 
     @property
     def is_kept(self) -> bool:
         """Whether the object itself was not dropped; a namespace around it may have been."""
         return self.life is None or not self.life.dropped
+
+    @property
+    def active(self) -> str:
+        """The id of the edition that a table shows, "" for its first."""
+        return self._storage.active_edition_id
+
+    @property
+    def shown(self) -> str:
+        """The id of the edition that a table shows, also if it is the first."""
+        return self.active or self._storage.edition_id
+
+    @property
+    def is_first_edition(self) -> bool:
+        """Whether this is the edition that a table was born with: its rows and columns are the table's own."""
+        return self.type == pb.EDITION and Attribute.STORAGE not in self.records
+
+    @property
+    def stream(self) -> str:
+        """The id of the stream that an edition shows."""
+        return "" if self.type == pb.STREAM else self._storage.stream_id
+
+    @property
+    def state(self) -> str:
+        """The state of an edition, stream or partition, as it was set."""
+        return cast(pb.TablePartition, self.records.get(Attribute.PARTITION) or pb.TablePartition()).state
+
+    @property
+    def _storage(self) -> pb.TableStorage:
+        return cast(pb.TableStorage, self.records.get(Attribute.STORAGE) or pb.TableStorage())
 
     @property
     def place(self) -> tuple[str, str]:
@@ -92,13 +149,26 @@ def _state(work: Work, object_id: str) -> ObjectState | None:
     found = {attribute: work.attribute(object_id, attribute) for attribute in DEFINITION}
     records = {attribute: record for attribute, record in found.items() if record is not None}
     try:
-        table = stored_state(work, object_id) if life.type == pb.TABLE else None
+        table = _table(work, object_id, life, records)
         view = _view(work, object_id, cast("pb.ViewText | None", records.get(Attribute.VIEW)))
     except Expired:  # purged since, perhaps on another line; if it was already dropped here, nothing is lost
         if work.is_alive(object_id):
             raise
         return None
-    return ObjectState(object_id, life.type, life, records, _properties(work, object_id), table, view, None)
+    properties, fields = _properties(work, object_id), fields_of(records)
+    return ObjectState(object_id, life.type, life, records, properties, table, view, None, fields)
+
+
+def _table(work: Work, object_id: str, life: LifeRecord, records: Mapping[Attribute, Message]) -> TableState | None:
+    """The state that an object holds: each edition of a table is an object of its own, and so is what is staged."""
+    storage = cast("pb.TableStorage | None", records.get(Attribute.STORAGE))
+    if life.type == pb.TABLE or (life.type == pb.EDITION and storage is not None):
+        return stored_state(work, Bound(object_id))
+    if life.type == pb.STREAM and storage is not None:
+        return stored_state(work, Bound(life.container_id, object_id=object_id, cell=storage.partition_id))
+    if life.type == pb.PARTITION and cast(pb.TablePartition, records[Attribute.PARTITION]).state == STAGED:
+        return stored_state(work, Bound(life.container_id, object_id=object_id, cell=object_id))
+    return None
 
 
 def _view(work: Work, view: str, text: pb.ViewText | None) -> ViewParts | None:
@@ -110,4 +180,4 @@ def _view(work: Work, view: str, text: pb.ViewText | None) -> ViewParts | None:
 
 def _properties(work: Work, object_id: str) -> dict[str, str]:
     record = work.attribute(object_id, Attribute.PROPERTIES)
-    return {} if record is None else dict(cast(pb.TableProperties, record).properties)
+    return {} if record is None else read_properties(record)

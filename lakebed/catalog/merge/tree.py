@@ -13,6 +13,7 @@ from lakebed.catalog.transaction.objects import last_name
 from lakebed.catalog.transaction.tombstones import check_not_purged
 from lakebed.errors import Conflict
 from lakebed.records import names
+from lakebed.records import records_pb2 as pb
 from lakebed.table.merge.strategy import Settle
 
 _PASSES = 20  # for each object; each pass settles something for good, and no plan needs this many
@@ -66,6 +67,9 @@ class MergedTree:
         """Handle a namespace that an earlier commit created, which was not picked."""
         theirs = self._merging.theirs.work
         check_not_purged(theirs.context, theirs.ref, container)
+        if outcome.state.type == pb.PARTITION:  # whether ours gets the table is the table's own conflict
+            outcome.skipped = True
+            return True
         name = last_name(theirs, container)
         if self._theirs_wins(outcome, f"namespace {name}", "not there", "not there", name):
             [state] = read_states(theirs, [container]).values()
@@ -171,6 +175,8 @@ class MergedTree:
         own = last_name(self._work, staying.id) or outcome.place[1]
         sides = f"{own} ({staying.id})", f"{name} ({incoming.id})"
         theirs_wins = self._theirs_wins(incoming, "name", "free", *sides)
+        if {incoming.id, staying.id} & self._merging.shown:  # an edition that its table shows can't be dropped
+            theirs_wins = incoming.id in self._merging.shown
         loser, state = (staying, staying.theirs) if theirs_wins else (incoming, incoming.ours)
         if state is not None and state.is_kept and self._key(state.place) != self._key(outcome.place):
             loser.place = state.place

@@ -6,6 +6,7 @@ the same call continues.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import cast
 
 from lakebed.catalog.objects import undrop
@@ -21,6 +22,7 @@ from lakebed.errors import AlreadyExists, Expired, Invalid, NotFound, Unavailabl
 from lakebed.metastore import AttributeRead, Dropped, Line, ListingRead, Operation, Reader
 from lakebed.metastore.change import LifeRecord
 from lakebed.metastore.kinds import type_name
+from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 
@@ -63,9 +65,9 @@ def _mark(work: Work, kind: int, name: Name, object_id: str | None) -> None:
     inside = _inside(work, found)
     objects = [object_id for object_id in (found, *inside) if _life(work, object_id).drop_type != pb.PURGED]
     _check_unseen(work, last_name(work, found), objects)
-    work.load((object_id, Attribute.STORAGE) for object_id in objects)
+    folders = _locations(work, objects)
     for object_id in objects:
-        work.note(Operation("purge", object_id, last_name(work, object_id), detail=_location(work, object_id)))
+        work.note(Operation("purge", object_id, last_name(work, object_id), detail="\n".join(folders[object_id])))
         mark_dropped(work, object_id, pb.PURGED)
         work.put_body(*tombstones.key(object_id), work.ref.line.id.encode())
 
@@ -101,8 +103,8 @@ def _not_dropped(kind: int, name: str) -> Invalid:
 
 
 def _inside(work: Work, object_id: str) -> Iterator[str]:
-    """All that is in a namespace and below it, dropped before or not."""
-    if _life(work, object_id).type != pb.NAMESPACE:
+    """All that is in a namespace, a table or an edition, and below it, dropped before or not."""
+    if _life(work, object_id).type not in (pb.NAMESPACE, pb.TABLE, pb.EDITION):
         return
     held = [child.id for child in work.children(object_id)] + [row.id for row in work.dropped(object_id)]
     for inner in held:
@@ -110,10 +112,23 @@ def _inside(work: Work, object_id: str) -> Iterator[str]:
         yield from _inside(work, inner)
 
 
-def _location(work: Work, object_id: str) -> str:
-    """Where a table's files are; the log keeps it, so that a purge can continue after the records are deleted."""
-    storage = cast("pb.TableStorage | None", work.attribute(object_id, Attribute.STORAGE))
-    return "" if storage is None else storage.location
+def _locations(work: Work, objects: Sequence[str]) -> dict[str, list[str]]:
+    """Every folder that tables have or had, on any line: their storage may have been changed.
+
+    The log keeps them, so that a purge can continue after the records are deleted.
+    """
+    visible = visible_states(work.context, work.ref, work.base)
+    branches = {state.line.id: state.line for state in visible if state.kind == pb.BRANCH}
+    lines = {**branches, work.ref.line.id: work.ref.line}
+    found: dict[str, list[str]] = {object_id: [] for object_id in objects}
+    for line in lines.values():
+        reader = work.context.metastore.reader(line, work.base)
+        pages = reader.histories([(object_id, Attribute.STORAGE, None) for object_id in objects])
+        for object_id, page in zip(objects, pages, strict=True):
+            long = page.token is not None
+            states = every(partial(reader.history, object_id, Attribute.STORAGE)) if long else page.items
+            found[object_id] += [cast(pb.TableStorage, state.record).location for state in states]
+    return {object_id: list(dict.fromkeys(own)) for object_id, own in found.items()}
 
 
 def _check_unseen(work: Work, name: str, objects: Sequence[str]) -> None:
@@ -176,7 +191,7 @@ def _finish(context: Context, ref: Ref, done: Sequence[Operation]) -> None:
         if here:
             context.metastore.erase(reader.line.id, [*here, *partitions])
     context.metastore.erase(ref.line.id, [], bodies_of=objects)
-    for location in [operation.detail for operation in done if operation.detail]:
+    for location in [folder for operation in done for folder in operation.detail.splitlines()]:
         _delete_files(context, location)
 
 

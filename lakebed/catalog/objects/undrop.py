@@ -24,7 +24,7 @@ from lakebed.catalog.transaction.objects import (
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Ambiguous, Candidate, Expired, Invalid, NotFound
 from lakebed.metastore import Dropped, Operation
-from lakebed.metastore.kinds import type_name
+from lakebed.metastore.kinds import one_of_type, type_name
 from lakebed.records import records_pb2 as pb
 from lakebed.records.names import folded
 
@@ -76,7 +76,7 @@ def find_dropped(work: Work, slot: Slot, kind: int, object_id: str | None = None
         f"no {type_name(kind)} of this name was dropped",
         subject=slot.text,
         expected=object_id,
-        found=None if alive is None else f"a {type_name(type_of(work, alive))} that is alive",
+        found=None if alive is None else f"{one_of_type(type_of(work, alive))} that is alive",
     )
 
 
@@ -102,7 +102,7 @@ def check_id(given: str | UUID) -> str:
 def _find_by_id(work: Work, kind: int, parts: tuple[str, ...], object_id: str) -> str:
     life = work.life(object_id)
     if life is None or life.type != kind:
-        found = None if life is None else f"a {type_name(life.type)}"
+        found = None if life is None else one_of_type(life.type)
         raise NotFound(f"there is no {type_name(kind)} of this id", subject=object_id, found=found)
     was, casing = work.last_parts(object_id), work.ref.line.casing
     if [folded(part, casing) for part in was] != [folded(part, casing) for part in parts]:

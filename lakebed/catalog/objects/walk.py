@@ -26,9 +26,29 @@ class Named:
         return spelled(self.parts)
 
     @property
+    def uuid(self) -> str:
+        """The id that is shown: for an edition that was named, that of its table."""
+        return str(self.id)
+
+    @property
     def namespace(self) -> str:
         """What it is in; empty at the top."""
         return spelled(self.parts[:-1])
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEdition(Named):
+    """An edition of a table, as if it were the table: `id` is its holder's."""
+
+    table: str
+
+    @property
+    def uuid(self) -> str:
+        return self.table
+
+    @property
+    def namespace(self) -> str:
+        return spelled(self.parts[:-2])
 
 
 def objects_of_kind(work: Work, kind: int) -> Iterator[Named]:

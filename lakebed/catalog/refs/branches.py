@@ -82,13 +82,14 @@ def purge_branch(context: Context, ref: Ref, name: str, branch: str | None, requ
 
 def _bases(context: Context, ref: Ref) -> set[str]:
     """The lines that any line of the catalog, purged or not, has merged, and the ancestors that those read."""
-    lines = [ref.catalog, *_every_branch(context, ref)]
+    lines = [ref.catalog, *every_branch(context, ref)]
     merged = {parent.line for line in lines for parent in _merged_heads(context, ref, line)}
     seen_through = {at.line for line in merged for at in open_line(context, ref.catalog, line).line.ancestry}
     return merged | seen_through
 
 
-def _every_branch(context: Context, ref: Ref) -> Iterator[str]:
+def every_branch(context: Context, ref: Ref) -> Iterator[str]:
+    """The ids of all branches that a catalog ever had, dropped and purged ones too."""
     reader = context.metastore.reader(ref.refs)
     live, gone = every(partial(reader.children, ref.catalog)), every(partial(reader.dropped, ref.catalog))
     yield from (child.id for child in live if child.type == pb.BRANCH)
@@ -118,7 +119,7 @@ def check_readable(context: Context, ref: Ref, version: Version, newest: Version
 
 def _fork_record(work: Work, parent: Ref, version: Version) -> pb.CatalogRecord:
     return pb.CatalogRecord(
-        parent_type=pb.CATALOG if parent.is_trunk else pb.BRANCH,
+        parent_type=pb.BRANCH,
         parent_project_id=work.context.project,
         parent_id=parent.line.id,
         parent_version=version,

@@ -1,5 +1,6 @@
 """Projects and catalogs, in which all namespaces are."""
 
+from collections.abc import Iterator
 from typing import cast
 
 from lakebed.catalog.refs import refs
@@ -7,10 +8,12 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.lines import trunk
 from lakebed.catalog.transaction.names import first_names
+from lakebed.catalog.transaction.objects import Slot, find_in
 from lakebed.catalog.transaction.scopes import Live
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Corrupt, Invalid, NotFound
 from lakebed.metastore import ROOT, Change, Metastore, Operation, life, new_id
+from lakebed.metastore.change import LifeRecord
 from lakebed.metastore.kinds import type_name
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
@@ -38,7 +41,10 @@ def open_project(metastore: Metastore, name: str, author: str) -> str:
         base=metastore.newest(),
         author=author,
         project=project,
-        lives={project: life(pb.PROJECT, ROOT.top, name), catalog: life(pb.CATALOG, project, DEFAULT)},
+        lives={
+            project: _owned(life(pb.PROJECT, ROOT.top, name), author),
+            catalog: _owned(life(pb.CATALOG, project, DEFAULT), author),
+        },
         attributes={(catalog, Attribute.REF): _rules(Casing.FOLDED)},
         operations=(Operation("create", project, name), Operation("create", catalog, DEFAULT)),
     )
@@ -50,6 +56,13 @@ def open_project(metastore: Metastore, name: str, author: str) -> str:
             raise
         return found
     return project
+
+
+def _owned(record: LifeRecord, author: str) -> LifeRecord:
+    """The life of a project or catalog with its owner: whoever creates it."""
+    if author:
+        cast(pb.CatalogRecord, record).user_id = author
+    return record
 
 
 def _check_begun(metastore: Metastore) -> None:
@@ -89,6 +102,23 @@ def find_catalog(context: Context, name: str) -> Ref:
 def catalogs(context: Context) -> list[Ref]:
     """The trunks of the project's catalogs, by their names."""
     return [trunk(context, child.id) for child in refs.listed(refs.root_scope(context).read(), pb.CATALOG)]
+
+
+def every_catalog(context: Context) -> Iterator[str]:
+    """The ids of all catalogs that the project ever had, dropped and purged ones too."""
+    work = refs.root_scope(context).read()
+    yield from (child.id for child in refs.listed(work, pb.CATALOG))
+    yield from (gone.id for gone in work.dropped(context.project) if gone.type == pb.CATALOG)
+
+
+def find_catalog_of(context: Context, project: str, name: str) -> Ref:
+    """The trunk of a catalog of another project, by the names of both, or `NotFound`."""
+    wanted = normal_name(name)
+    found = _resolve(context.metastore, ROOT.top, normal_name(project))
+    if found is None:
+        raise NotFound("there is no project of this name", subject=project, advice="Fix the name.")
+    slot = Slot(found, wanted, f"{project}/{name}")
+    return trunk(context, find_in(refs.root_scope(context).read(), slot, pb.CATALOG))
 
 
 def rename_catalog(context: Context, name: str, new_name: str, request: Request) -> Commit:

@@ -178,7 +178,9 @@ def _check_no_children(work: Work, found: Dropped) -> None:
             f"other refs depend on the {type_name(found.type)}",
             subject=found.name,
             found=first_names(children),
-            advice="Purge them first.",
+            advice="Undrop it, drop and purge them, then drop and purge it."
+            if found.type == pb.CATALOG
+            else "Purge them first.",
         )
 
 

@@ -93,6 +93,9 @@ class GrantedReader(Reader):
     def checkpoints(self, partitions: Sequence[str]) -> list[State | None]:
         return self._reader.checkpoints(partitions)
 
+    def every_checkpoint(self, partitions: Sequence[str]) -> list[list[State]]:
+        return self._reader.every_checkpoint(partitions)
+
     def log(
         self,
         *,

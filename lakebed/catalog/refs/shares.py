@@ -81,7 +81,7 @@ def create_share(context: Context, line: Ref, name: str, objects: Iterable[Share
     def do(work: Work) -> None:
         rely_on(work, line)
         record = pb.CatalogRecord(
-            parent_type=pb.CATALOG if line.is_trunk else pb.BRANCH,
+            parent_type=pb.SHARE,
             parent_project_id=context.project,
             parent_id=line.line.id,
             granted_ids=sorted(set(_ids(Live(context, line).read(), wanted))),

@@ -15,7 +15,7 @@ def create_tag(context: Context, line: Ref, name: str, at: Version | None, reque
 
     def do(work: Work) -> None:
         record = pb.CatalogRecord(
-            parent_type=pb.CATALOG if line.is_trunk else pb.BRANCH,
+            parent_type=pb.TAG,
             parent_project_id=context.project,
             parent_id=line.line.id,
             parent_version=fixed_version(work, line, at),

@@ -17,11 +17,13 @@ from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, S
 from lakebed.catalog.transaction.commits import Argument
 from lakebed.catalog.transaction.conflicts import changed_meanwhile
 from lakebed.catalog.transaction.names import spelled
-from lakebed.catalog.transaction.objects import name_of
+from lakebed.catalog.transaction.objects import children, name_of
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import Conflict
+from lakebed.errors import Conflict, Invalid
 from lakebed.metastore import Clash, Commit, Operation
+from lakebed.records import records_pb2 as pb
 from lakebed.store import Version
+from lakebed.table.partition.explicit import partition_columns
 from lakebed.table.partition.json import order_from_json, spec_from_json
 from lakebed.table.partition.sort_order import UNSORTED, SortOrder, make_sort_order
 from lakebed.table.partition.spec import (
@@ -92,6 +94,8 @@ class Evolution:
         """Apply all steps to the table as the work sees it."""
         before = table_state(work, self._seen.id)
         name = spelled(name_of(work, before.id))
+        if before.id != self._seen.id:  # another edition was activated: its columns have other ids
+            raise self._conflict(work, name)
         for step, relied in self._steps:
             if relied(before) != relied(self._seen):
                 raise self._conflict(work, f"{name}: {step.detail}")
@@ -100,6 +104,7 @@ class Evolution:
         for step, _ in self._steps:
             after = step.take(after, self._ids)
         check_field_names(after.spec, after.schema)
+        _check_partitions(work, before, after)
         _put(work, before, after, self._ids)
         _put_checks(work, before, after)
         for step, _ in self._steps:
@@ -246,6 +251,23 @@ def partition_by(texts: Sequence[str]) -> Step:
         return replace(state, spec=_spec_by(state.schema, texts, ids))
 
     return Step("change_spec", ", ".join(texts), tuple(texts), take, _always(lambda state: state.spec))
+
+
+def _check_partitions(work: Work, before: TableState, after: TableState) -> None:
+    """Refuse a spec that has no place for the values of the table's explicit partitions."""
+    if _value_columns(before) == _value_columns(after):
+        return
+    for partition in children(work, str(before.id), pb.PARTITION):
+        raise Invalid(
+            "the table has explicit partitions, whose values are of the columns that it is partitioned by as they are",
+            subject=spelled(name_of(work, before.id)),
+            found=f"partition {partition.name}",
+            advice="Drop them first: drop_partition(…); or keep these columns in the spec.",
+        )
+
+
+def _value_columns(state: TableState) -> set[int]:
+    return {field.id for field in partition_columns(state.spec, state.schema)}
 
 
 def change_partitions(dropped: str | None, added: str | None) -> Step:

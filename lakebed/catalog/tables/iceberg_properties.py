@@ -1,4 +1,4 @@
-"""Iceberg's `write.` properties: those that Lakebed obeys, under which names, and why it refuses the others."""
+"""Iceberg's properties: those that Lakebed obeys, under which names, and why it refuses the others."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -18,7 +18,7 @@ _ISOLATION: Final = 'Use transaction(isolation="snapshot").'
 
 _REFUSED: Final = {
     "write.metadata.": _METADATA,
-    "write.manifest": _METADATA,
+    "write.manifest": f"{_METADATA} Set write.manifests to files to have each manifest as a file.",
     "write.parquet.bloom-filter": "Set write.bloom.columns and write.bloom.fpp.",
     "write.parquet.page-row-limit": "Set write.parquet.page-size-bytes.",
     "write.parquet.row-group-check": "Set write.row-group-rows.",
@@ -38,8 +38,25 @@ _REFUSED: Final = {
     "write.wap.enabled": "Write on a branch: create_branch, then merge.",
     "write.upsert.enabled": "Call upsert(…) instead of append(…).",
     "write.spark.fanout.enabled": "Set write.distribution.",
+    "format-version": "An export has the version that its rows need; lake.format_version is that of the lake.",
+    "history.expire.": "Lakebed keeps every version until the table is purged.",
+    "gc.enabled": "Lakebed keeps every version until the table is purged.",
+    "commit.retry.": "Changes are retried by themselves; lake.run(…, attempts=…) says how often a transaction is.",
+    "commit.status-check.": "A commit whose answer is lost is looked up by its event id.",
+    "commit.manifest": _METADATA,
+    "read.split.": "On Spark set spark.sql.files.maxPartitionBytes.",
+    "read.parquet.": "Parquet is read in batches of columns.",
+    "read.orc.": _PARQUET,
+    "schema.name-mapping.default": "Columns have ids; export_iceberg(…) writes the mapping.",
+    "compatibility.snapshot-id-inheritance.": _METADATA,
+    "engine.hive.": "Hive reads an export: export_iceberg(…).",
+    "encryption.": "Lakebed does not encrypt files: use an encrypted disk or bucket.",
 }
 """By how Iceberg's names begin, what to do instead; the first that fits."""
+
+
+OTHERS: Final = tuple(begin for begin in _REFUSED if not begin.startswith("write."))
+"""How names of Iceberg's begin that are not `write.` ones: they have an effect there, and would have none here."""
 
 
 def advice_for(name: str) -> str | None:

@@ -112,12 +112,12 @@ class TakenIds(TableIds):
 
 
 def _allocated(work: Work, table: str, kind: str, count: int) -> int:
-    pending = work.deltas.get(table)
-    if pending is None or not pending.first_ids:
+    pending = next((delta for delta in work.deltas.values() if delta.table == table and delta.first_ids), None)
+    if pending is None:
         return work.context.metastore.allocate(table, kind, count)
     # Nobody else can know a table that this work creates. Its commit takes the ids that are counted here.
     first = pending.first_ids.get(kind, 0) + 1
-    work.deltas[table] = replace(pending, first_ids={**pending.first_ids, kind: first + count - 1})
+    work.deltas[pending.partition] = replace(pending, first_ids={**pending.first_ids, kind: first + count - 1})
     return first
 
 

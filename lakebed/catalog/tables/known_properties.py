@@ -1,14 +1,21 @@
 """The properties of a table that Lakebed obeys: a name or value that nobody could use is refused when it is set.
 
-Names that begin with `write.`, `checkpoint.` or `check.` are Lakebed's, some as Iceberg has them. All others are the
-users' own, and free.
+Names that begin with `write.`, `checkpoint.` or `check.` are Lakebed's, some as Iceberg has them. Other names that
+Iceberg obeys are refused. All others are the users' own, and free.
 """
 
 from collections.abc import Callable, Mapping
 
 from lakebed.catalog.objects.properties import set_properties
 from lakebed.catalog.tables.checks import check_condition
-from lakebed.catalog.tables.iceberg_properties import DISTRIBUTION_MODE, FORMAT, MODES, advice_for, check_one_name
+from lakebed.catalog.tables.iceberg_properties import (
+    DISTRIBUTION_MODE,
+    FORMAT,
+    MODES,
+    OTHERS,
+    advice_for,
+    check_one_name,
+)
 from lakebed.catalog.tables.properties import (
     BLOOM_COLUMNS,
     BLOOM_FPP,
@@ -16,6 +23,7 @@ from lakebed.catalog.tables.properties import (
     CHECK_PREFIX,
     CHECKPOINT_BYTES,
     CHECKPOINT_DELTAS,
+    CHECKPOINT_LAYOUT,
     CODEC,
     DICTIONARY_BYTES,
     DISTRIBUTION,
@@ -30,6 +38,7 @@ from lakebed.catalog.tables.properties import (
     Properties,
     Setting,
     bloom_ways,
+    checkpoint_layout,
     checks_of,
     looks_at_keys,
     number,
@@ -38,6 +47,7 @@ from lakebed.catalog.tables.properties import (
     write_options,
 )
 from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction.manifest_files import MANIFESTS, in_files
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.table.schema.schema import Schema
@@ -54,7 +64,7 @@ _NUMBERS = (
     CHECKPOINT_DELTAS,
     CHECKPOINT_BYTES,
 )
-_PREFIXES = ("write.", "checkpoint.", CHECK_PREFIX)
+_PREFIXES = ("write.", "checkpoint.", CHECK_PREFIX, *OTHERS)
 
 
 def set_table_properties(work: Work, table: str, given: Mapping[str, str]) -> None:
@@ -132,6 +142,8 @@ _VALUES: dict[str, Callable[[Properties, Schema], object]] = {
     ROW_CHANGES: lambda given, _: row_changes(given),
     FORMAT: lambda given, _: _check_format(given[FORMAT]),
     CODEC: _check_option(CODEC),
+    CHECKPOINT_LAYOUT: lambda given, _: checkpoint_layout(given),
+    MANIFESTS: lambda given, _: in_files(given),
     DISTRIBUTION_MODE: _check_option(DISTRIBUTION_MODE),
     **{mode: _check_mode(operation, mode) for operation, mode in MODES.items()},
 }

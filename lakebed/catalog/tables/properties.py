@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Final, cast
 
 from lakebed.catalog.tables.iceberg_properties import DISTRIBUTION_MODE, MODES
+from lakebed.catalog.transaction.holders import holder_of, unread_holder
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Forbidden, Invalid
 from lakebed.records import records_pb2 as pb
@@ -72,6 +73,9 @@ CHECKPOINT_DELTAS: Final = Setting("checkpoint.deltas", 128)
 CHECKPOINT_BYTES: Final = Setting("checkpoint.bytes", 4_000_000, is_size=True)
 """How many deltas, or bytes of manifests, make a checkpoint due; 0 means never."""
 
+CHECKPOINT_LAYOUT: Final = "checkpoint.layout"
+"""Whether the entries of many files are in one object of a checkpoint (`shared`), or each in its own."""
+
 DISTRIBUTION: Final = "write.distribution"
 """What Spark does with rows before it writes them: `partition` groups them by partition, `none` does nothing."""
 
@@ -98,6 +102,18 @@ _MOST_GROUP_ROWS: Final = 1 << 30  # the pages of a column chunk are counted in 
 
 
 # Values that writers are given.
+
+
+class Layout(Enum):
+    """How a checkpoint keeps the entries of files, by the words of source document 004."""
+
+    SHARED = "shared"
+    NON_SHARED = "non-shared"
+
+    @property
+    def part_files(self) -> int | None:
+        """How many files an object has at most; None leaves it to Lakebed."""
+        return 1 if self is Layout.NON_SHARED else None
 
 
 class RowChanges(Enum):
@@ -202,7 +218,8 @@ class Check:
 
 def table_properties(work: Work, table: str) -> Properties:
     """The properties of a table. A concurrent change of them is not a conflict."""
-    record = cast("pb.TableProperties | None", work.unread_attribute(table, Attribute.PROPERTIES))
+    holder = unread_holder(work, table)
+    record = cast("pb.TableProperties | None", work.unread_attribute(holder, Attribute.PROPERTIES))
     return {} if record is None else record.properties
 
 
@@ -270,7 +287,7 @@ def unwatched_checks(work: Work, table: str) -> tuple[Check, ...]:
 
 def watched_checks(work: Work, table: str) -> tuple[Check, ...]:
     """A table's checks; a concurrent change of its properties is a conflict."""
-    record = cast("pb.TableProperties | None", work.attribute(table, Attribute.PROPERTIES))
+    record = cast("pb.TableProperties | None", work.attribute(holder_of(work, table), Attribute.PROPERTIES))
     return () if record is None else checks_of(record.properties)
 
 
@@ -287,6 +304,20 @@ def looks_at_keys(properties: Properties) -> bool:
             found=repr(found),
         )
     return _BOOLEANS[found.lower()]
+
+
+def checkpoint_layout(properties: Properties) -> Layout:
+    """How a table's checkpoints keep the entries of its files; `Invalid` if the property says neither."""
+    found = properties.get(CHECKPOINT_LAYOUT)
+    try:
+        return Layout.SHARED if found is None else Layout(found.strip().lower())
+    except ValueError:
+        raise Invalid(
+            "a property of the table is not a layout of checkpoints",
+            subject=CHECKPOINT_LAYOUT,
+            expected=" or ".join(layout.value for layout in Layout),
+            found=repr(found),
+        ) from None
 
 
 def row_changes(properties: Properties, operation: str = "") -> RowChanges:

@@ -8,7 +8,7 @@ from lakebed.catalog.objects.properties import TRUSTED_VIEWS, properties_of
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Forbidden
-from lakebed.table.sql.kept import check_kept_query
+from lakebed.table.sql.kept import check_is_query, check_kept_query
 
 A_VIEW = "a view"
 ADVICE = (
@@ -23,7 +23,11 @@ def trusts_views(context: Context, ref: Ref) -> bool:
 
 
 def check_view_text(work: Work, text: str) -> None:
-    """`Forbidden` if a view's text in Spark's dialect reaches out of the lake, and its catalog does not allow it."""
+    """`Forbidden` if a view's text in Spark's dialect reaches out of the lake, and its catalog does not allow it.
+
+    `Invalid` if it can't be a query.
+    """
+    check_is_query(text, A_VIEW)
     try:
         check_kept_query(text, A_VIEW)
     except Forbidden as error:

@@ -15,14 +15,18 @@ from lakebed.records.cells import LineAt
 from lakebed.store import Version
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 def datetime_of(time: int) -> datetime:
-    """The time of a commit, which the metastore keeps in microseconds since 1970."""
-    return EPOCH + timedelta(microseconds=time)
+    """The time of a commit, which the metastore keeps in microseconds since 1970.
+
+    A clock may be thousands of years ahead: a time that Python has no date for is the last that it has.
+    """
+    return EPOCH + min(timedelta(microseconds=time), LATEST - EPOCH)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Commit:
     """A change that took effect. `id` is its event id; `operations` say what it did to which object.
 
@@ -48,6 +52,9 @@ class Commit:
         done = "; ".join(map(_deed, self.operations))
         said = _first_line(self.message) or done
         return f"{self.version}  {self.time:%Y-%m-%d %H:%M:%S}  {_first_line(self.author)}  {said}"
+
+    def __repr__(self) -> str:
+        return f"Commit {self}"
 
 
 def _deed(operation: Operation) -> str:
@@ -142,6 +149,8 @@ class Request:
         for what, text in (("message", self.message), ("author", self.author)):
             if text is not None and not isinstance(text, str):
                 raise Invalid(f"a commit's {what} is text", expected="str", found=type(text).__name__)
+            if any("\ud800" <= character <= "\udfff" for character in text or ""):  # halves of surrogate pairs
+                raise Invalid(f"a commit's {what} is text", expected="text that UTF-8 can encode", found=repr(text))
 
     @property
     def fingerprint(self) -> bytes:

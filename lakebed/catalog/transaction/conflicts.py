@@ -1,7 +1,10 @@
 """Conflicts as rows: of a merge, and of a change that lost a race."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, time
+from decimal import Decimal
+from uuid import UUID
 
 from lakebed.catalog.transaction.commits import Commit, commit_of
 from lakebed.catalog.transaction.objects import last_name
@@ -27,6 +30,67 @@ class MergeConflict:
 
     def __str__(self) -> str:
         return f"{self.type} {self.name}: {self.what} (base {self.base}, ours {self.ours}, theirs {self.theirs})"
+
+
+@dataclass(frozen=True, slots=True)
+class RowConflict:
+    """A row that both sides changed in different ways, or two new rows with one primary key (`what` is `key`).
+
+    `base`, `ours` and `theirs` are its values by column, None where it is not there; `columns` are those in dispute.
+    `key` is empty in a table without a primary key. The commits are those that changed the row on each side.
+    """
+
+    object_id: str
+    name: str
+    type: str
+    what: str
+    key: Mapping[str, object]
+    row_id: int | None
+    columns: tuple[str, ...]
+    base: Mapping[str, object] | None
+    ours: Mapping[str, object] | None
+    theirs: Mapping[str, object] | None
+    ours_commit: Commit | None = None
+    theirs_commit: Commit | None = None
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.name}: {self.subject} ({', '.join(self._sides())})"
+
+    @property
+    def subject(self) -> str:
+        """The row, by its key or else its id."""
+        key = ", ".join(f"{name} = {value_text(value)}" for name, value in self.key.items())
+        return f"{self.what} {key or self.row_id}"
+
+    def _sides(self) -> Iterator[str]:
+        sides = (("base", self.base, None), ("ours", self.ours, self.ours_commit))
+        for side, row, commit in (*sides, ("theirs", self.theirs, self.theirs_commit)):
+            if side == "base" and row is None:
+                continue
+            author = f" by {commit.author}" if commit is not None and commit.author else ""
+            yield f"{side} {self._values(row)}{author}"
+
+    def _values(self, row: Mapping[str, object] | None) -> str:
+        if row is None:
+            return "deleted"
+        shown = [name for name in self.columns if name in row] or list(row)
+        return ", ".join(f"{name} = {value_text(row[name])}" for name in shown)
+
+
+_LONGEST = 60
+
+
+def value_text(value: object) -> str:
+    """A value as a line of text shows it: as SQL writes it, or nearly so; long values are cut."""
+    text = literal_text(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def literal_text(value: object) -> str:
+    """A value in words: null, true, numbers, decimals and times as they are written, texts in quotes."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    return str(value) if isinstance(value, Decimal | date | time | UUID) else repr(value)
 
 
 @dataclass(frozen=True, slots=True)

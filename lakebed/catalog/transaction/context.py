@@ -99,8 +99,16 @@ TRUNK = "main"
 """The name of a catalog's first line, which has no record of its own."""
 
 
-Watcher = Callable[["Context", "Ref", Mapping[str, pb.TableHistory]], None]
-"""Called after a commit, with its line and the deltas of its tables."""
+@dataclass(frozen=True, slots=True)
+class MadeDelta:
+    """The record that a commit made of a delta, and the table's id as the delta has it."""
+
+    table: str
+    record: pb.TableHistory
+
+
+Watcher = Callable[["Context", "Ref", Mapping[str, MadeDelta]], None]
+"""Called after a commit, with its line and its deltas by partition."""
 
 
 @dataclass(frozen=True, slots=True)

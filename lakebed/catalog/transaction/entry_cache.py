@@ -1,10 +1,11 @@
 """IO entries read through a cache: each is fetched, checked and decoded once, however often it is read."""
 
+from __future__ import annotations
+
 from typing import Any, Final
 
-import pyarrow
-
 from lakebed.caches import Counts, SingleFlight
+from lakebed.deferred import pyarrow
 from lakebed.errors import Corrupt, Invalid, NotFound
 from lakebed.files import Files
 from lakebed.table.entries.columns import FileColumns

@@ -1,6 +1,6 @@
 """What a line shows at a version, with changes on top: every read of the catalog goes through it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, cast
 
@@ -14,7 +14,7 @@ from lakebed.catalog.transaction.staged import Staged
 from lakebed.errors import NotFound
 from lakebed.metastore import AttributeRead, Child, DataRead, Dropped, ListingRead, NameRead, Reader
 from lakebed.metastore.change import LifeRecord, Read
-from lakebed.metastore.kinds import type_name
+from lakebed.metastore.kinds import part_name, type_name
 from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
@@ -54,7 +54,7 @@ class LineView:
 
     @property
     def deltas(self) -> dict[str, Delta]:
-        """The file changes made so far, by table."""
+        """The file changes made so far, by partition."""
         return self._staged.deltas
 
     def load(self, wanted: Iterable[tuple[str, Attribute]]) -> None:
@@ -90,7 +90,7 @@ class LineView:
             if life is None or life.dropped:
                 raise self._dead(object_id, life)
             lives.append(life)
-            self.learn_place(inner, life.container_id, life.name)
+            self.learn_place(inner, life.container_id, part_name(life.type, life.name))
         return tuple(reversed(lives))
 
     def name_parts(self, object_id: str) -> tuple[str, ...]:
@@ -98,7 +98,9 @@ class LineView:
         known = (
             self.context.names.parts(self.ref.line.id, self.base, object_id, self.top) if self._shows_line() else None
         )
-        return tuple(life.name for life in self.path(object_id)) if known is None else known
+        if known is not None:
+            return known
+        return tuple(part_name(life.type, life.name) for life in self.path(object_id))
 
     def learn_place(self, object_id: str, container: str, name: str) -> None:
         """Remember where an object is at the base, so that its name need not be read again."""
@@ -120,7 +122,7 @@ class LineView:
         for _, life in self._walk_up(object_id):
             if life is None:
                 return ()
-            parts.append(life.name)
+            parts.append(part_name(life.type, life.name))
         return tuple(reversed(parts))
 
     def _walk_up(self, object_id: str) -> Iterator[tuple[str, LifeRecord | None]]:
@@ -142,7 +144,7 @@ class LineView:
             subject=object_id,
             expected=expected,
             found=f"dropped at {self.moment(Version(life.drop_version))}" if life.drop_version else None,
-            advice="" if life.drop_type == pb.PURGED else f"undrop_{kind} brings it back.",
+            advice="" if life.drop_type == pb.PURGED or life.type == pb.STREAM else f"undrop_{kind} brings it back.",
         )
 
     def moment(self, version: Version) -> str:
@@ -183,8 +185,13 @@ class LineView:
         self.read(ListingRead(parent))
         stored = every(partial(self._reader.children, parent, prefix=prefix))
         for child in self._staged.children(parent, prefix, stored):
-            self.learn_place(child.id, parent, child.name)
+            self.learn_place(child.id, parent, part_name(child.type, child.name))
             yield child
+
+    def parents_of_names(self, parents: Sequence[str]) -> set[str]:
+        """The objects among these that may have children, stored or made here, in one round trip."""
+        made = {parent for parent, _ in self._staged.names}
+        return self._reader.parents_of_names(parents) | made.intersection(parents)
 
     def dropped(self, parent: str, name: str | None = None) -> Iterator[Dropped]:
         """What was dropped from a parent, all or under one name. What this work dropped has its base as its version.

@@ -4,14 +4,18 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lakebed.catalog.transaction.bound import Bound
 from lakebed.catalog.transaction.names import Name, parse_name, spelled
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Invalid, NotFound
 from lakebed.metastore import Child, Operation
 from lakebed.metastore.change import LifeRecord
-from lakebed.metastore.kinds import type_name
+from lakebed.metastore.kinds import one_of_type, part_name, type_name
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
+
+FIRST_EDITION = "1"
+"""The name of the edition that a table is born with. It has no life of its own until the table gets another."""
 
 DEFINITION = (
     Attribute.PROPERTIES,
@@ -20,6 +24,7 @@ DEFINITION = (
     Attribute.SPEC,
     Attribute.SORT,
     Attribute.VIEW,
+    Attribute.PARTITION,
 )
 """What defines an object, besides its life and its data."""
 
@@ -42,7 +47,11 @@ def slot_of(work: Work, parts: tuple[str, ...]) -> Slot:
 
 def name_of(work: Work, object_id: str) -> tuple[str, ...]:
     """The parts of an object's name, outermost first; `NotFound` if it is not alive."""
-    return work.name_parts(object_id)
+    if not isinstance(object_id, Bound) or object_id.object_id == object_id:
+        return work.name_parts(str(object_id))
+    if work.life(object_id.object_id) is not None:
+        return work.name_parts(object_id.object_id)
+    return *work.name_parts(str(object_id)), part_name(pb.EDITION, FIRST_EDITION)
 
 
 def last_name(work: Work, object_id: str) -> str:
@@ -52,7 +61,7 @@ def last_name(work: Work, object_id: str) -> str:
 
 def find(work: Work, parts: tuple[str, ...], kind: int) -> str:
     """The id of the object of a kind with this name, or `NotFound`, which says if it was dropped."""
-    found = _look_up(work, parts, kind)
+    found = look_up(work, parts, kind)
     if found is not None:
         return found
     parent = work.top
@@ -68,7 +77,7 @@ def find_in(work: Work, slot: Slot, kind: int) -> str:
         return found
     problem = f"there is no {type_name(kind)} of this name"
     if found is not None:
-        raise NotFound(problem, subject=slot.text, found=f"a {type_name(type_of(work, found))}")
+        raise NotFound(problem, subject=slot.text, found=one_of_type(type_of(work, found)))
     gone, advice = what_became(work, slot.parent, slot.name, kind)
     advice = advice or f"{plural(kind)}(…) lists what is there."
     raise NotFound(problem, subject=slot.text, found=gone, advice=advice)
@@ -92,8 +101,9 @@ def find_any(work: Work, parts: tuple[str, ...]) -> str:
     return found
 
 
-def _look_up(work: Work, parts: tuple[str, ...], kind: int) -> str | None:
-    # Nothing but a namespace has names in it, so what is on the way need not be read.
+def look_up(work: Work, parts: tuple[str, ...], kind: int) -> str | None:
+    """The id of the object of a kind with this name; None if there is none."""
+    # Of another kind, the object that is found has another kind too: what is on the way need not be read.
     found: str | None = work.top
     for part in parts:
         found = None if found is None else work.resolve(found, part)
@@ -118,7 +128,7 @@ def container(work: Work, parts: tuple[str, ...]) -> str:
 
 def exists(work: Work, name: Name, kind: int) -> bool:
     """Whether an object of a kind has this name."""
-    return _look_up(work, parse_name(name), kind) is not None
+    return look_up(work, parse_name(name), kind) is not None
 
 
 def free_place(work: Work, parts: tuple[str, ...], but: str | None = None) -> tuple[str, str]:
@@ -133,7 +143,7 @@ def check_free(work: Work, slot: Slot, but: str | None = None) -> None:
     taken = work.resolve(slot.parent, slot.name)
     if taken is not None and taken != but:
         kind = type_of(work, taken)
-        raise name_taken(slot, f"a {type_name(kind)}", _A_TAG_STAYS if kind == pb.TAG else ANOTHER_NAME)
+        raise name_taken(slot, one_of_type(kind), _A_TAG_STAYS if kind == pb.TAG else ANOTHER_NAME)
 
 
 ANOTHER_NAME = "Choose another name, or open, rename or drop the object that has it."

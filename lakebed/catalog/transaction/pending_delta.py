@@ -1,10 +1,11 @@
 """A commit's file changes to one table: from what an engine wrote to the delta that the metastore keeps."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Protocol, cast
 from uuid import uuid4
 
+from lakebed.catalog.transaction.bound import subject_of
 from lakebed.errors import Corrupt
 from lakebed.files import Files
 from lakebed.metastore import DataChange, State
@@ -12,7 +13,7 @@ from lakebed.records import records_pb2 as pb
 from lakebed.table.entries.columns import columns_of
 from lakebed.table.entries.object import pack
 from lakebed.table.manifest import frame
-from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, bare, with_status
+from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, DeltaHead, bare, with_status
 from lakebed.table.manifest.inline import file_paths
 from lakebed.table.manifest.locations import location_to_proto
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Manifest, Rewrite
@@ -53,6 +54,15 @@ class Delta:
     deleted_rows: int = 0
     summary: Mapping[str, str] = field(default_factory=dict)
     first_ids: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> str:
+        """The object that it changes: its table, or what is staged."""
+        return subject_of(self.table)
+
+    def is_of(self, objects: Collection[str]) -> bool:
+        """Whether it changes one of these objects, or is staged for one of them."""
+        return self.table in objects or self.subject in objects
 
     @property
     def written(self) -> list[DataFileRef]:
@@ -162,10 +172,33 @@ class ManifestPlace:
     crc32c: int | None = field(default=None)
     written: tuple[str, ...] = ()  # the files that were written for it
 
+    @property
+    def inline_bytes(self) -> int:
+        """How much of the commit it takes."""
+        return 0 if self.inline is None else len(self.inline)
 
-def data_change(
-    delta: Delta, place: ManifestPlace, report: Callable[[pb.TableHistory], None] = lambda _: None
-) -> DataChange:
+    def fill(self, record: pb.TableHistory) -> None:
+        """Write it into a delta's record."""
+        record.MergeFrom(
+            pb.TableHistory(
+                manifest=self.inline,
+                manifest_path=self.path,
+                manifest_length=self.length,
+                manifest_crc32c=self.crc32c,
+            )
+        )
+
+
+class Placed(Protocol):
+    """A manifest that has its place, or gets it when it is filled in."""
+
+    @property
+    def inline_bytes(self) -> int: ...
+
+    def fill(self, record: pb.TableHistory) -> None: ...
+
+
+def data_change(delta: Delta, place: Placed, report: Callable[[pb.TableHistory], None] = lambda _: None) -> DataChange:
     """The delta as the metastore takes it, with its manifest where `write_manifest` has put it.
 
     `report` is called with each record that the commit makes of it; the last one takes effect.
@@ -190,14 +223,11 @@ def data_change(
             operation=delta.operation.upper(),
             totals=_totals(before, counts),
             counts=counts,
-            manifest=place.inline,
-            manifest_path=place.path,
-            manifest_length=place.length,
-            manifest_crc32c=place.crc32c,
             last_column_id=max(before.last_column_id, delta.schema.highest_id),
         )
         if previous is not None:
             record.previous_snapshot_id = before.snapshot_id
+        place.fill(record)
         report(record)
         return record
 
@@ -206,19 +236,44 @@ def data_change(
 
 def write_manifest(files: Files, delta: Delta, room_bytes: int = INLINE_BYTES) -> ManifestPlace:
     """Make the delta's manifest. If it is large or has no room, its entries go to a durable file, column by column."""
-    manifest = Manifest(
-        schema_id=delta.schema.id,
-        table_uuid=delta.table,
-        data_files=delta.entries(),
-        rewrites=delta.rewrites,
-        overwritten=delta.overwritten,
-        properties=delta.summary,
-    )
-    data = frame.encode(bare(manifest))
+    manifest = bare_manifest(delta)
+    data = frame.encode(manifest)
     crc = frame.crc32c(data)
     if len(data) <= min(INLINE_BYTES, room_bytes):
         return ManifestPlace(data, None, len(data), crc)
-    return _write_entries(files, delta, bare(manifest), room_bytes)
+    return _write_entries(files, delta, manifest, room_bytes)
+
+
+def bare_manifest(delta: Delta) -> Manifest:
+    """The delta's manifest without what only its commit knows."""
+    return bare(
+        Manifest(
+            schema_id=delta.schema.id,
+            partition_spec_id=delta.spec_id,
+            table_uuid=delta.table,
+            data_files=delta.entries(),
+            rewrites=delta.rewrites,
+            overwritten=delta.overwritten,
+            properties=delta.summary,
+        )
+    )
+
+
+def head_of(record: pb.TableHistory, time_ms: int = 0) -> DeltaHead:
+    """What a delta's record adds to its manifest; the time is that of its commit."""
+    return DeltaHead(
+        snapshot_id=record.snapshot_id,
+        previous_snapshot_id=record.previous_snapshot_id if record.HasField("previous_snapshot_id") else None,
+        sequence_number=record.sequence_number,
+        schema_id=record.schema_id,
+        spec_id=record.spec_id,
+        table_id=record.table_id,
+        time_ms=time_ms,
+        last_column_id=record.last_column_id,
+        first_row_id=record.first_row_id,
+        next_row_id=record.first_row_id + new_rows(record),
+        totals=dict(record.totals),
+    )
 
 
 def _write_entries(files: Files, delta: Delta, manifest: Manifest, room_bytes: int) -> ManifestPlace:

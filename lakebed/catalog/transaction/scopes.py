@@ -13,6 +13,7 @@ from lakebed.catalog.transaction.commits import Commit, Request, check_event_id,
 from lakebed.catalog.transaction.conflicts import explained_conflict, lost_race
 from lakebed.catalog.transaction.context import Context, Ref, unpicklable
 from lakebed.catalog.transaction.lines import check_alive, check_kept
+from lakebed.catalog.transaction.manifest_files import commit_with_manifest_files
 from lakebed.catalog.transaction.retry import retried
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Conflict, Forbidden, Invalid, LakebedError, NotFound, OutcomeUnknown
@@ -322,7 +323,7 @@ class Open:
 def _committed(work: Work, request: Request, event: str) -> StoredCommit:
     began = monotonic()
     try:
-        commit = work.context.metastore.commit(work.change(request, event))
+        commit = commit_with_manifest_files(work.context.metastore, work.change(request, event))
     except OutcomeUnknown as error:
         error.subject = f"event id {event}"
         error.advice = "It took effect wholly or not at all: make the same call again with this event id."

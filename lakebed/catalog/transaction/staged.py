@@ -117,7 +117,7 @@ class Staged:
 
     def forget_unused_rows(self) -> None:
         """Remove inline rows that were added and deleted again: no delta refers to them."""
-        kept = {(table, file.path) for table, delta in self.deltas.items() for file in delta.written}
+        kept = {(delta.table, file.path) for delta in self.deltas.values() for file in delta.written}
         for table, kind, number in [*self.bodies]:
             if kind == BODY_KIND and (table, inline_path(number)) not in kept:
                 del self.bodies[table, kind, number]
@@ -131,7 +131,7 @@ class Staged:
             lives={key: life for key, life in self.lives.items() if key not in objects},
             attributes={key: record for key, record in self.attributes.items() if key[0] not in objects},
             bodies={key: body for key, body in self.bodies.items() if key[0] not in objects},
-            deltas={key: delta for key, delta in self.deltas.items() if key not in objects},
+            deltas={key: delta for key, delta in self.deltas.items() if not delta.is_of(objects)},
             operations=[operation for operation in self.operations if operation.object_id not in objects],
         )
 

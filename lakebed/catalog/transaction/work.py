@@ -1,15 +1,17 @@
 """The work of one call or transaction: what it reads, what it stages, what it wrote, and the change it commits."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from google.protobuf.message import Message
 
 from lakebed.catalog.transaction.commits import Request
-from lakebed.catalog.transaction.context import Context, Ref
+from lakebed.catalog.transaction.context import Context, MadeDelta, Ref
 from lakebed.catalog.transaction.line_view import LineView
-from lakebed.catalog.transaction.pending_delta import Delta, data_change
+from lakebed.catalog.transaction.manifest_files import in_files
+from lakebed.catalog.transaction.pending_delta import Delta, Placed, data_change
 from lakebed.catalog.transaction.staged import Staged
 from lakebed.catalog.transaction.tombstones import check_not_purged
 from lakebed.catalog.transaction.visibility import line_ids
@@ -22,6 +24,9 @@ from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
 from lakebed.table.manifest.inline import BUDGET_BYTES
+
+_OWNED = (pb.CatalogRecord, pb.DatabaseRecord, pb.TableStorage)
+"""Records that name their owner."""
 
 
 class Work(LineView):
@@ -37,7 +42,7 @@ class Work(LineView):
         self._written = WrittenFiles(context.files)
         self._lines: list[str] | None = None
         self.parents: tuple[LineAt, ...] = ()
-        self.made: dict[str, pb.TableHistory] = {}  # by table, the records that the commit made of the deltas
+        self.made: dict[str, MadeDelta] = {}  # by partition, what the commit made of the deltas
 
     def put_life(self, object_id: str, life: LifeRecord) -> None:
         """Stage an object's new life: create, rename, move, drop or undrop it; `Expired` if it was purged."""
@@ -93,7 +98,21 @@ class Work(LineView):
 
     def note(self, operation: Operation) -> None:
         """Add an operation to the commit; several inserts into one table become one, with their counts summed."""
-        self._staged.note(operation)
+        self._staged.note(replace(operation, table=self._table_around(operation.object_id) or operation.table))
+
+    def _table_around(self, object_id: str) -> str:
+        """The table that an edition, stream or partition is in; "" for all other objects, and unknown ones."""
+        life = self._known_life(object_id)
+        if life is None or life.type not in (pb.EDITION, pb.STREAM, pb.PARTITION):
+            return ""
+        while life is not None and life.type != pb.TABLE:
+            object_id = life.container_id
+            life = self._known_life(object_id)
+        return "" if life is None else object_id
+
+    def _known_life(self, object_id: str) -> LifeRecord | None:
+        known = self._staged.lives.get(object_id) or self._loaded.get((object_id, Attribute.LIFE))
+        return cast("LifeRecord | None", known)
 
     def has_no_operations(self) -> bool:
         """Whether nothing was noted so far."""
@@ -116,12 +135,14 @@ class Work(LineView):
         self._check_nothing_dead_was_changed(gone)
         self._staged.forget_unused_rows()
         left = self._staged.without(gone)
+        author = self.context.author if request.author is None else request.author
+        self._name_owners(left, author)
         return Change(
             event_id=event_id,
             line=self.ref.line,
             base=self.base,
             message=request.message or "",
-            author=self.context.author if request.author is None else request.author,
+            author=author,
             project=self.context.project,
             operations=tuple(left.operations),
             reads=self.reads,
@@ -133,6 +154,15 @@ class Work(LineView):
             fingerprint=request.fingerprint,
             parents=self.parents,
         )
+
+    def _name_owners(self, left: Staged, author: str) -> None:
+        """Name the author as the owner of what this work creates, unless another was given."""
+        storages = {key[0]: record for key, record in left.attributes.items() if key[1] is Attribute.STORAGE}
+        for object_id, record in [*left.lives.items(), *storages.items()]:
+            if not isinstance(record, _OWNED) or not author or object_id in left.brought or not self._is_new(object_id):
+                continue
+            if not record.HasField("user_id"):
+                record.user_id = author
 
     def mark(self) -> Staged:
         """The changes so far, for `back_to`."""
@@ -158,16 +188,26 @@ class Work(LineView):
         """Delete the files that this work wrote and its commit does not have: it dropped or replaced them again."""
         files = [file for delta in self.deltas.values() for file in (*delta.added, *delta.changed)]
         kept = {path for file in files for path in (file.path, file.dv_path)}
-        gone = [self.deltas[table] for table in self._gone() if table in self.deltas]
+        objects = self._gone()
+        gone = [delta for delta in self.deltas.values() if delta.is_of(objects)]
         self._written.delete(gone, but=kept)
 
     def _data_changes(self, deltas: Iterable[Delta]) -> Iterator[DataChange]:
         """The deltas, with their manifests in the commit as long as it has room."""
         room = BUDGET_BYTES - self.inline_bytes()
         for delta in deltas:
-            place = self._written.write_manifest(delta, room)
-            room -= 0 if place.inline is None else len(place.inline)
-            yield data_change(delta, place, partial(self.made.__setitem__, delta.table))
+            place = self._place(delta, room)
+            room -= place.inline_bytes
+            yield data_change(delta, place, partial(self._made, delta))
+
+    def _made(self, delta: Delta, record: pb.TableHistory) -> None:
+        self.made[delta.partition] = MadeDelta(delta.table, record)
+
+    def _place(self, delta: Delta, room: int) -> Placed:
+        properties = cast("pb.TableProperties | None", self.unread_attribute(delta.table, Attribute.PROPERTIES))
+        if properties is not None and in_files(properties.properties):
+            return self._written.manifest_file(delta)
+        return self._written.write_manifest(delta, room)
 
     def _gone(self) -> set[str]:
         """The objects that this work created and dropped again."""
@@ -176,7 +216,8 @@ class Work(LineView):
 
     def _check_nothing_dead_was_changed(self, gone: set[str]) -> None:
         moved = (object_id for object_id, life in self._staged.lives.items() if not life.dropped)
-        changed = {*self.deltas, *(object_id for object_id, _ in self._staged.attributes), *moved}
+        subjects = (delta.subject for delta in self.deltas.values())
+        changed = {*subjects, *(object_id for object_id, _ in self._staged.attributes), *moved}
         for object_id in changed - gone - self._staged.brought - {self.top}:
             if not self.is_alive(object_id):
                 raise Invalid(

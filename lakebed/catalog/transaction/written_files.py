@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Set
 
+from lakebed.catalog.transaction.manifest_files import ManifestFile
 from lakebed.catalog.transaction.pending_delta import Delta, ManifestPlace, write_manifest
 from lakebed.files import Files
 
@@ -13,6 +14,7 @@ class WrittenFiles:
         self._files = files
         self._paths: set[str] = set()
         self._manifests: list[str] = []
+        self._manifest_files: list[ManifestFile] = []
 
     def add(self, paths: Iterable[str]) -> None:
         self._paths.update(paths)
@@ -23,9 +25,16 @@ class WrittenFiles:
         self._manifests += place.written
         return place
 
+    def manifest_file(self, delta: Delta) -> ManifestFile:
+        """A file for a delta's manifest; the commit writes it."""
+        self._manifest_files.append(ManifestFile(self._files, delta))
+        return self._manifest_files[-1]
+
     def delete(self, deltas: Iterable[Delta], but: Set[str] = frozenset()) -> None:
         """Delete the files of these deltas, and all others that were added, except some."""
         self._files.delete_many({*(self._paths - but), *(path for delta in deltas for path in delta.own_paths)})
 
     def delete_manifests(self) -> None:
         self._files.delete_many(self._manifests)
+        for file in self._manifest_files:
+            file.delete()

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import google_crc32c
+
 from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.upkeep.references import Reference, every_reference, lake_paths
@@ -211,20 +213,30 @@ class _Mark:
     lake: str
     versions: tuple[str, ...]
 
+    @property
+    def fields(self) -> dict[str, object]:
+        return {"format-version": _FORMAT, "lake-id": self.lake, "versions": list(self.versions)}
+
+    @property
+    def checksum(self) -> str:
+        """CRC32C of the fields as they are written, in hexadecimal digits."""
+        return f"{google_crc32c.value(json.dumps(self.fields).encode()):08x}"
+
 
 def _mark(target: LocalFiles) -> _Mark | None:
     """What the folder says that it is a backup of; None if it says nothing that can be read."""
     try:
         found = json.loads(target.read(_MARK))
-        is_known = found["format-version"] == _FORMAT
-        return _Mark(str(found["lake-id"]), tuple(map(str, found["versions"]))) if is_known else None
-    except (NotFound, ValueError, TypeError, KeyError):
+        mark = _Mark(str(found["lake-id"]), tuple(map(str, found["versions"])))
+        # Marks of older backups have no checksum.
+        is_whole = found.get("crc32c", mark.checksum) == mark.checksum
+        return mark if found["format-version"] == _FORMAT and is_whole else None
+    except (NotFound, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
 def _put_mark(target: LocalFiles, mark: _Mark) -> None:
-    body = {"format-version": _FORMAT, "lake-id": mark.lake, "versions": list(mark.versions)}
-    target.put(_MARK, json.dumps(body).encode())
+    target.put(_MARK, json.dumps({**mark.fields, "crc32c": mark.checksum}).encode())
 
 
 def _with_records(context: Context, records: Metastore) -> Context:

@@ -5,17 +5,24 @@ that is looked up again, was purged meanwhile: it is not a problem.
 """
 
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Self
 
 from lakebed.catalog.data.checkpoints import open_checkpoint
 from lakebed.catalog.data.deletion_vectors import check_vector
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.upkeep.orphans import orphans
-from lakebed.catalog.upkeep.references import FileKind, Reference, lake_paths, own_files, referred_by, table_of
+from lakebed.catalog.upkeep.references import (
+    FileKind,
+    Reference,
+    kept_records,
+    lake_paths,
+    own_files,
+    referred_by,
+    schema_id_of,
+    table_of,
+)
 from lakebed.catalog.upkeep.refs import last_names
 from lakebed.errors import Corrupt, LakebedError, NotFound
 from lakebed.files import Files
@@ -23,6 +30,7 @@ from lakebed.metastore import State
 from lakebed.records import records_pb2 as pb
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.manifest.puffin import MAGIC, parse_puffin
+from lakebed.table.statistics.blocks import check_blocks
 
 _TABLE = re.compile(r"\btable ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
@@ -41,10 +49,6 @@ class Findings(list[str]):
     def __init__(self, problems: Iterable[str] = (), orphans: Iterable[str] = ()) -> None:
         super().__init__(problems)
         self.orphans = tuple(orphans)
-
-    def and_orphans(self, orphans: Iterable[str]) -> Self:
-        """The same problems, with these orphans."""
-        return type(self)(self, orphans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def check_lake(context: Context, read_whole: ReadWhole | None) -> Findings:
 def _with_files(context: Context, problems: list[_Problem], read_whole: ReadWhole | None) -> Findings:
     """The problems of records, with those of what they refer to."""
     problems, references = [*problems], list[Reference]()
-    for _, state in context.metastore.data_records():
+    for state in kept_records(context):
         found, damage = _examined(context, state)
         references += found
         problems += damage
@@ -90,7 +94,16 @@ def _examined(context: Context, state: State) -> tuple[tuple[Reference, ...], li
         Sources(context.files, referred.table, context.metastore).inline_rows(referred.inline)
     except LakebedError as error:
         return (), [_Problem(f"{_owner(state)}: {error}", path) for path in _damaged_paths(context, state)]
-    return referred.files, []
+    return referred.files, list(_entry_problems(context, state, referred.entries))
+
+
+def _entry_problems(context: Context, state: State, entries: Iterable[DataFileRef]) -> Iterator[_Problem]:
+    """Entries whose figures of a file are not those of its row groups: by one of them a filter may skip rows."""
+    for entry in entries:
+        try:
+            check_blocks(entry, context.bodies.get(table_of(state), schema_id_of(state)))
+        except LakebedError as error:
+            yield _Problem(f"{_owner(state)}: {error}")
 
 
 def _damaged_paths(context: Context, state: State) -> list[str | None]:
@@ -121,8 +134,8 @@ def _file_problems(files: Files, reference: Reference) -> Iterator[_Problem]:
 
 
 def _deep_problems(context: Context, references: list[Reference], read_whole: ReadWhole) -> Iterator[_Problem]:
-    """Every vector is decoded, every data file is read once, and so is every part of a checkpoint."""
-    yield from (problem for _, state in context.metastore.data_records() for problem in _part_problems(context, state))
+    """Every vector is decoded, every data file is read once, and so is every part of a checkpoint, with its entries."""
+    yield from (problem for state in kept_records(context) for problem in _part_problems(context, state))
     read: set[str] = set()
     for reference in references:
         is_new = reference.path not in read
@@ -142,9 +155,11 @@ def _part_problems(context: Context, state: State) -> Iterator[_Problem]:
     if not isinstance(state.record, pb.TableCheckpoint):
         return
     try:
-        deque(open_checkpoint(context, state).files(context), maxlen=0)
+        files = [live.file for live in open_checkpoint(context, state).files(context)]
     except LakebedError as error:
         yield _Problem(f"{_owner(state)}: {error}")
+        return
+    yield from _entry_problems(context, state, files)
 
 
 def _lasting(context: Context, problems: list[_Problem]) -> Iterator[str]:
@@ -152,7 +167,7 @@ def _lasting(context: Context, problems: list[_Problem]) -> Iterator[str]:
     unsure = {problem.path for problem in problems} - {None}
     still = set()
     if unsure:
-        still = {path for _, state in context.metastore.data_records() for path in _paths_of(context, state)} & unsure
+        still = {path for state in kept_records(context) for path in _paths_of(context, state)} & unsure
     tables = [table for problem in problems for table in _TABLE.findall(problem.text)]
     names = last_names(context, tables) if tables else {}
     for problem in dict.fromkeys(problems):

@@ -4,8 +4,8 @@ from collections.abc import Container, Iterator
 
 from lakebed.catalog.transaction.context import Context
 
-_OWN = ("catalog.db", "backup.json")
-"""What the names of the lake's own files begin with."""
+_OWN = ("catalog.db", "backup.json", "switched-")
+"""What the names of the lake's own files begin with; `switched-` are those of the command line."""
 
 
 def orphans(context: Context, known: Container[str]) -> Iterator[str]:

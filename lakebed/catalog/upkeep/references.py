@@ -8,6 +8,7 @@ from typing import cast
 from lakebed.catalog.data.checkpoints import open_checkpoint
 from lakebed.catalog.data.deltas import entries_file, record_of, stored_manifest
 from lakebed.catalog.transaction.context import Context
+from lakebed.catalog.transaction.tombstones import is_purged
 from lakebed.metastore import State
 from lakebed.records import records_pb2 as pb
 from lakebed.store import Version
@@ -46,17 +47,36 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Referred:
-    """What one delta or checkpoint refers to; `inline` are the entries of rows that are in the metastore."""
+    """What one delta or checkpoint refers to. `entries` are a delta's, `inline` those of them for inline rows."""
 
     table: str
     files: tuple[Reference, ...]
-    inline: tuple[DataFileRef, ...] = ()
+    entries: tuple[DataFileRef, ...] = ()
+
+    @property
+    def inline(self) -> tuple[DataFileRef, ...]:
+        return tuple(filter(is_inline, self.entries))
 
 
 def every_reference(context: Context) -> Iterator[Reference]:
     """All references of the lake; a damaged manifest or checkpoint is `Corrupt`."""
-    for _, state in context.metastore.data_records():
+    for state in kept_records(context):
         yield from referred_by(context, state).files
+
+
+def kept_records(context: Context) -> Iterator[State]:
+    """Every delta and checkpoint of all lines whose table was not purged.
+
+    A purged branch that others have merged keeps its rows, also those of tables that were purged since: their files
+    are gone, and nobody can read them.
+    """
+    purged: dict[str, bool] = {}
+    for _, state in context.metastore.data_records():
+        table = table_of(state)
+        if table not in purged:
+            purged[table] = is_purged(context.metastore, table)
+        if not purged[table]:
+            yield state
 
 
 def referred_by(context: Context, state: State) -> Referred:
@@ -65,7 +85,7 @@ def referred_by(context: Context, state: State) -> Referred:
         return Referred(state.record.table_id, tuple(_of_checkpoint(context, state)))
     entries = [file for file in stored_manifest(context, state).data_files if file.status != DELETED]
     files = (*own_files(context, state), *(one for file in entries for one in _of_entry(state, file)))
-    return Referred(table_of(state), files, tuple(file for file in entries if is_inline(file)))
+    return Referred(table_of(state), files, tuple(entries))
 
 
 def own_files(context: Context, state: State) -> Iterator[Reference]:
@@ -81,6 +101,11 @@ def own_files(context: Context, state: State) -> Iterator[Reference]:
 def table_of(state: State) -> str:
     """The table of a delta or a checkpoint."""
     return cast("pb.TableHistory | pb.TableCheckpoint", state.record).table_id
+
+
+def schema_id_of(state: State) -> int:
+    """The table's schema after a delta, or at a checkpoint."""
+    return cast("pb.TableHistory | pb.TableCheckpoint", state.record).schema_id
 
 
 def _of_entry(state: State, file: DataFileRef) -> Iterator[Reference]:

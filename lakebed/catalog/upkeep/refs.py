@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from lakebed.catalog.data.live_files import files_of_tables
+from lakebed.catalog.inspect.levels import every_holder
 from lakebed.catalog.objects.walk import loaded, objects_of_kind
 from lakebed.catalog.tables.tables import table_states
 from lakebed.catalog.transaction.context import Context, Ref
@@ -90,8 +91,9 @@ def live_tables(context: Context, shown: Shown) -> Iterator[LiveTable]:
     """The tables that a ref shows, with their live files."""
     work = Work(context, shown.ref, shown.version)
     for batch in loaded(work, objects_of_kind(work, pb.TABLE)):
-        states = table_states(work, [named.id for named in batch])
-        for named, files in zip(batch, files_of_tables(work, states), strict=True):
+        held = [(holder, named) for named in batch for holder in every_holder(work, named.id)]
+        states = table_states(work, [holder for holder, _ in held])
+        for (holder, named), files in zip(held, files_of_tables(work, states), strict=True):
             entries = [live.file for live in files.all(context).values()]
             paths = {file.path for file in entries} | {file.dv_path for file in entries if file.dv_path}
-            yield LiveTable(named.id, named.name, frozenset(paths))
+            yield LiveTable(str(holder), named.name, frozenset(paths))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pyspark.sql.catalog import Catalog, Column, Database, Table
 from pyspark.sql.types import StructType
 
+from lakebed.catalog.objects.namespaces import location_of
 from lakebed.catalog.objects.properties import COMMENT, properties_of
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.errors import NotFound
@@ -208,8 +209,10 @@ def _tables(catalog: LakeHandle, found: Sequence[LakeTable | View]) -> list[Tabl
 
 
 def _databases(names: Names, catalog: LakeHandle, found: Sequence[Namespace]) -> list[Database]:
-    own, url = catalog.name, names.context.files.url
-    return [Database(".".join(parts), own, comment, url) for parts, comment in _named(catalog, found)]
+    own, files, work = catalog.name, names.context.files, catalog._scope.read()
+    places = [files.location(location_of(work, namespace.id)) for namespace in found]
+    named = zip(_named(catalog, found), places, strict=True)
+    return [Database(".".join(parts), own, comment, place) for (parts, comment), place in named]
 
 
 def _named(

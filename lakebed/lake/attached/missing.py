@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pyspark.errors import AnalysisException
 
 from lakebed.errors import LakebedError
-from lakebed.lake.attached.names import Names, Parts, parsed
+from lakebed.lake.attached.names import Found, Names, Parts, parsed
 from lakebed.lake.sql.nearest import meant
 
 _PARAMETERS = {
@@ -40,12 +40,25 @@ def _note(names: Names, error: AnalysisException) -> str:
 
 def _advice(names: Names, condition: str, parts: Parts) -> str:
     if condition == "SCHEMA_NOT_FOUND":
-        namespace = ".".join(parts[1:] if parts[0] == "spark_catalog" else parts)
+        own = parts[1:] if parts[0] == "spark_catalog" else parts
+        namespace = ".".join(own)
+        if Found(names.catalog, own).is_namespace:
+            return _not_looked_for(f"namespace {namespace}")
         return f"The lake has no namespace {namespace} either. CREATE NAMESPACE {namespace} creates it there."
     spelled, catalog = ".".join(parts), names.catalog
     if parts[-1].startswith(("branch_", "tag_")) and catalog.table_exists(parts[:-1]):
         return f"In the lake a ref follows the name: {'.'.join(parts[:-1])}@{parts[-1].partition('_')[2]}."
     whole = (*names.current.namespace, *parts) if len(parts) == 1 else parts
+    if Found(catalog, whole).exists:
+        return _not_looked_for(".".join(whole))
     return (
         f"The lake has no table or view {spelled} either. {meant(catalog, whole) or 'SHOW TABLES lists what it has.'}"
+    )
+
+
+def _not_looked_for(name: str) -> str:
+    """The note where Spark runs a statement by itself that names something of the lake."""
+    return (
+        f"The lake has {name}, but Spark runs this statement, and looks in its own catalogs only. docs/guide/sql.md "
+        "lists the statements that find the lake's names."
     )

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, DataFrameReader
 from lakebed.errors import Invalid
 from lakebed.lake.attached.names import Found, Names
 from lakebed.lake.catalog import Catalog
+from lakebed.lake.sql.feeds import feed_between, options_of_reader
 from lakebed.lake.sql.system_tables import system_rows
 from lakebed.spark.attachment.extension import extended
 from lakebed.spark.sql.tokens import quoted
@@ -20,6 +21,7 @@ class LakeReading:
 
     if TYPE_CHECKING:
         _lakebed: Callable[..., DataFrame]
+        _lakebed_changes: Callable[..., DataFrame]
         _asked: dict[str, Any]
 
     def option(self, key: str, value: Any) -> Self:
@@ -33,13 +35,27 @@ class LakeReading:
     def table(self, tableName: str) -> DataFrame:
         return self._lakebed(super().table, tableName, self._asked)  # type: ignore[misc]
 
+    def changes(self, tableName: str) -> DataFrame:
+        def own(name: str) -> DataFrame:  # Spark has the method since 4.2
+            return super(LakeReading, self).changes(name)  # type: ignore[misc, no-any-return]
 
-def lake_reader(own: DataFrameReader, table: Callable[..., DataFrame]) -> DataFrameReader:
-    """A reader of Spark's that asks `table` for names."""
+        return self._lakebed_changes(own, tableName, self._asked)
+
+
+def lake_reader(
+    own: DataFrameReader, table: Callable[..., DataFrame], changes: Callable[..., DataFrame]
+) -> DataFrameReader:
+    """A reader of Spark's that asks `table` for names, and `changes` for the changes of a table."""
     reader: Any = own
     reader.__class__ = extended(LakeReading, own)
-    reader._lakebed, reader._asked = table, {}
+    reader._lakebed, reader._lakebed_changes, reader._asked = table, changes, {}
     return own
+
+
+def changes_of(names: Names, found: Found, options: Mapping[str, Any]) -> DataFrame:
+    """The rows of a table that changed between the bounds that the options name."""
+    since, until, asked = options_of_reader(options)
+    return feed_between(found.catalog.table(found.parts), since, until, asked).read(names.spark)
 
 
 def read_found(names: Names, found: Found, options: Mapping[str, Any]) -> DataFrame:

@@ -10,12 +10,13 @@ from pyspark.sql.catalog import Catalog
 from pyspark.sql.column import Column
 
 from lakebed.catalog.transaction.context import Context
-from lakebed.errors import Invalid
 from lakebed.lake.attached.catalog import lake_catalog
+from lakebed.lake.attached.merger import LakeMerger
 from lakebed.lake.attached.missing import noted_names
 from lakebed.lake.attached.names import Found, Names, closed
-from lakebed.lake.attached.reader import lake_reader, read_found
+from lakebed.lake.attached.reader import changes_of, lake_reader, read_found
 from lakebed.lake.attached.statements import Answering
+from lakebed.lake.attached.streams import stream_reader, stream_writer
 from lakebed.lake.attached.writer import lake_writer
 from lakebed.lake.attached.writer_to import LakeWriterTo
 from lakebed.lake.catalog import open_catalog
@@ -46,7 +47,11 @@ class AttachedSession:
             with spark_alone():
                 return self._read(own, name, options)
 
-        return lake_reader(own, table)
+        def changes(own: Callable[[str], DataFrame], name: str, options: Mapping[str, Any]) -> DataFrame:
+            with spark_alone():
+                return self._read(own, name, options, changes_of)
+
+        return lake_reader(own, table, changes)
 
     def writer(self, own: DataFrameWriter, frame: DataFrame) -> DataFrameWriter:
         return lake_writer(own, frame, self._written, lambda: noted_names(self.names))
@@ -56,13 +61,14 @@ class AttachedSession:
         return own(name) if found is None else LakeWriterTo(found, frame)
 
     def merger(self, own: Callable[[str, Column], Any], frame: DataFrame, name: str, on: Column) -> Any:
-        if self._written(name) is None:
-            return own(name, on)
-        raise Invalid(
-            "mergeInto does not take tables of the lake",
-            subject=name,
-            advice="Use MERGE INTO in spark.sql(…), or table.merge(…) in Python.",
-        )
+        found = self._written(name)
+        return own(name, on) if found is None else LakeMerger(found, frame, on)
+
+    def stream_reader(self, own: Any) -> Any:
+        return stream_reader(own, self._is_in_lake)
+
+    def stream_writer(self, own: Any) -> Any:
+        return stream_writer(own, self._is_in_lake)
 
     def catalog(self, own: Catalog) -> Catalog:
         return lake_catalog(own, self.names)
@@ -70,16 +76,26 @@ class AttachedSession:
     def leave(self) -> None:
         forget(self.names.spark, self.names.context)
 
+    def _is_in_lake(self, name: str) -> bool:
+        with spark_alone():
+            return isinstance(name, str) and self.names.is_open and self.names.read(name) is not None
+
     def _written(self, name: str) -> Found | None:
         self.names.check_open()
         return self.names.written(name)
 
-    def _read(self, own: Callable[[str], DataFrame], name: str, options: Mapping[str, Any]) -> DataFrame:
+    def _read(
+        self,
+        own: Callable[[str], DataFrame],
+        name: str,
+        options: Mapping[str, Any],
+        read: Callable[[Names, Found, Mapping[str, Any]], DataFrame] = read_found,
+    ) -> DataFrame:
         if not self.names.is_open:
             return self._read_by_spark(own, name)
         found = self.names.read(name)
         with noted_names(self.names):
-            return own(name) if found is None else read_found(self.names, found, options)
+            return own(name) if found is None else read(self.names, found, options)
 
     def _read_by_spark(self, own: Callable[[str], DataFrame], name: str) -> DataFrame:
         try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -11,6 +11,7 @@ from lakebed.catalog.inspect.registry import is_system_table
 from lakebed.errors import Invalid
 from lakebed.lake.attached.formatting import formatted
 from lakebed.lake.attached.names import Found, Names, closed
+from lakebed.lake.attached.shows import with_sparks_own
 from lakebed.lake.sql.names import SPARKS, Attribution, Places
 from lakebed.lake.sql.read import Reader
 from lakebed.lake.sql.run import numbered_errors
@@ -18,8 +19,10 @@ from lakebed.lake.sql.statement import run_statement
 from lakebed.spark.attachment.attached import Args, Sql
 from lakebed.spark.sql.expressions import InnerView
 from lakebed.spark.sql.names import LakeName, chains, first_parts
+from lakebed.spark.sql.objects.comments import CommentOn
+from lakebed.spark.sql.objects.kinds import ObjectKind
 from lakebed.spark.sql.objects.refs import UseCatalog
-from lakebed.spark.sql.parameters import filled
+from lakebed.spark.sql.parameters import IDENTIFIER, filled, with_names
 from lakebed.spark.sql.parsing import parse_words
 from lakebed.spark.sql.queries import Query
 from lakebed.spark.sql.statements import CreateTable, CreateTemporaryView, Insert, InsertOverwrite, Select
@@ -27,7 +30,7 @@ from lakebed.spark.sql.tokens import Words, statements_of, words_of
 
 QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "EXPLAIN", "DESCRIBE", "DESC")
 CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE")
-SPARKS_OWN = ("SET", "RESET", "CLEAR", "ADD", "DECLARE", "EXECUTE", "BEGIN", "GRANT", "REVOKE", "DFS")
+SPARKS_OWN = ("SET", "RESET", "CLEAR", "ADD", "DECLARE", "EXECUTE", "BEGIN", "DFS")
 """The first words of statements that only Spark has; but for SET CATALOG."""
 
 
@@ -60,8 +63,9 @@ class Answering:
 
     def _one(self, text: str) -> DataFrame:
         # Spark takes more kinds of values, so they are looked at only if the lake runs it.
-        is_sparks = self.args is not None and _Parsed(self.names, text).is_sparks()
-        answer = None if is_sparks else _Parsed(self.names, filled(text, self.args)).run()
+        may_be_sparks = self.args is not None and IDENTIFIER not in text.upper()
+        is_sparks = may_be_sparks and _Parsed(self.names, self.own, text).is_sparks()
+        answer = None if is_sparks else _Parsed(self.names, self.own, with_names(filled(text, self.args))).run()
         return self._by_spark() if answer is None else answer
 
     def _one_by_one(self, text: str) -> DataFrame:
@@ -94,7 +98,9 @@ class Answering:
         if not first.reads(*QUERIES, *CHANGES) or second.reads("BRANCH", "TAG"):
             return True
         given = {word.text for word in words.words if word.names}
-        if any("@" in word or is_system_table(word) for word in given) or self.names.knows(given):
+        if any("@" in word or is_system_table(word) or word.upper() == IDENTIFIER for word in given):
+            return True
+        if self.names.knows(given):
             return True
         return any(self.names.has_catalog(part) for part in first_parts(words) if part not in SPARKS)
 
@@ -104,6 +110,7 @@ class _Parsed:
     """A statement that may be the lake's."""
 
     names: Names
+    own: Sql
     text: str
 
     def is_sparks(self) -> bool:
@@ -119,8 +126,9 @@ class _Parsed:
         if not self._is_the_lakes(statement):
             return self._into_spark(statement)
         answer = run_statement(self.names.spark, self.text, None, self._places, Attribution())
-        is_answer = isinstance(answer, DataFrame) and not isinstance(statement, CreateTemporaryView)
-        return cast(DataFrame, answer) if is_answer else self.names.spark.range(0).select()
+        if not isinstance(answer, DataFrame) or isinstance(statement, CreateTemporaryView):
+            return self.names.spark.range(0).select()
+        return with_sparks_own(self.names.spark, self.own, statement, self.names.current.namespace, answer)
 
     def _statement(self) -> object | None:
         """The statement; None for one of Spark's. What can't be read and names something of the lake is `Invalid`."""
@@ -138,6 +146,8 @@ class _Parsed:
         changed, read = _mentioned(statement)
         if isinstance(statement, UseCatalog):
             return self.names.has_catalog(statement.catalog.text)
+        if isinstance(statement, CommentOn) and statement.kind is ObjectKind.COLUMN:
+            return self._is_of_a_table(statement.name)
         if changed:
             return any(self._is_owned(name) for name in changed)
         return not isinstance(statement, Select | CreateTemporaryView) or self._any_is_there(read)
@@ -170,6 +180,12 @@ class _Parsed:
         found = self._place(name)
         return found is not None and self.names.owns(found)
 
+    def _is_of_a_table(self, column: LakeName) -> bool:
+        """Whether the name of a column begins with that of a table in the lake."""
+        wholes = ((*inside, *column.parts) for inside in {(), self.names.current.namespace})
+        found = (self.names.at(column.place, whole[:size]) for whole in wholes for size in range(1, len(whole)))
+        return any(one is not None and one.is_table for one in found)
+
     def _place(self, name: LakeName) -> Found | None:
         if name.is_relative and self.names.is_temporary(name.parts[-1]):
             return None
@@ -186,6 +202,9 @@ class _Parsed:
         if any("@" in part for name in parts for part in name):
             return True
         catalog = self.names.catalog
+        shows = any(words.words[0].reads("SHOW") for words in statements)
+        if shows and any(Found(catalog, name).is_namespace for name in parts):
+            return True
         dotted = [name for name in parts if len(name) > 1]
         return any(Found(catalog, name).has_home or Found(catalog, name).exists for name in dotted)
 

@@ -201,6 +201,16 @@ class _Reading:
 
     def _moment(self) -> Moment | None:
         start = self.at
+        if (
+            self._reads(start, "CHANGES")
+            and self._reads(start + 1, "FROM")
+            and self._reads(start + 2, *_VERSIONS, *_TIMES)
+        ):
+            raise Invalid(
+                "a query without Spark has no CHANGES clause",
+                subject=self._place(self.tokens[start]),
+                advice="Register table.changes(since).to_arrow() with DuckDB, or use lake.sql(…).",
+            )
         at = start + 1 if self._reads(start, "FOR") else start
         if self._reads(at, *_VERSIONS, *_TIMES) and self._reads(at + 1, "AS") and self._reads(at + 2, "OF"):
             self.at = at + 3

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast, runtime_checkable
 
 from lakebed.errors import Invalid, LakebedError, NotFound
 from lakebed.html import ROWS, table_html
+from lakebed.lake.shown import safely, safely_html
 
 _MISSING = re.compile('Table with name "?([^" ]+)"? does not exist')
 
@@ -73,13 +74,14 @@ class QueryRows:
 
     def _repr_html_(self) -> str:
         """The first rows, for a notebook."""
-        with explained(self._sources):
-            rows = self._relation.limit(ROWS).fetchall()
-        return table_html("Query", self.columns, rows)
+        first = self._relation.limit(ROWS)
+        return safely_html(lambda: table_html("Query", self.columns, first.fetchall()), lambda: repr(self))
 
     def __repr__(self) -> str:
-        with explained(self._sources):
-            return str(self._relation)
+        return safely("Query", lambda: str(self._relation).rstrip())
+
+    def __reduce__(self) -> NoReturn:
+        raise Invalid("a query can't be pickled", advice="Pickle its rows, to_arrow(), or run it in the other process.")
 
 
 @runtime_checkable

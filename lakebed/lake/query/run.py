@@ -28,13 +28,16 @@ SYSTEM = "__"
 """The prefix of system tables."""
 
 LOCKS = (
+    "SET TimeZone = 'UTC'",  # as filters read a time without a zone, on whatever machine
     "SET autoinstall_known_extensions = false",
     "SET autoload_known_extensions = false",
     "SET enable_external_access = false",
     "SET python_enable_replacements = false",
     "SET lock_configuration = true",
 )
-"""After these, DuckDB reads no file, no address on the network and no variable of the program, and can't be told to."""
+"""After these, DuckDB means the same on every machine. It reads no file, no address on the network and no variable of
+the program, and can't be told to.
+"""
 
 DEEPEST = 128
 """How many views may stand on one another."""

@@ -14,6 +14,7 @@ from lakebed.catalog.transaction.retry import retried
 from lakebed.catalog.transaction.scopes import Open, Scope, once
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
+from lakebed.lake.arguments import check_not_staged
 from lakebed.lake.engines import engine_for
 from lakebed.lake.evolve import Evolve
 from lakebed.lake.rows.appends import append
@@ -44,12 +45,16 @@ def grow(scope: Scope, table: str, data: object, request: Request, write: Write)
     return once(scope, request, lambda: _grow(scope, table, data, request, write))
 
 
-def asked_evolution(evolve: str | None) -> tuple[str, ...]:
-    """How a call is asked to evolve its table, as its request has it; `Invalid` for anything but `add`."""
+def asked_evolution(evolve: str | None, table: str) -> tuple[str, ...]:
+    """How a call is asked to evolve its table, as its request has it; `Invalid` for anything but `add`.
+
+    What is staged has the columns of its table, which readers would see change at once: it can't evolve.
+    """
     if evolve is None:
         return ()
     if evolve != ADD:
         raise Invalid("a write can't evolve a table like this", expected=repr(ADD), found=repr(evolve))
+    check_not_staged(table, f"evolve={evolve!r}", "Add the columns to the table first: evolve() on its handle.")
     return (evolve,)
 
 

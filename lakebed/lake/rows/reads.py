@@ -46,8 +46,9 @@ _log = logging.getLogger("lakebed.lake")
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """The files of a table to read, and where they are."""
+    """The files of a table to read, where they are, and the version that they are of."""
 
+    version: Version
     sources: Sources
     state: TableState
     plan: Plan
@@ -58,11 +59,24 @@ class _Planned:
 
 def scan(scope: Scope, table: str, where: Where, columns: Sequence[str] | None, limit: int | None = None) -> "Scan":
     """Rows by the local engine."""
-    with _advising_read():
+    with only_spark("read(spark, where=…)"):
         found = _planned(scope, table, _local_filter(where))
-    return arrow_engine().scan(
-        found.sources, found.state.schema, found.plan, found.filter, columns, limit, found.replan
-    )
+    return _scan(scope, table, found, columns, limit)
+
+
+def _scan(scope: Scope, table: str, found: "_Planned", columns: Sequence[str] | None, limit: int | None) -> "Scan":
+    again = None
+    if not scope.is_transaction:
+        again = partial(_scan_again, scope.at(found.version), table, found.filter, columns, limit)
+    schema = found.state.schema
+    return arrow_engine().scan(found.sources, schema, found.plan, found.filter, columns, limit, found.replan, again)
+
+
+def _scan_again(
+    scope: Scope, table: str, filter: Filter | None, columns: Sequence[str] | None, limit: int | None
+) -> "Scan":
+    """The same scan in a process that was sent it."""
+    return _scan(scope, table, _planned(scope, table, lambda _: filter), columns, limit)
 
 
 def row_count(work: Work, table: str) -> int:
@@ -131,7 +145,7 @@ def _planned(scope: Scope, table: str, filter_of: Callable[[Schema], Filter | No
     state = table_state(work, table)
     filter = filter_of(state.schema)
     replan = None if scope.is_transaction else partial(plan_unread, work, state)
-    planned = _Planned(sources(work, table), state, plan(work, state, filter), filter, replan)
+    planned = _Planned(work.base, sources(work, state.id), state, plan(work, state, filter), filter, replan)
     if (seconds := monotonic() - began) > SLOW_SECONDS:
         _log.warning("slow: planning a read of table %s took %.1f s", table, seconds)
     return planned
@@ -142,13 +156,13 @@ def _local_filter(where: Where) -> Callable[[Schema], Filter | None]:
 
 
 @contextmanager
-def _advising_read() -> Iterator[None]:
-    """Advise to read with Spark, since a scan takes no session."""
+def only_spark(call: str) -> Iterator[None]:
+    """Advise to read with Spark by this call, since the local engine takes no session."""
     try:
         yield
     except Invalid as error:
         if error.advice == SPARK:
-            error.advice = "Only Spark evaluates this: use read(spark, where=…)."
+            error.advice = f"Only Spark evaluates this: use {call}."
         raise
 
 

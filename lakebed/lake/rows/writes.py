@@ -1,7 +1,9 @@
 """Changing a table's rows: a call reads what it changes, writes, and commits on what it read, or does it again."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
+from uuid import UUID
 
 from lakebed.catalog.data.engine import Engine, Fill, KeptRows, Where
 from lakebed.catalog.data.planning import plan
@@ -17,6 +19,7 @@ from lakebed.catalog.data.target import target_of
 from lakebed.catalog.objects.naming import about
 from lakebed.catalog.tables.properties import RowChanges, row_changes, table_properties
 from lakebed.catalog.tables.tables import TableState, table_state
+from lakebed.catalog.transaction.bound import asked_id
 from lakebed.catalog.transaction.commits import Argument, Commit, Request
 from lakebed.catalog.transaction.retry import retried
 from lakebed.catalog.transaction.scopes import Scope, once
@@ -25,9 +28,12 @@ from lakebed.errors import Conflict, Invalid, LakebedError, OutcomeUnknown
 from lakebed.lake.engines import engine_for
 from lakebed.lake.rows.written import WrittenOnce, checks_in
 from lakebed.table.expression.assignments import Values
-from lakebed.table.expression.merge_clauses import Clause
+from lakebed.table.expression.merge_clauses import Clause, Then
+from lakebed.table.expression.statement_text import as_written
 from lakebed.table.filter.condition import Condition
 from lakebed.table.keys.uniqueness import is_part_of_key, merge_keeps_keys, sets_key
+from lakebed.table.manifest.summary import given_summary
+from lakebed.table.partition.explicit import ExplicitValues
 from lakebed.table.schema.schema import Schema
 
 ATTEMPTS = 50
@@ -40,7 +46,7 @@ Make = Callable[[Work, TableState], RowChange | None]
 def delete(scope: Scope, table: str, where: str | Condition, engine: Engine, request: Request) -> Commit | None:
     """Delete the rows that pass."""
     make = _by(engine, lambda work, state: engine.delete(target_of(work, state), where), "delete")
-    return change_rows(scope, table, "delete", make, request, str(where), attempts=engine.attempts)
+    return change_rows(scope, table, "delete", make, request, as_written(where), attempts=engine.attempts)
 
 
 def truncate(scope: Scope, table: str, request: Request) -> Commit | None:
@@ -52,6 +58,25 @@ def truncate(scope: Scope, table: str, request: Request) -> Commit | None:
     return change_rows(scope, table, "truncate", every_file, request, "all rows")
 
 
+def update_values(
+    scope: Scope,
+    table: str,
+    values: Values,
+    where: Callable[[Work], Where],
+    engine: Engine,
+    request: Request,
+    also: Callable[[Work], None],
+) -> Commit | None:
+    """Set columns of all rows of an explicit partition, and change the partition in the same commit."""
+
+    def make_rows(work: Work, state: TableState) -> RowChange:
+        change = engine.update(target_of(work, state), values, where(work))
+        return _with_single_keys(engine, work, state, change) if sets_key(state.schema, values) else change
+
+    make = _by(engine, make_rows, "update")
+    return change_rows(scope, table, "alter_partition", make, request, "renamed", attempts=engine.attempts, also=also)
+
+
 def update(scope: Scope, table: str, values: Values, where: Where, engine: Engine, request: Request) -> Commit | None:
     """Set columns of the rows that pass."""
 
@@ -59,8 +84,8 @@ def update(scope: Scope, table: str, values: Values, where: Where, engine: Engin
         change = engine.update(target_of(work, state), values, where)
         return _with_single_keys(engine, work, state, change) if sets_key(state.schema, values) else change
 
-    make = _by(engine, make_rows, "update")
-    detail = "" if where is None else str(where)
+    make = _tested(scope, _by(engine, make_rows, "update"))
+    detail = "" if where is None else as_written(where)
     return change_rows(scope, table, "update", make, request, detail, attempts=engine.attempts)
 
 
@@ -80,10 +105,28 @@ def upserting(on: Sequence[str], fill: Fill) -> Callable[[Scope, str, object, Re
     return lambda scope, table, data, request: once(scope, request, lambda: upsert(scope, table, data, request))
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A deletion or an update of the rows that a source matches, and its condition as it was written."""
+
+    then: Then
+    where: str
+
+
 def merge(
-    scope: Scope, table: str, source: object, on: str | Sequence[str], clauses: Sequence[Clause], request: Request
+    scope: Scope,
+    table: str,
+    source: object,
+    on: str | Sequence[str],
+    clauses: Sequence[Clause],
+    request: Request,
+    joined: Joined | None = None,
 ) -> Commit | None:
-    """SQL's MERGE."""
+    """SQL's MERGE; `joined` says that it is a DELETE or an UPDATE with a source."""
+    mode = "merge" if joined is None else joined.then.value
+    operation, detail = "merge_rows", "; ".join(map(str, clauses))
+    if joined is not None:
+        operation, detail = mode, joined.where
 
     def make_it() -> Commit | None:
         if not clauses:
@@ -95,9 +138,24 @@ def merge(
             keeps = not state.schema.key or merge_keeps_keys(on, clauses, state.schema, kept.schema(state.schema))
             return change if keeps else _with_single_keys(engine, work, state, change)
 
-        return _with_source(scope, table, source, engine, make, request, "merge_rows", "; ".join(map(str, clauses)))
+        return _with_source(scope, table, source, engine, make, request, operation, detail, mode)
 
     return once(scope, request, make_it)
+
+
+def overwriting_values(into: ExplicitValues) -> Callable[[Scope, str, object, Request], Commit | None]:
+    """What replaces the rows with the values of an explicit partition."""
+
+    def overwrite(scope: Scope, table: str, data: object, request: Request) -> Commit | None:
+        engine = engine_for(data)
+
+        def make(work: Work, state: TableState, written: Written) -> RowChange:
+            return engine.overwrite(target_of(work, state), written, into.condition(state.schema))
+
+        detail = str(into.condition(table_state(scope.read(), table).schema))
+        return _overwrite(scope, table, data, engine, make, request, detail, into)
+
+    return overwrite
 
 
 def overwriting(where: Where) -> Callable[[Scope, str, object, Request], Commit | None]:
@@ -109,7 +167,7 @@ def overwriting(where: Where) -> Callable[[Scope, str, object, Request], Commit 
         def make(work: Work, state: TableState, written: Written) -> RowChange:
             return engine.overwrite(target_of(work, state), written, where)
 
-        return _overwrite(scope, table, data, engine, make, request, "all rows" if where is None else str(where))
+        return _overwrite(scope, table, data, engine, make, request, "all rows" if where is None else as_written(where))
 
     return overwrite
 
@@ -135,11 +193,12 @@ def change_rows(
     *,
     discard: Discard = RowChange.discard,
     attempts: int = ATTEMPTS,
+    also: Callable[[Work], None] | None = None,
 ) -> Commit | None:
     """Make a change on the newest state, and again if what it read was changed meanwhile.
 
-    `discard` deletes what an attempt that lost has written. A transaction reads one state all along: a conflict in it
-    is final.
+    `also` is done in the same commit. `discard` deletes what an attempt that lost has written. A transaction reads one
+    state all along: a conflict in it is final.
     """
     is_final = scope.is_transaction
 
@@ -152,6 +211,8 @@ def change_rows(
 
         def put(work: Work) -> None:
             put_change(work, seen, state, operation, change, detail, request.summary)
+            if also is not None:
+                also(work)
 
         try:
             return scope.change(put, request, seen)
@@ -226,6 +287,20 @@ def given_values(values: Values) -> Values:
     return dict(values)
 
 
+def merge_request(
+    table: str,
+    on: str | Sequence[str],
+    clauses: Sequence[Clause],
+    message: str | None,
+    author: str | None,
+    event_id: str | UUID | None,
+    summary: Mapping[str, str] | None = None,
+) -> Request:
+    """What a merge was asked for."""
+    asked = given_names(on), tuple(clause_text(clause) for clause in clauses)
+    return Request("merge", (asked_id(table), *asked), message, author, event_id, given_summary(summary))
+
+
 def clause_text(clause: Clause) -> str:
     """A clause of a merge as a request has it."""
     if not isinstance(clause, Clause):
@@ -254,6 +329,17 @@ def _by(engine: Engine, make: Make, operation: str, discard: Discard = RowChange
     return made
 
 
+def _tested(scope: Scope, make: Make) -> Make:
+    """A change that is made again if the table's checks change before it is committed."""
+    checks_of = checks_in(scope)
+
+    def made(work: Work, state: TableState) -> RowChange | None:
+        checks_of(work, state.id)
+        return make(work, state)
+
+    return made
+
+
 def _with_source(
     scope: Scope,
     table: str,
@@ -263,10 +349,11 @@ def _with_source(
     request: Request,
     operation: str,
     detail: str,
+    mode: str = "merge",
 ) -> Commit | None:
     with about(scope.read(), table):
         kept = engine.keep(data)
-    change = _by(engine, lambda work, state: make(kept, work, state), "merge")
+    change = _tested(scope, _by(engine, lambda work, state: make(kept, work, state), mode))
     return change_rows(scope, table, operation, change, request, detail, attempts=engine.attempts)
 
 
@@ -292,9 +379,10 @@ def _overwrite(
     make: Callable[[Work, TableState, Written], RowChange],
     request: Request,
     detail: str,
+    into: ExplicitValues | None = None,
 ) -> Commit | None:
     """Write the rows once, unless the table changes so that they don't fit, and find what goes as often as needed."""
-    rows, keep_rows = WrittenOnce(data, checks_in(scope), "overwrite"), RowChange.discard_vectors
+    rows, keep_rows = WrittenOnce(data, checks_in(scope), "overwrite", into), RowChange.discard_vectors
 
     def make_rows(work: Work, state: TableState) -> RowChange:
         change = make(work, state, rows.written_for(work, state))

@@ -17,6 +17,7 @@ from lakebed.errors import Conflict, Invalid, LakebedError
 from lakebed.files import Files
 from lakebed.lake.engines import engine_for
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.partition.explicit import ExplicitValues, values_of_file, with_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +59,53 @@ def check_tested(tested: tuple[Check, ...], written: TableState, checks: tuple[C
         )
 
 
-def write_rows(work: Work, state: TableState, data: object, purpose: str = "append to") -> Written:
-    """Write rows for a table: a few inline, if the commit has room for them, others to files."""
+def write_rows(
+    work: Work, state: TableState, data: object, purpose: str = "append to", into: ExplicitValues | None = None
+) -> Written:
+    """Write rows for a table: a few inline, if the commit has room for them, others to files.
+
+    `into` are the values of the explicit partition that all rows are for: rows without these columns get them, and
+    rows with other values are `Invalid`.
+    """
     if isinstance(data, Prepared):
         return data.written(work)
-    return engine_for(data).write(replace(target_of(work, state), purpose=purpose), data)
+    target = replace(target_of(work, state), purpose=purpose)
+    if into is None:
+        return engine_for(data).write(target, data)
+    filled = replace(state, schema=with_values(state.schema, into))
+    written = engine_for(data).write(replace(target, state=filled), data)
+    _check_values(work, state, written, into)
+    return written
+
+
+def check_same_values(written: ExplicitValues | None, now: ExplicitValues | None) -> None:
+    """`Conflict` if a partition got other values while rows were written for it."""
+    if written != now:
+        raise Conflict("the partition was renamed while rows were written for it", advice="Write them again.")
+
+
+def _check_values(work: Work, state: TableState, written: Written, into: ExplicitValues) -> None:
+    for file in written.files:
+        found = values_of_file(file, state.spec, state.schema)
+        if any(found.get(id) != value for id, value in into.by_id):
+            RowChange(written=written).discard(work.context.files)
+            other = ExplicitValues(tuple((id, found.get(id)) for id, _ in into.by_id))
+            raise Invalid(
+                "a row has other values than the partition",
+                expected=into.text(state.schema),
+                found=other.text(state.schema),
+                advice="Append it to the table, or leave out the columns of the partition.",
+            )
 
 
 class WrittenOnce:
     """Rows that are written when they are first needed, and again only for a schema, spec or checks they don't fit."""
 
-    def __init__(self, data: object, checks_of: ChecksOf, purpose: str = "append to") -> None:
+    def __init__(
+        self, data: object, checks_of: ChecksOf, purpose: str = "append to", into: ExplicitValues | None = None
+    ) -> None:
         self._data = data
+        self._into = into
         self._purpose = purpose
         self._checks_of = checks_of
         self._written: Written | None = None
@@ -86,7 +122,7 @@ class WrittenOnce:
                     advice="Give the rows again.",
                 )
             self.discard(work.context.files)
-            self._written = write_rows(work, state, self._data, self._purpose)
+            self._written = write_rows(work, state, self._data, self._purpose, self._into)
             self._state, self._checks = state, checks
         return self._written
 

@@ -8,6 +8,7 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.retry import retried
 from lakebed.catalog.transaction.scopes import Open
 from lakebed.errors import Invalid
+from lakebed.lake.rows import writes
 from lakebed.lake.sql.execution import Execution
 from lakebed.lake.table import Table
 from lakebed.spark.expressions import is_utc, value_errors
@@ -18,7 +19,8 @@ from lakebed.spark.sql.insert import constants_condition, stored_rows, with_defa
 from lakebed.spark.sql.merge_clauses import merge_clause, new_source_columns
 from lakebed.spark.sql.names import LakeName
 from lakebed.spark.sql.queries import Query
-from lakebed.spark.sql.statements import Delete, Insert, InsertOverwrite, Merge, Update
+from lakebed.spark.sql.statements import Delete, Insert, InsertOverwrite, Merge, MergeClause, Update
+from lakebed.table.expression.statement_text import as_written
 
 ATTEMPTS = 5
 """How often a statement runs that others make out of date before it commits; each time runs its jobs again."""
@@ -88,18 +90,24 @@ def merge(execution: Execution, statement: Merge) -> Commit | None:
     def change(own: Execution, table: Table) -> Commit | None:
         rows, by = own.reader.frame(statement.source), own.by
         if statement.evolves:
-            _add_columns(table, statement, rows)
-        clauses = [merge_clause(clause, table.schema, rows.columns, statement) for clause in statement.clauses]
+            add_source_columns(table, statement.clauses, rows)
+        schema, evolves = table.schema, statement.evolves
+        clauses = [merge_clause(clause, schema, rows.columns, evolves=evolves) for clause in statement.clauses]
         with own.inner_views(statement.views):
-            return table.merge(rows, statement.on, *clauses, message=by.message, author=by.author, event_id=by.event_id)
+            if statement.joined is None:
+                return table.merge(rows, statement.on, *clauses, **by.keywords)
+            request = writes.merge_request(table.id, statement.on, clauses, by.message, by.author, by.event_id)
+            joined = writes.Joined(statement.joined, as_written(statement.on))
+            return writes.merge(table._scope, table.id, rows, statement.on, clauses, request, joined)
 
     if statement.evolves and execution.places.transaction is None:
         return _change_in_one_commit(execution, statement.table, change, statement.views)
     return _change(execution, statement.table, change, statement.source, statement.views)
 
 
-def _add_columns(table: Table, statement: Merge, rows: DataFrame) -> None:
-    columns = new_source_columns(statement, table.schema, rows)
+def add_source_columns(table: Table, clauses: Sequence[MergeClause], rows: DataFrame) -> None:
+    """Add the columns that the clauses of a merge bring to its table."""
+    columns = new_source_columns(clauses, table.schema, rows)
     if columns:
         with table.evolve() as evolve:
             for path, type in columns:
@@ -150,7 +158,7 @@ def change_at_one_version(execution: Execution, table: Table, change: Change, re
 
 def _session_condition(execution: Execution, where: str) -> str:
     """A condition that means what the session takes it for, as that of a query does."""
-    return where if is_utc(execution.spark) else SessionText(where)
+    return where if is_utc(execution.spark) else SessionText(where, as_written(where))
 
 
 def _check_repeatable(execution: Execution, views: Sequence[InnerView]) -> None:

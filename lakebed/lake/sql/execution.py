@@ -14,6 +14,8 @@ from lakebed.lake.table import Table
 from lakebed.spark.sql.expressions import InnerView
 from lakebed.spark.sql.names import LakeName
 from lakebed.spark.sql.tokens import place
+from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
+from lakebed.table.types.names import folded_column
 
 NOBODY = Attribution()
 
@@ -57,6 +59,14 @@ class Execution:
         except NotFound as error:
             error.advice = meant(objects, name.parts) or error.advice
             raise pointed(error, place(self.text, name.start)) from error
+
+    def columns(self, name: LakeName) -> frozenset[str]:
+        """The columns of the table that the statement changes, folded; none if there is none, which is said later."""
+        try:
+            names = self.places.write(name).table(name.parts).schema.names
+        except LakebedError:
+            return frozenset()
+        return frozenset(map(folded_column, (*names, *(column.name for column in METADATA_COLUMNS))))
 
     def inside(self, table: Table) -> "Execution":
         """The same statement on a table of a transaction, whose version all reads see."""

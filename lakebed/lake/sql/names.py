@@ -1,8 +1,8 @@
 """Where the names of a statement are looked for: every read of it sees the lake at one version."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from lakebed.catalog.refs.catalogs import find_catalog
+from lakebed.catalog.transaction.bound import place_of
 from lakebed.catalog.transaction.commits import Answer, Commit
 from lakebed.errors import Invalid, LakebedError, NotFound
 from lakebed.lake.branches import Branches
 from lakebed.lake.merges import Merges
 from lakebed.lake.namespaces import Namespaces
-from lakebed.lake.properties import Propertied
+from lakebed.lake.settings.properties import Propertied
 from lakebed.lake.table import Table
 from lakebed.lake.tables import Tables
 from lakebed.lake.tags import Tags
@@ -136,7 +137,9 @@ class Places:
     def as_changed(self, table: Table) -> Table:
         """A table that is read; the one that is changed as the change sees it."""
         changed = self.changed
-        is_changed = changed is not None and (table.id, table._scope) == (changed.id, changed._scope.at(self.version))
+        is_changed = changed is not None and (
+            (place_of(table.id), table._scope) == (place_of(changed.id), changed._scope.at(self.version))
+        )
         return changed if changed is not None and is_changed else table
 
     def read(self, name: "LakeName", moment: Moment | None) -> Objects:
@@ -194,3 +197,12 @@ def pointed(error: LakebedError, place: str) -> LakebedError:
     """The error with the place of the word in the statement that it is about."""
     error.subject = f"{place}: {error.subject}" if error.subject else place
     return error
+
+
+@contextmanager
+def pointing(place: str) -> Iterator[None]:
+    """Errors from inside name a place in the statement."""
+    try:
+        yield
+    except LakebedError as error:
+        raise pointed(error, place) from error

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from lakebed.catalog.tables.trust import A_VIEW, trusts_views
 from lakebed.catalog.tables.trust import ADVICE as TRUST
 from lakebed.errors import Forbidden, Invalid, LakebedError, NotFound
-from lakebed.lake.sql.names import Moment, Objects, Places, pointed
+from lakebed.lake.sql.feeds import AskedBound, asked_changes, feed_between
+from lakebed.lake.sql.names import Moment, Objects, Places, pointed, pointing
 from lakebed.lake.sql.nearest import meant
 from lakebed.lake.sql.system_tables import is_system_name, system_rows
 from lakebed.lake.table import Table
@@ -19,7 +20,7 @@ from lakebed.spark.sql.conjuncts import prunable
 from lakebed.spark.sql.execute import missing_use, run
 from lakebed.spark.sql.hidden import check_joins, left_out
 from lakebed.spark.sql.judged import judged
-from lakebed.spark.sql.names import LakeName, time_of
+from lakebed.spark.sql.names import Bound, LakeName, Span, time_of
 from lakebed.spark.sql.parsing import parse_query
 from lakebed.spark.sql.queries import Query, Use
 from lakebed.spark.sql.tokens import Words, quoted
@@ -99,7 +100,7 @@ class Reader:
 
     def _added_columns(self, name: LakeName, asked: Sequence[str]) -> list[str]:
         """Which of the metadata columns are added to what a name stands for: to tables alone, besides their own."""
-        container = self._container(name, self._moment(name))
+        container = None if name.span is not None else self._container(name, self._moment(name))
         if container is None or not container.table_exists(name.parts):
             return []
         own = {folded_column(column) for column in container.table(name.parts).schema.names}
@@ -142,6 +143,9 @@ class Reader:
                     raise pointed(_outside(name), place)
                 return None
             raise pointed(_missing(name, self.places.read(name, moment), bool(self.within)), place)
+        if name.span is not None:
+            with pointing(place):
+                return self._changes(container, name, name.span)
         if container.table_exists(name.parts):
             return self._table(self.places.as_changed(container.table(name.parts)), use, words)
         return self._view(container.view(name.parts), self.places.inside(container, moment), place)
@@ -178,6 +182,23 @@ class Reader:
             return None
         container = self.places.read(name, moment)
         return container if container.table_exists(name.parts) or container.view_exists(name.parts) else None
+
+    def _changes(self, container: Objects, name: LakeName, span: Span) -> DataFrame:
+        """The rows that changed in a span; the statement's version ends it."""
+        if not container.table_exists(name.parts):
+            raise Invalid("only tables have changes", subject=name.spelled, found="a view")
+        asked = asked_changes(dict(span.options))
+        since, until = (self._bound(bound) for bound in (span.start, span.stop))
+        return feed_between(container.table(name.parts), since, until, asked).read(self.spark)
+
+    def _bound(self, bound: Bound | None) -> AskedBound | None:
+        if bound is None:
+            return None
+        given = bound.moment
+        if given.expression is not None and self.is_restricted:
+            check_kept_condition(given.expression, A_VIEW)
+        time = given.time if given.expression is None else time_of(self.spark, given.expression)
+        return AskedBound(given.version, time, bound.is_inclusive)
 
     def _table(self, table: Table, use: Use, words: Words) -> DataFrame:
         is_plain = is_utc(self.spark), is_ansi(self.spark)

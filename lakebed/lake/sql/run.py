@@ -32,11 +32,12 @@ from lakebed.spark.sql.objects.show import (
     ShowCurrent,
     ShowLog,
     ShowObjects,
+    ShowPartitions,
     ShowProperties,
     ShowRefs,
 )
 from lakebed.spark.sql.objects.views import AlterView, CreateView, DropView
-from lakebed.spark.sql.parameters import Args, filled
+from lakebed.spark.sql.parameters import Args, filled, with_names
 from lakebed.spark.sql.parsing import parse_words
 from lakebed.spark.sql.statements import (
     CreateTable,
@@ -57,7 +58,7 @@ def run(spark: SparkSession, text: str, args: Args | None, places: Callable[[], 
 
     A query answers its DataFrame, a change its commit, what is created its handle.
     """
-    statements = statements_of(filled(text, args))
+    statements = statements_of(with_names(filled(text, args)))
     if len(statements) == 1:
         return _run(Execution(spark, places(), by, statements[0].text), statements[0])
     _check_repeatable(statements, by)
@@ -75,6 +76,7 @@ def _run(execution: Execution, words: Words) -> Answer:
         namespace=places.searched,
         catalogs=places.catalogs(first_parts(words)),
         databases=places.databases,
+        columns=execution.columns,
     )
     match parse_words(named, execution.spark):
         case Select() as select:
@@ -148,6 +150,8 @@ def _run(execution: Execution, words: Words) -> Answer:
             return show.show_create(execution, shown)
         case ShowProperties() as shown:
             return show.show_properties(execution, shown)
+        case ShowPartitions() as shown:
+            return show.show_partitions(execution, shown)
         case ShowLog() as shown:
             return show.show_log(execution, shown)
         case DescribeTable() as described:

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakebed.catalog.inspect.registry import OF_ONE_TABLE, find_system_table, is_system_table
 from lakebed.catalog.inspect.system_table import SystemTable
+from lakebed.catalog.transaction.names import parse_name, spelled
 from lakebed.lake.inspect import inspect
 from lakebed.lake.sql.names import Objects
 from lakebed.lake.sql.objects.frames import TEXT, TIME, frame
@@ -17,6 +18,9 @@ from lakebed.table.filter.column import col
 from lakebed.table.filter.condition import Condition
 
 HISTORY = "history"
+_LEVELS = ("editions", "streams")
+"""The system tables of all editions of a table."""
+
 _HISTORY = {"version": pa.decimal128(29, 0), "committed_at": TIME, "operation": TEXT, "author": TEXT, "message": TEXT}
 
 
@@ -32,7 +36,18 @@ def system_rows(
     table = objects.table(tuple(name))
     if last.casefold() == HISTORY:
         return _history(spark, table)
-    return _rows(spark, objects, OF_ONE_TABLE[last.casefold()], [*conditions, col("table_uuid") == table.id])
+    return _rows(spark, objects, OF_ONE_TABLE[last.casefold()], [*conditions, *_own_rows(last.casefold(), table)])
+
+
+def _own_rows(system: str, table: Table) -> list[Condition]:
+    """What the rows of one table pass, or those of the edition that it is bound to."""
+    edition = table.locator.edition
+    if edition is None:
+        return [col("table_uuid") == table.id]
+    name = parse_name(table.name)
+    if system in _LEVELS:
+        return [col("table_name") == spelled(name[:-1]), col("edition") == edition]
+    return [col("table_name") == spelled(name)]
 
 
 def is_system_name(objects: Objects, parts: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 import os
 from functools import partial
 
+from lakebed.catalog.objects.properties import is_text
 from lakebed.catalog.transaction.context import Context
 from lakebed.catalog.upkeep import times
 from lakebed.catalog.upkeep.backup import Backup
@@ -27,8 +28,8 @@ def check(context: Context, deep: bool) -> Findings:
 def backup(context: Context, path: str | os.PathLike[str]) -> Backup:
     """Copy the lake to a folder."""
     folder = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(folder, str) or not folder or "://" in folder:
-        raise Invalid("a backup goes to a folder", subject=repr(path), expected="a path")
+    if not isinstance(folder, str) or not folder or "://" in folder or not is_text(folder) or "\0" in folder:
+        raise Invalid("a backup goes to a folder", subject=ascii(path), expected="a path in UTF-8")
     return back_up(context, os.path.expanduser(folder), _open_records)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from lakebed.catalog.upkeep.usage import SCHEMA, Hold, UsageRow
+from lakebed.html import table_html
 from lakebed.lake.engines import arrow_engine
 from lakebed.store import Version
 
@@ -63,6 +64,13 @@ class Usage:
         width = max((len(name) for name, _, _ in lines), default=0)
         text = [f"{name:<{width}}  {hold:<8}  {size:>15,} bytes" for name, hold, size in lines]
         return "\n".join([*text, f"{'in all':<{width}}  {'':<8}  {self.bytes:>15,} bytes"])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        lines = [(name or "(no table)", hold, size) for (name, hold), size in self._table_lines().items()]
+        return table_html(f"{self.bytes:,} bytes", ["table", "hold", "bytes"], lines)
 
     def _table_lines(self) -> dict[tuple[str, str], int]:
         sums: dict[tuple[str, str], int] = defaultdict(int)

@@ -19,7 +19,7 @@ from lakebed.records import cells, codec, layout
 from lakebed.records import records_pb2 as pb
 from lakebed.records.cells import Row, Sight
 from lakebed.records.layout import Attribute, Space
-from lakebed.store import Reads, Transaction, Version
+from lakebed.store import RangeRead, Reads, Transaction, Version
 from lakebed.store.tuples import unpack
 
 M = TypeVar("M", bound=Message)
@@ -34,6 +34,25 @@ def nearest(reads: Reads, sight: Sight, partitions: Sequence[str]) -> list[State
     """
     rows = cells.nearest(reads, [(sight, partial(_prefix, partition)) for partition in partitions])
     return [None if row is None else checkpoint_state(row) for row in rows]
+
+
+def visible(reads: Reads, sight: Sight, partitions: Sequence[str]) -> list[list[State]]:
+    """All visible checkpoints of each partition, oldest first: a line's are later than those of its ancestors."""
+    lines = sight[::-1]
+    asked = [
+        RangeRead(layout.versions_up_to(layout.checkpoint_prefix(at.line, partition), at.version))
+        for partition in partitions
+        for at in lines
+    ]
+    pages = iter(reads.get_ranges(asked) if asked else ())
+    return [
+        [
+            checkpoint_state(Row(at.line, layout.key_version(key), value))
+            for at in lines
+            for key, value in next(pages).entries
+        ]
+        for _ in partitions
+    ]
 
 
 def _prefix(partition: str, line: str) -> bytes:

@@ -233,4 +233,5 @@ def _operation(operation: Operation) -> pb.Operation:
         counts=operation.counts,
         detail=operation.detail or None,
         summary=operation.summary,
+        table_id=operation.table or None,
     )

@@ -6,7 +6,7 @@ from datetime import timedelta
 from time import sleep, time_ns
 from typing import cast
 
-from lakebed.errors import Corrupt, Invalid, NotFound, OutcomeUnknown, TooLarge, Unavailable
+from lakebed.errors import Corrupt, Forbidden, Invalid, NotFound, OutcomeUnknown, TooLarge, Unavailable
 from lakebed.metastore.change import Change, Commit, State
 from lakebed.metastore.kinds import new_id
 from lakebed.metastore.line import Line
@@ -17,13 +17,15 @@ from lakebed.metastore.records.commit import attempt, check_change
 from lakebed.metastore.records.data_records import data_records
 from lakebed.metastore.records.erasure import erase_bodies, erase_line, erase_objects
 from lakebed.metastore.records.reader import RecordsReader, commits
+from lakebed.metastore.records.too_large import explained
 from lakebed.records import bodies, cells, codec, layout
 from lakebed.records import records_pb2 as pb
 from lakebed.records.check.check import check
 from lakebed.store import Store, Transaction, Version
 from lakebed.store.version import ZERO
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2 has editions, streams and explicit partitions. A reader of format 1 would show the first edition of each table."""
 
 _log = logging.getLogger("lakebed.metastore")
 
@@ -34,7 +36,7 @@ class RecordsMetastore(Metastore):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._ancestors = Ancestors()
-        lake = store.run_idempotent(_open_lake).value
+        lake = _opened_lake(store)
         if lake.format_version > FORMAT_VERSION:
             raise Invalid(
                 "the lake has a newer format than this Lakebed knows",
@@ -94,8 +96,7 @@ class RecordsMetastore(Metastore):
         try:
             ran = self._store.run_idempotent(work)
         except TooLarge as error:
-            error.advice = "A commit holds about 10 MB, or 2,000 new tables, and no value above 100 kB. Split it."
-            raise
+            raise explained(error, change) from error
         if ran.value is not None:
             return ran.value
         assert ran.committed is not None
@@ -225,13 +226,33 @@ class RecordsMetastore(Metastore):
         return Version.of(self._incarnation, stamp)
 
 
+def _opened_lake(store: Store) -> pb.LakeRecord:
+    """The lake's record. An empty store gets one; an older format is raised to this one, unless the store is read only.
+
+    What format 1 wrote is valid in format 2, so that the number alone changes: older programs refuse the lake then.
+    """
+    try:
+        return store.run_idempotent(_open_lake).value
+    except Forbidden:
+        found = store.read(_stored_lake)
+        if found is None:
+            raise
+        return found
+
+
 def _open_lake(transaction: Transaction) -> pb.LakeRecord:
-    stored = transaction.get(layout.lake_key())
-    if stored is not None:
-        return cast(pb.LakeRecord, codec.decode(stored))
-    lake = pb.LakeRecord(format_version=FORMAT_VERSION, lake_id=new_id(), incarnation=0, create_time=_now())
-    transaction.set(layout.lake_key(), codec.encode(lake))
+    lake = _stored_lake(transaction)
+    if lake is None:
+        lake = pb.LakeRecord(format_version=0, lake_id=new_id(), incarnation=0, create_time=_now())
+    if lake.format_version < FORMAT_VERSION:
+        lake.format_version = FORMAT_VERSION
+        transaction.set(layout.lake_key(), codec.encode(lake))
     return lake
+
+
+def _stored_lake(transaction: Transaction) -> pb.LakeRecord | None:
+    stored = transaction.get(layout.lake_key())
+    return None if stored is None else cast(pb.LakeRecord, codec.decode(stored))
 
 
 def _now() -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lakebed.errors import AlreadyExists, Invalid, NotFound
 from lakebed.metastore.change import Change, LifeRecord
-from lakebed.metastore.kinds import CONTAINERS, is_table, type_name
+from lakebed.metastore.kinds import CONTAINERS, is_table, one_of_type, type_name
 from lakebed.metastore.records.newest import NewestState
 from lakebed.metastore.records.reader import name_record
 from lakebed.records import codec, layout, names
@@ -98,8 +98,8 @@ def _check_container(newest: NewestState, change: Change, subject: str, new: Lif
         kind = container.type
     if kind not in CONTAINERS[new.type]:
         allowed = CONTAINERS[new.type]
-        places = " or ".join("the top" if place is None else f"a {type_name(place)}" for place in allowed)
-        found = "the top" if kind is None else f"a {type_name(kind)}"
+        places = " or ".join("the top" if place is None else one_of_type(place) for place in allowed)
+        found = "the top" if kind is None else one_of_type(kind)
         raise Invalid(
             f"this can't contain a {type_name(new.type)}", subject=subject, expected=f"in {places}", found=f"in {found}"
         )

@@ -16,7 +16,7 @@ from lakebed.records import records_pb2 as pb
 from lakebed.records.cells import LineAt, Place, Row, Sight
 from lakebed.records.commits import Stored, load_commits
 from lakebed.records.layout import Attribute, Space
-from lakebed.store import Reads, Store, Transaction, Version
+from lakebed.store import RangeRead, Reads, Store, Transaction, Version
 from lakebed.store.version import ZERO
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ def commit_of(event: str, stored: Stored, time: int) -> Commit:
 
 def _operation(record: pb.Operation) -> Operation:
     kind, counts, summary = operation_name(record.type), dict(record.counts), dict(record.summary)
-    return Operation(kind, record.object_id, record.name, counts, record.detail, summary)
+    return Operation(kind, record.object_id, record.name, counts, record.detail, summary, record.table_id)
 
 
 def commits(transaction: Transaction, events: Sequence[str]) -> list[Commit | None]:
@@ -152,6 +152,15 @@ class RecordsReader(Reader):
         question = self._question("children", parent, folded)
         return self._scan(question, Space.NAME, scope, limit, token, lambda _, row: _child(name_record(row.value)))
 
+    def parents_of_names(self, parents: Sequence[str]) -> set[str]:
+        lines = [at.line for at in self.line.sight(self.version)]
+        places = [(parent, line) for parent in parents for line in lines]
+        names = layout.PREFIX[Space.NAME]
+        prefixes = [names + layout.id_element(line) + layout.id_element(parent) for parent, line in places]
+        ranges = [RangeRead(layout.prefix_range(prefix), 1) for prefix in prefixes]
+        pages = self._read(lambda reads: reads.get_ranges(ranges)) if ranges else []
+        return {parent for (parent, _), page in zip(places, pages, strict=True) if page.entries}
+
     def dropped(
         self, parent: str, *, name: str | None = None, limit: int = 1000, token: str | None = None
     ) -> Page[Dropped]:
@@ -197,6 +206,9 @@ class RecordsReader(Reader):
 
     def checkpoints(self, partitions: Sequence[str]) -> list[State | None]:
         return self._read(lambda reads: checkpoints.nearest(reads, self._sight, partitions))
+
+    def every_checkpoint(self, partitions: Sequence[str]) -> list[list[State]]:
+        return self._read(lambda reads: checkpoints.visible(reads, self._sight, partitions))
 
     def log(
         self,

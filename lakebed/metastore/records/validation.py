@@ -42,7 +42,8 @@ def validate(transaction: Transaction, newest: NewestState, change: Change) -> N
     stored = transaction.get_many([_key(unit) for unit in elsewhere]) if elsewhere else []
     others = dict(zip(elsewhere, stored, strict=True))
     late = [(unit, version) for unit in units if (version := _version(newest, others, unit)) > change.base]
-    clashes = [clash for unit, version in late if (clash := _clash(transaction, change, unit, version)) is not None]
+    found = (_clash(transaction, newest, change, unit, version) for unit, version in late)
+    clashes = [clash for clash in found if clash is not None]
     if clashes:
         raise _conflict(clashes)
 
@@ -72,8 +73,8 @@ def _units(change: Change) -> Iterator[_Unit]:
 def _unit(change: Change, read: Read) -> _Unit:
     line = change.line.id
     match read:
-        case AttributeRead(object_id, attribute, other):
-            return _attribute(other or line, object_id, attribute)
+        case AttributeRead(object_id, attribute, other, objection):
+            return _attribute(other or line, object_id, attribute, None if objection is None else read)
         case NameRead(parent, name):
             folded = names.folded(names.normal_name(name, refused=""), change.line.casing)
             return _Unit(f"name {name!r}", parent, line, layout.name_cell(parent, folded), None)
@@ -83,21 +84,32 @@ def _unit(change: Change, read: Read) -> _Unit:
             return _Unit("data", partition, line, layout.attribute_cell(partition, Attribute.DATA), read)
 
 
-def _attribute(line: str, object_id: str, attribute: Attribute) -> _Unit:
-    return _Unit(attribute.name.lower(), object_id, line, layout.attribute_cell(object_id, attribute), None)
+def _attribute(line: str, object_id: str, attribute: Attribute, read: Read | None = None) -> _Unit:
+    return _Unit(attribute.name.lower(), object_id, line, layout.attribute_cell(object_id, attribute), read)
 
 
-def _clash(transaction: Transaction, change: Change, unit: _Unit, version: Version) -> Clash | None:
-    reason = ""
-    if isinstance(unit.read, DataRead) and unit.read.objection is not None:
-        cell = layout.attribute_cell(unit.object_id, Attribute.DATA)
-        rows = cells.since(transaction.snapshot, unit.line, cell, change.base)
-        objection = unit.read.objection([state(row, unit.object_id, Attribute.DATA) for row in rows])
-        if objection is None:
-            return None
-        reason = objection
+def _clash(
+    transaction: Transaction, newest: NewestState, change: Change, unit: _Unit, version: Version
+) -> Clash | None:
+    reason = _objection(transaction, newest, change, unit)
+    if reason is None:
+        return None
     [commit] = commits_at(transaction, [LineAt(unit.line, version)])
     return Clash(unit.what, unit.object_id, change.base, version, commit, reason)
+
+
+def _objection(transaction: Transaction, newest: NewestState, change: Change, unit: _Unit) -> str | None:
+    """Why a unit that has changed is a conflict, empty if any change is; None if it is not one."""
+    match unit.read:
+        case DataRead(_, objection) if objection is not None:
+            cell = layout.attribute_cell(unit.object_id, Attribute.DATA)
+            rows = cells.since(transaction.snapshot, unit.line, cell, change.base)
+            return objection([state(row, unit.object_id, Attribute.DATA) for row in rows])
+        case AttributeRead(object_id, attribute, _, objection) if objection is not None and unit.cell is not None:
+            row = newest.own(unit.cell)
+            return "" if row is None else objection(state(row, object_id, attribute))
+        case _:
+            return ""
 
 
 def _conflict(clashes: list[Clash]) -> Conflict:

@@ -25,7 +25,7 @@ from lakebed.records.check.rows import (
     value_at,
 )
 from lakebed.records.codec import ATTRIBUTE_TYPES, LIFE_TYPES
-from lakebed.records.commits import load_commits, operations_part, stored_commit
+from lakebed.records.commits import by_object, load_commits, operations_part, stored_commit
 from lakebed.records.layout import ID_SIZE, PREFIX, Attribute, Cell, Space
 from lakebed.records.names import Casing, folded
 from lakebed.store import KeyRange, Reads, Store, Transaction, Version
@@ -392,7 +392,7 @@ def _judge_log(reads: Reads, key: bytes, value: bytes) -> Iterator[str]:
     yield from problem_if(
         (stored, record.catalog_id) != (version, entry.line), "its commit is of another line or version"
     )
-    for object_id in sorted({operation.object_id for operation in record.operations}):
+    for object_id in sorted(by_object(record.operations)):
         own = layout.table_commit_prefix(entry.line, object_id) + layout.version_element(version)
         yield from problem_if(reads.get(own) is None, f"object {object_id} has no table commit for it")
 
@@ -421,9 +421,7 @@ class _TableCommitJudge:
                 return None
             if len(self._done) >= _REMEMBERED_COMMITS:
                 self._done.clear()
-            done = self._done[event] = {}
-            for operation in commit.record.operations:
-                done.setdefault(operation.object_id, []).append(operation)
+            self._done[event] = by_object(commit.record.operations)
         return self._done[event]
 
 

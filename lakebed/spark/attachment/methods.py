@@ -121,6 +121,14 @@ def _write(before: Any) -> property:
     return _property(before, lambda lake, own, frame: lake.writer(own, frame), lambda frame: frame.sparkSession)
 
 
+def _read_stream(before: Any) -> property:
+    return _property(before, lambda lake, own, _: lake.stream_reader(own), lambda spark: spark)
+
+
+def _write_stream(before: Any) -> property:
+    return _property(before, lambda lake, own, _: lake.stream_writer(own), lambda frame: frame.sparkSession)
+
+
 def _write_to(before: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(before)
     def writeTo(self: DataFrame, table: str) -> Any:
@@ -145,5 +153,11 @@ def _merge_into(before: Callable[..., Any]) -> Callable[..., Any]:
     return mergeInto
 
 
-_OF_SESSIONS: Final = cast("Mapping[str, Replace]", {"sql": _sql, "table": _table, "read": _read, "catalog": _catalog})
-_OF_FRAMES: Final = cast("Mapping[str, Replace]", {"write": _write, "writeTo": _write_to, "mergeInto": _merge_into})
+_OF_SESSIONS: Final = cast(
+    "Mapping[str, Replace]",
+    {"sql": _sql, "table": _table, "read": _read, "readStream": _read_stream, "catalog": _catalog},
+)
+_OF_FRAMES: Final = cast(
+    "Mapping[str, Replace]",
+    {"write": _write, "writeTo": _write_to, "writeStream": _write_stream, "mergeInto": _merge_into},
+)

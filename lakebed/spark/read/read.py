@@ -51,6 +51,9 @@ from lakebed.table.schema.metadata_columns import FILE, selected_columns
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Field, Fields, List, Map, Struct, walk
 
+Vectors = Mapping[str, FrozenBitMap64]
+"""Positions of rows, by the paths of their files."""
+
 
 def read(
     spark: SparkSession,
@@ -61,19 +64,21 @@ def read(
     filter: Filter | None = None,
     columns: Iterable[str] | None = None,
     inline_rows: InlineReader | None = None,
+    vectors: Vectors | None = None,
 ) -> DataFrame:
     """The rows of these files that the filter keeps, in the columns asked for, or all; lazy, no job runs.
 
     Every file is read: the plan has left out files that can't have a row for the filter. `Corrupt` if a file is
     missing, or its size or footer has changed. Names and types are the table's; all columns are nullable, like all that
     Spark reads. `columns` may name `table.metadata_columns` too, and `ORDINAL`. `inline_rows` reads the inline entries.
+    `vectors` are the positions to leave out of the other files, whatever their entries say.
     """
     asked = schema if columns is None else selected_columns(schema, columns, ADDED_COLUMNS)
     _check_session(spark, schema)
     check_types(asked.fields if filter is None else (*asked.fields, *fields_of(filter)))
     inline = [file for file in data_files if is_inline(file)]
     stored = [file for file in data_files if not is_inline(file)]
-    frames = [_Reading(spark, files, schema, asked, data_files, filter).rows(stored)] if stored else []
+    frames = [_Reading(spark, files, schema, asked, data_files, filter, vectors).rows(stored)] if stored else []
     if inline_rows is not None and inline:
         table = _inline_table(inline_rows, schema, inline, filter, asked, _ordinals(data_files))
         if table.num_rows:  # PySpark can't make a frame of a nested column without chunks
@@ -131,7 +136,9 @@ class _Reading:
         asked: Schema,
         data_files: Sequence[DataFileRef],
         filter: Filter | None,
+        vectors: Vectors | None,
     ) -> None:
+        self._vectors = vectors
         self._spark, self._files, self._asked, self._data_files, self._filter = spark, files, asked, data_files, filter
         self._lineage = stored_lineage(schema, asked)
         self._known = Schema([*readable_schema(schema).fields, *self._lineage])
@@ -150,8 +157,8 @@ class _Reading:
         frames = []
         for form, alike in self._forms(stored):
             # Apart, so that only files with deleted rows pay for them.
-            plain = [file for file in alike if not file.HasField("dv_path")]
-            with_deletes = [file for file in alike if file.HasField("dv_path")]
+            plain = [file for file in alike if not self._has_deletes(file)]
+            with_deletes = [file for file in alike if self._has_deletes(file)]
             frames += [self._plain_rows(plain, form)] if plain else []
             frames += [self._live_rows(with_deletes, form)] if with_deletes else []
         return self._result(reduce(DataFrame.union, frames))
@@ -188,9 +195,17 @@ class _Reading:
         return live if shows_places else live.drop(*_names(self._places))
 
     def _without_deleted(self, rows: DataFrame, data_files: Sequence[DataFileRef], place: Place) -> DataFrame:
-        vectors = {self._ordinals[file.path]: read_vector(self._files, file) or FrozenBitMap64() for file in data_files}
+        vectors = {self._ordinals[file.path]: self._vector(file) for file in data_files}
         most_rows = max(file.num_rows for file in data_files)
         return without_deleted(self._spark, rows, vectors, most_rows, place)
+
+    def _has_deletes(self, file: DataFileRef) -> bool:
+        return file.HasField("dv_path") if self._vectors is None else bool(self._vectors.get(file.path))
+
+    def _vector(self, file: DataFileRef) -> FrozenBitMap64:
+        if self._vectors is not None:
+            return self._vectors[file.path]
+        return read_vector(self._files, file) or FrozenBitMap64()
 
     def _placed_rows(self, data_files: Sequence[DataFileRef], form: _Form) -> DataFrame:
         rows = placed_scan(self._spark, self._files, form.scanned, data_files, self._ordinals, self._places)

@@ -13,6 +13,7 @@ from lakebed.errors import Invalid
 from lakebed.spark.expressions import analysis_errors, check_session, predicate
 from lakebed.table.expression.conjuncts import conjuncts
 from lakebed.table.expression.quotes import check_quoted_names
+from lakebed.table.expression.statement_text import StatementText
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.condition import Condition
 from lakebed.table.filter.filter import ALWAYS, Filter, all_of, fields_of
@@ -44,7 +45,7 @@ class Where:
         return [column.name for column in METADATA_COLUMNS if any(_mentions(piece, column) for piece in self.rest)]
 
 
-class SessionText(str):
+class SessionText(StatementText):
     """A condition of an SQL statement whose meaning depends on the session's time zone."""
 
 

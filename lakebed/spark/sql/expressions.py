@@ -1,7 +1,9 @@
 """Cuts conditions and values from a statement, with the names of its tables changed to `target`, `source` or none."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Self
 from uuid import uuid4
 
 from lakebed.spark.rows.where import OUTER
@@ -10,6 +12,8 @@ from lakebed.spark.sql.operands import begins_query
 from lakebed.spark.sql.queries import Query, Use, find_inner_uses
 from lakebed.spark.sql.tokens import Words, quoted
 from lakebed.table.expression.scope import SOURCE
+from lakebed.table.expression.statement_text import StatementText
+from lakebed.table.types.names import folded_column
 
 Tables = Mapping[tuple[str, ...], str]
 """The names of tables before columns, casefolded, and the names that replace them; "" removes the name."""
@@ -40,12 +44,22 @@ class InnerView:
 
 @dataclass(frozen=True, slots=True)
 class Cutter:
-    """Cuts the expressions of one statement from its text, and notes what the queries inside them read."""
+    """Cuts the expressions of one statement from its text, and notes what the queries inside them read.
+
+    `columns` answers those of the table that is changed. As in Spark, `address.city` is the field of its column
+    `address` if the table is called so too and has no column `city`.
+    """
 
     tables: Tables
+    columns: Callable[[], frozenset[str]] = frozenset
     views: list[InnerView] = field(default_factory=list)
 
-    def cut(self, words: Words) -> str:
+    @classmethod
+    def of(cls, words: Words, table: LakeName, tables: Tables) -> Self:
+        """What cuts a statement's expressions over the table that it changes, known by some names."""
+        return cls(tables, cache(partial(words.columns, table)))
+
+    def cut(self, words: Words) -> StatementText:
         """The text of an expression with other names before its columns; everything else stays as written."""
         if not words.words:
             raise words.refused("this statement can't be read", None, expected="an expression")
@@ -55,14 +69,20 @@ class Cutter:
         for start, end, given in sorted(edits):
             pieces += [words.text[position:start], given]
             position = end
-        return "".join([*pieces, words.text[position : words.end]])
+        return StatementText("".join([*pieces, words.text[position : words.end]]), words.own_text)
 
     def column(self, parts: tuple[str, ...]) -> tuple[str, ...]:
         """A column that is set, without the name of its table; a merge's source keeps its name, as it can't be set."""
+        folded = tuple(part.casefold() for part in parts)
         for size in range(len(parts) - 1, 0, -1):
-            if self.tables.get(tuple(part.casefold() for part in parts[:size]), SOURCE) != SOURCE:
-                return parts[size:]
+            if self.tables.get(folded[:size], SOURCE) != SOURCE:
+                return parts if self._is_own_column(parts, size) else parts[size:]
         return parts
+
+    def _is_own_column(self, parts: Sequence[str], size: int) -> bool:
+        """Whether a dotted name is a column of the table and a field in it, though it begins like the table's name."""
+        known = self.columns()
+        return folded_column(parts[size]) not in known and folded_column(parts[0]) in known
 
     def is_of_source(self, parts: tuple[str, ...]) -> bool:
         """Whether a name begins with that of a merge's source."""
@@ -84,7 +104,12 @@ class Cutter:
             for size in range(len(parts) - 1, 0, -1):
                 given = self.tables.get(tuple(parts[:size]))
                 if given is not None:
-                    if query is not None and _is_inside(words, begin):
+                    is_inside = query is not None and _is_inside(words, begin)
+                    if given != SOURCE and self._is_own_column(parts, size):
+                        if given and not is_inside:  # of a merge's two tables, the one that is changed
+                            yield words.words[begin].start, words.words[begin].start, f"{given}."
+                        break
+                    if query is not None and is_inside:
                         if _is_inner_name(words, begin, given, query):
                             break
                         given = given or OUTER

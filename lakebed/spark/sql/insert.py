@@ -10,15 +10,30 @@ from lakebed.spark.fit import quoted
 from lakebed.spark.literals import literal_sql
 from lakebed.spark.rows.assignments import stored_value
 from lakebed.spark.sql.queries import Query, Replacement
-from lakebed.spark.sql.statements import GivenDefault, Insert, Matched
-from lakebed.spark.sql.tokens import Word
+from lakebed.spark.sql.statements import Constant, GivenDefault, Insert, Matched
 from lakebed.spark.variables import written_expression
+from lakebed.table.partition.hive import value_of
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types import types
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import Field, Simple
+from lakebed.table.types.types import Decimal, Field, Simple
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+TEXT_TYPES = frozenset(
+    {
+        types.BOOLEAN,
+        types.INT,
+        types.LONG,
+        types.FLOAT,
+        types.DOUBLE,
+        types.DATE,
+        types.TIMESTAMP,
+    }
+)
+"""The types whose values PARTITION (…) may say as texts, besides decimals; an instant needs the session's zone."""
 
 
 def stored_rows(frame: "DataFrame", insert: Insert, schema: Schema) -> "DataFrame":
@@ -35,7 +50,8 @@ def stored_rows(frame: "DataFrame", insert: Insert, schema: Schema) -> "DataFram
         )
     fields = [_field(name, schema, insert) for name in names]
     numbered = frame.toDF(*_numbers(fields))
-    for number, (_, sql, _) in enumerate(insert.constants):
+    for number, (constant, field) in enumerate(zip(insert.constants, constants, strict=True)):
+        sql = _constant_sql(constant, field, insert)
         numbered = numbered.withColumn(f"c{len(fields) + number}", written_expression(frame.sparkSession, sql))
     return _cast(numbered, [*fields, *constants], insert.table.spelled)
 
@@ -55,7 +71,7 @@ def with_defaults(insert: Insert, schema: Schema) -> Query:
 
 def constants_condition(insert: Insert) -> str | None:
     """Which rows an overwrite of PARTITION (…) replaces; None without constants."""
-    parts = [f"{quoted(name)} <=> {sql}" for name, sql, _ in insert.constants]
+    parts = [f"{quoted(constant.name)} <=> {constant.sql}" for constant in insert.constants]
     return " AND ".join(parts) if parts else None
 
 
@@ -69,14 +85,27 @@ def _default_sql(field: Field, insert: Insert, default: GivenDefault) -> str:
 
 
 def _constant_fields(insert: Insert, schema: Schema) -> list[Field]:
-    return [_constant_field(name, word, schema, insert) for name, _, word in insert.constants]
+    return [_constant_field(constant, schema, insert) for constant in insert.constants]
 
 
-def _constant_field(name: str, word: Word, schema: Schema, insert: Insert) -> Field:
+def _constant_field(constant: Constant, schema: Schema, insert: Insert) -> Field:
     fields = {folded_column(field.name): field for field in schema.fields}
-    if folded_column(name) not in fields:
-        raise insert.query.words.refused("there is no such column", word, expected=f"one of {', '.join(schema.names)}")
-    return fields[folded_column(name)]
+    if folded_column(constant.name) not in fields:
+        expected = f"one of {', '.join(schema.names)}"
+        raise insert.query.words.refused("there is no such column", constant.word, expected=expected)
+    return fields[folded_column(constant.name)]
+
+
+def _constant_sql(constant: Constant, field: Field, insert: Insert) -> str:
+    """The value of a column of PARTITION (…). A text is what it means there, as in Spark."""
+    if constant.text is None or not (field.type in TEXT_TYPES or isinstance(field.type, Decimal)):
+        return constant.sql
+    try:
+        return literal_sql(field.type, value_of(field, constant.text))
+    except Invalid as error:
+        raise insert.query.words.refused(
+            "this text is not a value of the column", constant.word, expected=str(field.type)
+        ) from error
 
 
 def _named_columns(insert: Insert, schema: Schema) -> list[Field]:

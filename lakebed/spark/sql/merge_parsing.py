@@ -18,7 +18,7 @@ def merge(cursor: Cursor) -> Merge:
     tables = table_names(table, cursor.alias(), TARGET)
     cursor.expect("USING")
     rows, named = source(cursor, "ON")
-    cutter = Cutter(distinct_names(tables, named))
+    cutter = Cutter.of(cursor.words, table, distinct_names(tables, named))
     cursor.expect("ON")
     on = cutter.cut(cursor.until("WHEN"))
     clauses = []

@@ -1,7 +1,9 @@
-"""Names of the lake's objects in a text, with the moment that they are read at.
+"""Names of the lake's objects in a text, with the moment that they are read at, or the span of their changes.
 
     name   = sales.items | sales.items@dev | other@main.sales.items | other.sales.items | __files
     moment = [FOR] (VERSION | SYSTEM_VERSION) AS OF (17 | 'tag or branch') | [FOR] (TIMESTAMP | SYSTEM_TIME) AS OF time
+    span   = CHANGES FROM bound [TO bound] [WITH (option = value, …)]
+    bound  = (VERSION 17 | TIMESTAMP time) [INCLUSIVE | EXCLUSIVE]
 
 A time is text in ISO 8601, or an expression that Spark evaluates.
 """
@@ -39,6 +41,25 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """Where a span of changes begins or ends: whether what is at that moment belongs to it."""
+
+    moment: Moment
+    is_inclusive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The changes behind a name that are read instead of its rows; without a stop up to now."""
+
+    start: Bound
+    stop: Bound | None
+    options: tuple[tuple[str, str], ...]
+    """By their names in lower case."""
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class LakeName:
     """A name and its place in the text. `place` is what opens its catalog, None for the default catalog.
 
@@ -53,6 +74,7 @@ class LakeName:
     moment: Moment | None = None
     is_relative: bool = False
     """Whether it is one part, in the session's namespace: a temporary view or common table expression comes first."""
+    span: Span | None = None
 
     @property
     def start(self) -> int:
@@ -60,8 +82,9 @@ class LakeName:
 
     @property
     def whole_end(self) -> int:
-        """Where the name with its moment ends."""
-        return self.end if self.moment is None else self.moment.end
+        """Where the name with its moment or span ends."""
+        behind = self.moment or self.span
+        return self.end if behind is None else behind.end
 
     @property
     def spelled(self) -> str:
@@ -145,6 +168,49 @@ def moment_behind(words: Words, begin: int) -> tuple[Moment | None, int]:
     if _reads(words, position, "TIMESTAMP", "SYSTEM_TIME"):
         return _time(words, position + 3)
     return None, begin
+
+
+def span_behind(words: Words, begin: int) -> tuple[Span | None, int]:
+    """The span of changes that begins at a word, and the number of the first word behind it."""
+    if not (_reads(words, begin, "CHANGES") and _reads(words, begin + 1, "FROM")):
+        return None, begin
+    start, position = _bound(words, begin + 2)
+    if start is None:  # an alias, or a column of this name
+        return None, begin
+    stop = None
+    if _reads(words, position, "TO"):
+        stop, position = _bound(words, position + 1)
+        if stop is None or (stop.moment.version is None) != (start.moment.version is None):
+            at = words.words[position] if position < len(words.words) else None
+            raise words.refused(
+                "both ends of changes are versions, or both are times", at, expected="TO VERSION 20, or TO TIMESTAMP …"
+            )
+    options, end = _options(words, position)
+    return Span(start, stop, options, words.words[end - 1].end), end
+
+
+def _bound(words: Words, position: int) -> tuple[Bound | None, int]:
+    behind = words.words[position + 1] if position + 1 < len(words.words) else None
+    if _reads(words, position, "VERSION", "SYSTEM_VERSION") and behind and behind.kind in (Kind.NUMBER, Kind.STRING):
+        moment, end = _version(words, position + 1)
+    elif _reads(words, position, "TIMESTAMP", "SYSTEM_TIME") and _expression_end(words, position + 1) is not None:
+        moment, end = _time(words, position + 1)
+    else:
+        return None, position
+    is_named = _reads(words, end, "INCLUSIVE", "EXCLUSIVE")
+    return Bound(moment, not _reads(words, end, "EXCLUSIVE")), end + is_named
+
+
+def _options(words: Words, position: int) -> tuple[tuple[tuple[str, str], ...], int]:
+    """`WITH (deduplicationMode = 'netChanges', computeUpdates = true)`, if it comes next."""
+    if not (_reads(words, position, "WITH") and _reads(words, position + 1, "(")):
+        return (), position
+    end = closing(words, position + 1)
+    own = [word for word in words.words[position + 2 : end] if not word.reads("=", ",")]
+    if len(own) % 2:
+        raise words.refused("an option has a name and a value", words.words[position], expected="name = 'value'")
+    pairs = zip(own[::2], own[1::2], strict=True)
+    return tuple((name.text.lower(), value.text) for name, value in pairs), end + 1
 
 
 def time_of(spark: "SparkSession", expression: str) -> datetime:

@@ -2,6 +2,7 @@
 
 They are written into the text as literals before it is parsed: so a value can prune files, and stand in a condition
 that is cut from its statement. A value can't be anything but a value: no text is left open, and nothing is evaluated.
+So with names that are given as text, `IDENTIFIER('sales.orders')`: they can be nothing but names.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,11 +14,14 @@ from typing import Any
 from uuid import UUID
 
 from lakebed.errors import Invalid
-from lakebed.spark.sql.tokens import Filled, Kind, Word, refused, tokens_of
+from lakebed.spark.sql.names import chain_end
+from lakebed.spark.sql.tokens import Filled, Kind, Word, quoted, refused, statements_of, tokens_of
 from lakebed.store import Version
 
 Args = Mapping[str, Any] | Sequence[Any]
 """Values by the names of parameters, or in their order."""
+
+IDENTIFIER = "IDENTIFIER"
 
 _INT, _LONG = 2**31, 2**63
 _RISKY = frozenset("'\\$\"`\n\r\t\0")
@@ -26,12 +30,13 @@ _RISKY = frozenset("'\\$\"`\n\r\t\0")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A place in a text for a value; `name` is None for `?`."""
+    """A place in a text for a value; `name` is None for `?`. In `IDENTIFIER(:table)` the value is a name."""
 
     name: str | None
     word: Word
     start: int
     end: int
+    is_identifier: bool
 
 
 def filled(text: str, args: Args | None) -> str:
@@ -42,7 +47,27 @@ def filled(text: str, args: Args | None) -> str:
         raise Invalid("args are values by name, or a list", expected='such as {"id": 17}', found=repr(args)[:80])
     found = list(_parameters(text))
     values = _named_values(text, found, args) if isinstance(args, Mapping) else _listed_values(text, found, args)
-    return Filled(text, [(one.start, one.end, sql_of(value)) for one, value in zip(found, values, strict=True)])
+    return Filled(text, [(one.start, one.end, _written(one, value)) for one, value in zip(found, values, strict=True)])
+
+
+def with_names(text: str) -> str:
+    """The text with names in place of IDENTIFIER('…'); nothing but a name can come from there."""
+    if IDENTIFIER not in text.upper():
+        return text
+    words = tokens_of(text)
+    edits = []
+    for number, word in enumerate(words[:-3]):
+        opening, name, closing = words[number + 1 : number + 4]
+        if word.reads(IDENTIFIER) and opening.reads("(") and name.kind is Kind.STRING and closing.reads(")"):
+            edits.append((word.start, closing.end, _name(text, name)))
+    return Filled(text, edits) if edits else text
+
+
+def _name(text: str, given: Word) -> str:
+    found = statements_of(given.text) if given.text.strip() else []
+    if len(found) != 1 or not found[0].words[0].names or chain_end(found[0], 0) != len(found[0].words):
+        raise refused(text, "this is not a name", given, expected="such as 'sales.orders'")
+    return ".".join(quoted(word.text) for word in found[0].words[::2])
 
 
 def _parameters(text: str) -> Iterator[Parameter]:
@@ -50,18 +75,25 @@ def _parameters(text: str) -> Iterator[Parameter]:
     for number, word in enumerate(words):
         if word.kind is not Kind.SIGN:
             continue
+        is_name = number > 1 and words[number - 2].reads(IDENTIFIER) and words[number - 1].reads("(")
         if word.text == "?":
-            yield Parameter(None, word, word.start, word.end)
+            yield Parameter(None, word, word.start, word.end, is_name)
         elif word.text == ":" and _stands_alone(text, word) and number + 1 < len(words):
             name = words[number + 1]
             if name.kind is Kind.PLAIN and name.start == word.end:
-                yield Parameter(text[name.start : name.end], name, word.start, name.end)
+                yield Parameter(text[name.start : name.end], name, word.start, name.end, is_name)
 
 
 def _stands_alone(text: str, colon: Word) -> bool:
     """Whether it is not the colon of `info:a`, a field of a variant."""
     before = text[colon.start - 1 : colon.start]
     return not (before.isalnum() or before in ("_", ")", "]", "`", ":"))
+
+
+def _written(parameter: Parameter, value: Any) -> str:
+    if parameter.is_identifier and isinstance(value, str) and not {"'", "\\"} & set(value):
+        return f"'{value}'"  # with its backticks, which `with_names` reads
+    return sql_of(value)
 
 
 def _named_values(text: str, found: list[Parameter], args: Mapping[str, Any]) -> list[Any]:

@@ -2,12 +2,22 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lakebed.errors import Invalid
 from lakebed.spark.sql.conjuncts import conjuncts
-from lakebed.spark.sql.names import LakeName, Moment, chain_end, chains, closing, lake_name, moment_behind
+from lakebed.spark.sql.names import (
+    LakeName,
+    Moment,
+    Span,
+    chain_end,
+    chains,
+    closing,
+    lake_name,
+    moment_behind,
+    span_behind,
+)
 from lakebed.spark.sql.tokens import Word, Words, words_of
 from lakebed.table.filter.condition import Condition
 
@@ -20,8 +30,8 @@ _BEFORE_QUERY = ("(", ")", "UNION", "EXCEPT", "INTERSECT", "MINUS", "ALL", "DIST
 _STEP = "__tmp"
 """How sqlglot begins the names that it gives to the queries before a |>."""
 
-_Moments = Mapping[int, tuple[Moment, int]]
-"""Moments by the numbers of their first words, each with the number of the first word behind it."""
+_Moments = Mapping[int, tuple[Moment | Span, int]]
+"""Moments and spans by the numbers of their first words, each with the number of the first word behind it."""
 _WholeName = tuple[str, ...]
 
 
@@ -140,11 +150,12 @@ def _check_written_out(words: Words) -> None:
 
 
 def _moments(words: Words) -> _Moments:
-    found = {}
+    found: dict[int, tuple[Moment | Span, int]] = {}
     for _, end in chains(words):
-        moment, behind = moment_behind(words, end)
-        if moment is not None:
-            found[end] = moment, behind
+        for look in (moment_behind, span_behind):
+            moment, behind = look(words, end)
+            if moment is not None:
+                found[end] = moment, behind
     return found
 
 
@@ -229,9 +240,12 @@ def _is_common(table: "nodes.Table") -> bool:
 
 def _use(words: Words, begin: int, moments: _Moments) -> Use | None:
     end = chain_end(words, begin)
-    name = lake_name(words, begin, end, moments.get(end, (None,))[0])
+    behind = moments.get(end, (None,))[0]
+    name = lake_name(words, begin, end, behind if isinstance(behind, Moment) else None)
     if name is None:
         return None
+    if isinstance(behind, Span):
+        name = replace(name, span=behind)
     return Use(name, None if _is_only_named(words, begin) else name.parts[-1])
 
 

@@ -11,6 +11,7 @@ from lakebed.spark.sql.queries import Query, find_uses
 from lakebed.spark.sql.source_parsing import source
 from lakebed.spark.sql.statements import (
     Assigned,
+    Constant,
     Default,
     Delete,
     GivenDefault,
@@ -22,7 +23,7 @@ from lakebed.spark.sql.statements import (
     Update,
     Value,
 )
-from lakebed.spark.sql.tokens import Word, Words
+from lakebed.spark.sql.tokens import Kind, Word, Words
 from lakebed.table.expression.merge_clauses import Then, When
 from lakebed.table.expression.scope import TARGET
 
@@ -37,7 +38,7 @@ def insert(cursor: Cursor, before: Words | None = None) -> Insert | InsertOverwr
     table = cursor.name()
     constants = _partition(cursor)
     matched = Matched.NAME if cursor.take("BY", "NAME") else Matched.POSITION
-    where, cutter = None, Cutter(table_names(table, None, ""))
+    where, cutter = None, Cutter.of(cursor.words, table, table_names(table, None, ""))
     if not overwrite and cursor.take("REPLACE", "WHERE"):
         where = cutter.cut(cursor.until(*QUERY))
     columns = _columns(cursor)
@@ -51,7 +52,7 @@ def insert(cursor: Cursor, before: Words | None = None) -> Insert | InsertOverwr
     return InsertOverwrite(made, where, tuple(cutter.views)) if overwrite or where is not None else made
 
 
-def _partition(cursor: Cursor) -> tuple[tuple[str, str, Word], ...]:
+def _partition(cursor: Cursor) -> tuple[Constant, ...]:
     """The columns of PARTITION (…) that have a value; a column without one is filled by the query."""
     found = []
     for item in cursor.inside().items() if cursor.take("PARTITION") else ():
@@ -59,7 +60,10 @@ def _partition(cursor: Cursor) -> tuple[tuple[str, str, Word], ...]:
         name = item.column()
         assert word is not None
         if item.take("="):
-            found.append((name, item.rest("a value").own_text, word))
+            value = item.rest("a value")
+            [first, *more] = value.words
+            text = first.text if first.kind is Kind.STRING and not more else None
+            found.append(Constant(name, value.own_text, word, text))
         item.end("= or a comma")
     return tuple(found)
 
@@ -105,7 +109,7 @@ def update(cursor: Cursor) -> Update | Merge:
     """UPDATE … SET … [FROM …] WHERE."""
     cursor.expect("UPDATE")
     table, alias = cursor.name(), cursor.alias()
-    cutter = Cutter(table_names(table, alias, ""))
+    cutter = Cutter.of(cursor.words, table, table_names(table, alias, ""))
     cursor.expect("SET")
     words = cursor.until("WHERE", "FROM", "ORDER", "LIMIT")
     if cursor.take("FROM"):
@@ -149,14 +153,14 @@ def delete(cursor: Cursor) -> Delete | Merge:
     if cursor.take("USING"):
         rows, joined = _joined(cursor, table, alias, "WHERE")
         return _matched(cursor, table, rows, joined, Then.DELETE, None)
-    cutter = Cutter(table_names(table, alias, ""))
+    cutter = Cutter.of(cursor.words, table, table_names(table, alias, ""))
     return Delete(table, _where(cursor, cutter), tuple(cutter.views))
 
 
 def _joined(cursor: Cursor, table: LakeName, alias: str | None, behind: str) -> tuple[Query, Cutter]:
     """The source behind USING or FROM, and what cuts expressions over both tables."""
     rows, named = source(cursor, behind)
-    return rows, Cutter(distinct_names(table_names(table, alias, TARGET), named))
+    return rows, Cutter.of(cursor.words, table, distinct_names(table_names(table, alias, TARGET), named))
 
 
 def _matched(
@@ -166,7 +170,8 @@ def _matched(
     on = _where(cursor, cutter)
     if on is None:
         raise cursor.refused("it is not clear which rows belong together", expected="WHERE condition")
-    return Merge(table, rows, on, (MergeClause(When.MATCHED, then, values),), tuple(cutter.views))
+    clauses = (MergeClause(When.MATCHED, then, values),)
+    return Merge(table, rows, on, clauses, tuple(cutter.views), joined=then)
 
 
 def truncate(cursor: Cursor) -> Delete:

@@ -73,18 +73,25 @@ class GivenDefault:
 
 
 @dataclass(frozen=True, slots=True)
-class Insert:
-    """A query's rows for a table; `columns` are the named ones, with their words, none for all.
+class Constant:
+    """A column of PARTITION (…) and its value as SQL, which no row of the query has; `text` if that is a text."""
 
-    `constants` are columns of PARTITION (…) and their values, which no row of the query has.
-    """
+    name: str
+    sql: str
+    word: Word
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """A query's rows for a table; `columns` are the named ones, with their words, none for all."""
 
     table: LakeName
     query: Query
     columns: tuple[tuple[str, Word], ...]
     matched: Matched
     defaults: tuple[GivenDefault, ...] = ()
-    constants: tuple[tuple[str, str, Word], ...] = ()
+    constants: tuple[Constant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +136,8 @@ class MergeClause:
 class Merge:
     """A merge of a query's rows into a table; conditions and values name the two `target` and `source`.
 
-    `evolves` says that the table gets the columns of the source that it does not have.
+    `evolves` says that the table gets the columns of the source that it does not have. `joined` is what its one clause
+    does if the statement is not a MERGE: DELETE … USING or UPDATE … FROM.
     """
 
     table: LakeName
@@ -138,6 +146,7 @@ class Merge:
     clauses: tuple[MergeClause, ...]
     views: tuple[InnerView, ...] = ()
     evolves: bool = False
+    joined: Then | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,10 @@ class Word:
         return self.kind in (Kind.PLAIN, Kind.SIGN) and self.text.upper() in keywords
 
 
+def _unknown_columns(_: object) -> frozenset[str]:
+    return frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """The words of one statement in its text."""
@@ -66,6 +70,8 @@ class Words:
     """First parts of names that are catalogs, casefolded, and what opens them; None for the statement's own."""
     databases: frozenset[str] = frozenset()
     """First parts of names of two parts that are databases of Spark's, casefolded, though catalogs are called so."""
+    columns: Callable[[Any], frozenset[str]] = _unknown_columns
+    """The columns of the table that a statement changes, by its `LakeName`, folded; none if nobody knows them."""
     marks: frozenset[int] | None = None
     """Where the words of the statement itself begin, outside of names, expressions and queries; None if unknown."""
     stuck: int | None = None

@@ -30,7 +30,7 @@ def guarded_rows(checks: Sequence[Check], schema: Schema, frame: DataFrame) -> D
     """
     rows = _table_rows(check_rows(frame), schema)
     for check in checks:
-        rows = _with_guard(rows, check, _is_broken(check, rows))
+        rows = _with_guard(rows, check, is_broken(check, rows))
     return rows
 
 
@@ -45,7 +45,7 @@ def broken_check(error: PySparkException, checks: Sequence[Check], schema: Schem
     check = next(check for check in checks if check.name == found.group(1))
     rows = _table_rows(frame, schema)
     try:
-        count = f"{rows.where(_is_broken(check, rows)).count()} rows"
+        count = f"{rows.where(is_broken(check, rows)).count()} rows"
     except PySparkException:  # the rows can't be computed again
         count = "at least 1 row"
     return check.broken(count, found.group(2))
@@ -63,7 +63,7 @@ def _table_rows(frame: DataFrame, schema: Schema) -> DataFrame:
     )
 
 
-def _is_broken(check: Check, rows: DataFrame) -> Column:
+def is_broken(check: Check, rows: DataFrame) -> Column:
     """Whether a row breaks the check: its condition is false, not null."""
     check.require_harmless()  # a stranger's lake may have any
     if drops_quotes(rows.sparkSession, check.condition):
@@ -79,11 +79,11 @@ def _is_broken(check: Check, rows: DataFrame) -> Column:
     return condition.eqNullSafe(F.lit(False))
 
 
-def _with_guard(rows: DataFrame, check: Check, is_broken: Column) -> DataFrame:
+def _with_guard(rows: DataFrame, check: Check, broken: Column) -> DataFrame:
     first, *others = rows.schema.fields
     columns = [F.col(quoted(field.name)) for field in rows.schema.fields if field.name != ROW_ID.name]
     row = F.substring(F.to_json(F.struct(*columns)), 1, SHOWN_CHARACTERS)
     stop = F.raise_error(F.concat(F.lit(f"{BROKEN}«{check.name}»«"), row, F.lit("»"))).cast(first.dataType)
     # In a column that is written: Spark would optimise away a condition that nothing depends on.
-    guarded = F.when(is_broken, stop).otherwise(F.col(quoted(first.name))).alias(first.name)
+    guarded = F.when(broken, stop).otherwise(F.col(quoted(first.name))).alias(first.name)
     return rows.select(guarded, *(F.col(quoted(field.name)) for field in others))

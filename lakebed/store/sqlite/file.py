@@ -18,7 +18,7 @@ from lakebed.store.sqlite.checksums import checksummed_vfs
 from lakebed.store.sqlite.companions import Companions
 from lakebed.store.sqlite.deadlines import Deadlines
 from lakebed.store.sqlite.failures import error_for, errors_translated
-from lakebed.store.sqlite.fork_gate import GATE, ForkAware, watch_forks
+from lakebed.store.sqlite.fork_gate import GATE, ForkAware, close_connections, watch_forks
 from lakebed.store.sqlite.format import Found, identity_of, look, make_ready, upgrade
 from lakebed.store.sqlite.holders import READERS, holders, named
 from lakebed.store.sqlite.mounts import refuse_network_folder
@@ -84,6 +84,25 @@ class DatabaseFile(ForkAware):
             watch_forks(self)
             self._prepare()
         self._identity = identity(self.path)
+
+    def take_locks_again(self) -> None:
+        """Open all connections again, outside of `calls`, if the process has lost SQLite's locks; else do nothing."""
+        if self._companions.has_locks():
+            return
+        _log.warning(
+            "%s: this process opened and closed the files of the database, or copied them, which drops SQLite's locks. "
+            "It connects again. To copy a lake, call lake.backup",
+            self.path,
+        )
+        close_connections(self.path)
+
+    def has_read(self, connection: apsw.Connection) -> None:
+        """Note that a connection has read, and so has taken its locks. Writers have done so since they opened it."""
+
+    def require_locks(self) -> None:
+        """Refuse a snapshot whose locks are lost: others may overwrite what it reads."""
+        if not self._companions.has_locks():
+            raise Stale("the process closed a file of the database, which drops SQLite's locks")
 
     def borrowed_connection(self) -> "_Loan":
         """A connection for one `with` block; it is reused unless the block fails."""
@@ -153,6 +172,7 @@ class DatabaseFile(ForkAware):
                 return
             self._closed = True
         self.deadlines.close()
+        self._companions.presence.withdraw()
         with self.calls:
             for connection in idle:
                 discard(connection)
@@ -201,11 +221,19 @@ class DatabaseFile(ForkAware):
         """
         if time.monotonic() > self._looked + _BLINK:
             self.require_in_place()
+            self.require_locks()
 
     def require_kept(self) -> None:
         """After a COMMIT, under the write lock: whether it went into the files that others read."""
         try:
             self.require_in_place()
+            self.require_locks()
+        except Stale as error:
+            raise OutcomeUnknown(
+                "this process closed a file of the database during a commit, which drops SQLite's locks",
+                subject=str(self.path),
+                advice="To copy a lake, call lake.backup. Look the commit up by its event id.",
+            ) from error
         except Unavailable as error:
             raise OutcomeUnknown(
                 "the database file, or its -wal or -shm, was deleted or replaced during a commit",
@@ -256,6 +284,7 @@ class DatabaseFile(ForkAware):
         self._mutex = threading.RLock()
         self.deadlines = Deadlines()
         self.write_lock.forget()
+        self._companions.presence.withdraw()
 
     def _prepare(self) -> None:
         """Open the database, and create its tables if the file is new. A crash in between leaves an empty file."""
@@ -352,6 +381,7 @@ class _Loan:
         self._file = file
 
     def __enter__(self) -> apsw.Connection:
+        self._file.take_locks_again()
         self._file.calls.__enter__()
         try:
             self._connection = self._file.connection()

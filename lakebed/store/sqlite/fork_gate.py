@@ -5,6 +5,7 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
+from pathlib import Path
 from types import TracebackType
 
 from lakebed import forks
@@ -15,6 +16,8 @@ PATIENCE = 10.0  # seconds; no call takes that long, unless its own thread forks
 
 class ForkAware(ABC):
     """Something that has to act around forks, once `watch_forks` knows it."""
+
+    path: Path
 
     @abstractmethod
     def before_fork(self) -> None:
@@ -75,6 +78,17 @@ _aware: "weakref.WeakSet[ForkAware]" = weakref.WeakSet()
 
 def watch_forks(thing: ForkAware) -> None:
     _aware.add(thing)
+
+
+def close_connections(path: Path) -> None:
+    """Close all connections of this process to a file, as for a fork: what they read is `Stale`, and others open."""
+    all_out = GATE.shut()
+    try:
+        for thing in list(_aware) if all_out else []:
+            if os.path.realpath(thing.path) == os.path.realpath(path):
+                thing.at_fork()
+    finally:
+        GATE.reopen()
 
 
 def _before() -> None:

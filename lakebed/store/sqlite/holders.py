@@ -27,20 +27,30 @@ class Holder:
 
 def holders(path: Path, bytes: range = ANY) -> list[Holder]:
     """The processes with a lock on these bytes of a file; none where the system does not list them."""
-    found: dict[int, None] = {}
+    found = dict.fromkeys(_listed(path, bytes))
+    return [Holder(pid, _state(pid)) for pid in found if _has_open(pid, path)]
+
+
+def is_locked(path: str | Path, byte: int) -> bool:
+    """Whether a byte of a file is locked by anybody, without opening it; True where the system does not list locks."""
+    return not _LOCKS.exists() or bool(_listed(path, range(byte, byte + 1)))
+
+
+def named(found: list[Holder], otherwise: str) -> str:
+    """The processes as a message names them, or what it says if nobody knows them."""
+    return ", ".join(map(str, found)) or otherwise
+
+
+def _listed(path: str | Path, bytes: range) -> list[int]:
+    found = []
     with suppress(OSError):
         inode = os.stat(path).st_ino
         for line in _LOCKS.read_text().splitlines():
             words = line.split()
             # 1: POSIX ADVISORY READ 14127 fe:00:10054465 123 127; one that waits has an arrow after its number.
             if len(words) == 8 and words[5].rpartition(":")[2] == str(inode) and _overlaps(words[6], words[7], bytes):
-                found[int(words[4])] = None
-    return [Holder(pid, _state(pid)) for pid in found if _has_open(pid, path)]
-
-
-def named(found: list[Holder], otherwise: str) -> str:
-    """The processes as a message names them, or what it says if nobody knows them."""
-    return ", ".join(map(str, found)) or otherwise
+                found.append(int(words[4]))
+    return found
 
 
 def _overlaps(first: str, last: str, bytes: range) -> bool:

@@ -7,6 +7,7 @@ SQLite neither locks nor creates anything. Every read looks whether a writer cam
 
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from urllib.parse import quote
 
@@ -60,6 +61,29 @@ class ReadOnlyFile(DatabaseFile):
     def require_unmoved(self, generation: int) -> None:
         if generation != self.generation or self._seen != self._state():
             raise Stale("somebody began or ended to write while the file was read as immutable")
+        self.require_locks()
+
+    def has_read(self, connection: apsw.Connection) -> None:
+        if os.path.exists(self._shared):
+            self._companions.watch_locks(connection)
+
+    def _require_each_in_place(self) -> None:
+        """Follow a file that was replaced by a newer state of the same store, as a renewed backup is."""
+        found = identity(self.path)
+        if found is None or not self.id or found == self._identity or not self._is_same_store():
+            super()._require_each_in_place()
+        self._identity = found
+
+    def _is_same_store(self) -> bool:
+        """Whether the file is one of this store and whole; inside `calls`."""
+        connection = self._connect()
+        try:
+            if identity_of(self.path, connection) != self.id:
+                return False
+            examine(self.path, self._note_path, self.id, home_of(self.path), connection, nullcontext())
+            return True
+        finally:
+            discard(connection)
 
     def _state(self) -> tuple[object, ...]:
         """What changes when the way to read the file changes: whether it has writers, and else the file itself."""
@@ -80,6 +104,10 @@ class ReadOnlyFile(DatabaseFile):
                 subject=str(self._wal),
                 advice="Connect to it once with the right to write, then again read-only.",
             )
+        if way == "immutable=1":
+            self._companions.presence.withdraw()  # it has no locks, and keeps no file from being deleted
+        else:
+            self._companions.presence.announce()
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         connection = apsw.Connection(f"file:{quote(str(self.path))}?{way}", flags=flags, vfs=checksummed_vfs())
         connection.set_busy_timeout(int(self._seconds * 1000))

@@ -241,6 +241,7 @@ class _SQLiteSnapshot(Snapshot):
         self.ends_at = time.monotonic() + 2 * limits.TRANSACTION_SECONDS
         self._file = file
         self._lock = threading.Lock()
+        file.take_locks_again()
         with file.calls:
             self._generation = file.generation
             seen = file.seen
@@ -248,6 +249,7 @@ class _SQLiteSnapshot(Snapshot):
             try:
                 connection.execute("BEGIN")
                 self._version = newest_version(connection)
+                file.has_read(connection)
                 file.require_seen(self._version, seen)
             except BaseException:
                 file.release(connection)
@@ -303,7 +305,8 @@ class _SQLiteSnapshot(Snapshot):
     def _live(self) -> apsw.Connection:
         self._file.require_open()
         if self._generation != self._file.generation:
-            raise Stale("the process forked, which ends its snapshots")
+            raise Stale("the process forked, or lost its locks, which ends its snapshots")
         if self._connection is None:
             raise TimedOut("a snapshot was closed because it was too old", advice="Begin again.")
+        self._file.require_locks()
         return self._connection

@@ -1,12 +1,13 @@
 """Entries of files, reassembled from their columns."""
 
+from __future__ import annotations
+
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-import numpy
-import pyarrow
 from google.protobuf.message import DecodeError
 
+from lakebed.deferred import numpy, pyarrow
 from lakebed.errors import Corrupt
 from lakebed.table.entries.layout import (
     ENTRY_COLUMNS,

@@ -1,15 +1,17 @@
 """The files of a snapshot, column by column: a scan looks at a few columns of all files, then at a few files."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-import numpy
-import pyarrow
-from numpy.typing import NDArray
-
+from lakebed.deferred import numpy, pyarrow
 from lakebed.table.entries.layout import Layouts, column_type, layouts_from
 from lakebed.table.entries.shred import Shredded
 from lakebed.table.manifest.snapshot import LiveFile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -43,7 +45,7 @@ class FileColumns:
         self._cache: dict[Hashable, Any] = {}
 
     @staticmethod
-    def of(files: Sequence[LiveFile]) -> "FileColumns":
+    def of(files: Sequence[LiveFile]) -> FileColumns:
         """These files as columns, each made when first asked for. The entries must not be changed afterwards."""
         return FileColumns(Shredded(files))
 

@@ -1,19 +1,19 @@
 """The columns of files' entries, with their Arrow types, and layouts: which ids an entry has values for, in order."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy
-import pyarrow
-from numpy.typing import NDArray
-
+from lakebed.deferred import numpy, pyarrow
 from lakebed.errors import Corrupt, Invalid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Ids = tuple[int, ...]
 
-LAYOUT_TYPE: Final = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-
-_INT, _LONG, _TEXT, _BYTES = pyarrow.int32(), pyarrow.int64(), pyarrow.string(), pyarrow.binary()
+_INT, _LONG, _TEXT, _BYTES, _LAYOUT = "int32", "int64", "string", "binary", "layout"
 
 ENTRY_COLUMNS: Final = {
     "path": _TEXT,
@@ -41,7 +41,7 @@ ENTRY_COLUMNS: Final = {
 LIVE_COLUMNS: Final = {"snapshot_id": _LONG, "schema_id": _LONG}
 """Columns with the commit that added a file, and its schema."""
 
-LAYOUT_COLUMNS: Final = {"statistics": LAYOUT_TYPE, "partition": LAYOUT_TYPE}
+LAYOUT_COLUMNS: Final = {"statistics": _LAYOUT, "partition": _LAYOUT}
 """Columns with the ids that a file has statistics and partition values for, in order."""
 
 OPEN_COLUMNS: Final = {"blocks": _BYTES, "rest": _BYTES}
@@ -104,7 +104,7 @@ def column_type(name: str) -> pyarrow.DataType:
     type = _NUMBERED.get(kind) if dot and number.lstrip("-").isdecimal() else _PLAIN.get(name)
     if type is None:
         raise Invalid("files have no such column", subject=name, expected=f"{', '.join(_PLAIN)}, lower.<id>, …")
-    return type
+    return pyarrow.dictionary(pyarrow.int32(), pyarrow.string()) if type == _LAYOUT else pyarrow.type_for_alias(type)
 
 
 def layouts_of(owners: NDArray[numpy.int64], ids: NDArray[numpy.int64], rows: int) -> Layouts:

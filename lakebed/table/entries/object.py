@@ -8,15 +8,15 @@ Each entry begins at a multiple of eight, padded with zeros. The payload of a co
 with one column. The directory comes last, so its location also gives the length of the object.
 """
 
+from __future__ import annotations
+
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
-import pyarrow
-import pyarrow.ipc
-
+from lakebed.deferred import pyarrow
 from lakebed.errors import Corrupt, Invalid, TooLarge
 from lakebed.table.entries.assemble import assemble
 from lakebed.table.entries.columns import FileColumns
@@ -31,7 +31,7 @@ ALIGNMENT: Final = 8
 _HEAD = struct.Struct("<BQI")
 _COLUMN = struct.Struct("<IIIH")
 
-Load = Callable[[Location], pyarrow.Array]
+Load: TypeAlias = "Callable[[Location], pyarrow.Array]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,12 @@ def pack(columns: Mapping[str, pyarrow.Array], key: str) -> Packed:
         entries.append((name, end, len(entry), payload.size))
         pieces += (entry, bytes(-len(entry) % ALIGNMENT))
         end += len(entry) + -len(entry) % ALIGNMENT
-    directory = _directory(entries, max(lengths, default=0))
+    count = max(lengths, default=0)
+    directory = _directory(entries, count)
     last = encode_entry(directory)
     if end + len(last) > END:
         raise TooLarge("an object of columns is too large", subject=key, expected=f"at most {END} bytes", found=end)
-    return Packed(b"".join((*pieces, last)), Location(key, end, len(last), len(directory), shared=True))
+    return Packed(b"".join((*pieces, last)), Location(key, end, len(last), len(directory), shared=count > 1))
 
 
 def open_columns(directory: bytes, location: Location, load: Load) -> FileColumns:
@@ -96,7 +97,7 @@ class _Stored:
     places: Mapping[str, Location]
     read: Load
     # The columns that the cache behind `read` still holds: asking it costs ten times as much.
-    loaded: "WeakValueDictionary[str, pyarrow.Array]" = field(default_factory=WeakValueDictionary)
+    loaded: WeakValueDictionary[str, pyarrow.Array] = field(default_factory=WeakValueDictionary)
 
     @property
     def names(self) -> Mapping[str, Location]:

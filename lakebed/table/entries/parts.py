@@ -4,13 +4,13 @@ Files of one partition are put together, so that a filter leaves most parts unre
 file are written again, and small parts once there are too many of them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-import pyarrow
-import pyarrow.compute
-
+from lakebed.deferred import pyarrow
 from lakebed.errors import Corrupt
 from lakebed.table.entries.columns import FileColumns
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef, Part
@@ -25,7 +25,7 @@ PART_FILES: Final = 16_384
 SMALL_PARTS: Final = 8
 """If more parts than this are less than half full, they are joined."""
 
-Load = Callable[[Part], FileColumns]
+Load: TypeAlias = "Callable[[Part], FileColumns]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +36,30 @@ class Recast:
     new: tuple[tuple[LiveFile, ...], ...]
 
 
-def recast(parts: Sequence[Part], overlay: Overlay, load: Load) -> Recast:
-    """The parts of the next checkpoint; `Corrupt` if a removed or changed file was not in the last one."""
+def recast(parts: Sequence[Part], overlay: Overlay, load: Load, part_files: int | None = None) -> Recast:
+    """The parts of the next checkpoint; `Corrupt` if a removed or changed file was not in the last one.
+
+    `part_files` is how many files a part may have: larger parts, of an earlier layout, are cut up.
+    """
+    most = PART_FILES if part_files is None else part_files
     altered = {**overlay.removed, **overlay.changed}
     kept: list[Part] = []
     loose: list[LiveFile] = list(overlay.added.values())
     missing = set(altered)
     for part in parts:
         paths = _paths_in(part, altered, load) if any(_may_hold(part, file) for file in altered.values()) else set()
-        if paths:
+        if paths or part.files > most:
             missing -= paths
             loose += _live_files(load(part), overlay)
         else:
             kept.append(part)
     if missing:
         raise Corrupt("a delta changes a file that is missing from its checkpoint", subject=min(missing))
-    small = [part for part in kept if part.files < PART_FILES // 2]
+    small = [part for part in kept if 2 * part.files < most]
     if len(small) + bool(loose) > SMALL_PARTS:
         kept = [part for part in kept if part not in small]
         loose += [file for part in small for file in _all_files(load(part))]
-    return Recast(tuple(kept), tuple(_clusters(loose)))
+    return Recast(tuple(kept), tuple(_clusters(loose, most)))
 
 
 def files_in(parts: Sequence[Part], wanted: Mapping[str, DataFileRef], load: Load) -> dict[str, LiveFile]:
@@ -115,10 +119,10 @@ def _may_hold(part: Part, file: DataFileRef) -> bool:
     return not file.HasField("first_row_id") or part.first_row_id <= file.first_row_id <= part.last_row_id
 
 
-def _clusters(files: Iterable[LiveFile]) -> Iterator[tuple[LiveFile, ...]]:
+def _clusters(files: Iterable[LiveFile], most: int) -> Iterator[tuple[LiveFile, ...]]:
     ordered = sorted(files, key=lambda live: _place(live.file))
-    for start in range(0, len(ordered), PART_FILES):
-        yield tuple(ordered[start : start + PART_FILES])
+    for start in range(0, len(ordered), most):
+        yield tuple(ordered[start : start + most])
 
 
 def _place(file: DataFileRef) -> tuple[Any, ...]:

@@ -4,21 +4,23 @@ Message by message, a file with six columns costs 31 µs before there is an arra
 The input is what protobuf has just written: canonical, complete bytes, with unknown fields after all others.
 """
 
+from __future__ import annotations
+
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy
-import pyarrow
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
-from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
+from lakebed.deferred import numpy, pyarrow
 from lakebed.errors import TooLarge
 
-Places = NDArray[numpy.int64]
-Mask = NDArray[numpy.bool_]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Places: TypeAlias = "NDArray[numpy.int64]"
+Mask: TypeAlias = "NDArray[numpy.bool_]"
 
 _VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5  # the wire types that have a length of their own
 _LONG_TYPES: Final = {FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES, FieldDescriptor.TYPE_MESSAGE}
@@ -48,7 +50,7 @@ class Numbers:
     values: NDArray[numpy.int64]
     is_set: Mask
 
-    def at(self, places: Places) -> "Numbers":
+    def at(self, places: Places) -> Numbers:
         """The values at these places, unset where the place is below zero."""
         if not len(self.values):
             return Numbers(numpy.zeros(len(places), numpy.int64), numpy.zeros(len(places), numpy.bool_))
@@ -71,7 +73,7 @@ class Slices:
     ends: Places
     is_set: Mask
 
-    def at(self, places: Places) -> "Slices":
+    def at(self, places: Places) -> Slices:
         """The values at these places, unset where the place is below zero."""
         if not len(self.begins):
             none = numpy.zeros(len(places), numpy.int64)
@@ -79,7 +81,7 @@ class Slices:
         is_set = self.is_set[places] & (places >= 0)
         return Slices(numpy.where(is_set, self.begins[places], 0), numpy.where(is_set, self.ends[places], 0), is_set)
 
-    def of_all(self) -> "Slices":
+    def of_all(self) -> Slices:
         """All of them as set, with empty bytes where they are not."""
         return Slices(self.begins, self.ends, numpy.ones(len(self.is_set), numpy.bool_))
 
@@ -192,7 +194,7 @@ def _gathered(data: NDArray[numpy.uint8], begins: Places, lengths: Places, offse
     """The bytes of all slices, joined."""
     width = int(lengths[0]) if len(lengths) else 0
     if width and (lengths == width).all():  # as are most: bounds of numbers, paths. This is 1.7 times as fast.
-        windows: NDArray[numpy.uint8] = sliding_window_view(data, width)[begins]
+        windows: NDArray[numpy.uint8] = numpy.lib.stride_tricks.sliding_window_view(data, width)[begins]
         return windows.reshape(-1)
     places: Places = numpy.repeat(begins - offsets[:-1], lengths) + numpy.arange(offsets[-1])
     return data[places]

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from lakebed.errors import Invalid
 from lakebed.table.manifest.locations import ID_END, Location, MetaInfo, location_if_near
-from lakebed.table.manifest.manifest_pb2 import ColumnStatistics, DataFileRef
+from lakebed.table.manifest.manifest_pb2 import Block, ColumnStatistics, DataFileRef
 from lakebed.table.types.values import BOUND_BYTES
 
 IDX_END: Final = 2**16 - 1
@@ -88,9 +88,13 @@ def segment_meta(file: DataFileRef, table_id: str) -> SegmentMeta:
 def block_metas(file: DataFileRef, table_id: str) -> list[BlockMeta]:
     """The row groups of a file as blocks. A file that does not list them is one block, with the file's statistics."""
     table, segment = table_number(table_id), _segment_id(file)
-    row_groups = [row_group.columns for row_group in file.blocks] or [file.statistics]
-    metas = enumerate(_columns(file.path, columns) for columns in row_groups)
+    metas = enumerate(_columns(file.path, row_group.columns) for row_group in row_groups(file))
     return [BlockMeta(table, segment, number, columns) for number, columns in metas]
+
+
+def row_groups(file: DataFileRef) -> list[Block]:
+    """The row groups of a file, in its order; a file that does not list them is one."""
+    return list(file.blocks) or [Block(num_rows=file.num_rows, columns=file.statistics)]
 
 
 def _segment_id(file: DataFileRef) -> int:

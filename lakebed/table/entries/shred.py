@@ -1,13 +1,14 @@
 """The columns of files' entries, made from the serialized entries: plain fields, lists by field id, and the rest."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-import numpy
-import pyarrow
 from google.protobuf.message import Message
 
 from lakebed.caches import remembered
+from lakebed.deferred import numpy, pyarrow
 from lakebed.table.entries.layout import (
     ENTRY_COLUMNS,
     LAYOUT_COLUMNS,
@@ -60,7 +61,7 @@ class Shredded:
         return self._columns[name]
 
     @remembered
-    def _lists(self) -> dict[str, "_EntryList"]:
+    def _lists(self) -> dict[str, _EntryList]:
         return {
             name: _EntryList(self._fields, _TAGS[name], kind, _LIST_COLUMNS[name], self.num_rows)
             for name, kind in _LISTS.items()

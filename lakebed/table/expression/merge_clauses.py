@@ -11,6 +11,7 @@ from lakebed.table.expression.build import SPARK, as_stored, as_type
 from lakebed.table.expression.expression import ColumnOf, Constant, Expression
 from lakebed.table.expression.parse import parse_predicate
 from lakebed.table.expression.scope import SOURCE, TARGET, Scope
+from lakebed.table.expression.statement_text import as_written
 from lakebed.table.expression.types import compared_type, decimal_of
 from lakebed.table.filter.condition import Condition
 from lakebed.table.schema.schema import Schema
@@ -47,7 +48,7 @@ class Clause:
     where: str | Condition | None = None
 
     def __str__(self) -> str:
-        condition = "" if self.where is None else f" AND {self.where}"
+        condition = "" if self.where is None else f" AND {as_written(self.where)}"
         return f"WHEN {self.when.value.upper()}{condition} THEN {self.then.value.upper()}"
 
 

@@ -56,8 +56,7 @@ def bare(manifest: pb.Manifest) -> pb.Manifest:
         if _has_rows_of(file, manifest):
             file.ClearField("first_row_id")
         if _is_new(file):
-            file.ClearField("seq_min")
-            file.ClearField("seq_max")
+            _clear_sequences(file, manifest.sequence_number)
     for field in _COMMIT_FIELDS:
         stored.ClearField(field)
     for key in _TOTALS.values():
@@ -110,6 +109,13 @@ def _is_new(file: pb.DataFileRef) -> bool:
     return file.status == ADDED and not file.HasField("first_row_id")
 
 
+def _clear_sequences(file: pb.DataFileRef, of_commit: int) -> None:
+    """Clear the sequences that are the commit's own: those of rows that it only moved are stored."""
+    for field in ("seq_min", "seq_max"):
+        if getattr(file, field) == of_commit:
+            file.ClearField(field)
+
+
 def _has_rows_of(file: pb.DataFileRef, manifest: pb.Manifest) -> bool:
     """Whether this manifest's commit assigned the ids of a file's rows: ids of a table only grow."""
     assigned = file.status == ADDED and file.HasField("first_row_id") and manifest.HasField("first_row_id")
@@ -134,11 +140,15 @@ def _fill(manifest: pb.Manifest, head: DeltaHead) -> None:
 
 
 def _number(manifest: pb.Manifest, head: DeltaHead) -> int:
-    """Assign the new files their sequence and their rows their ids; return the next free id."""
+    """Assign the new files their sequence and their rows their ids; return the next free id.
+
+    Files whose rows the commit only moved have a sequence already, at both ends or at the lower one.
+    """
     row_id = head.first_row_id
     for file in manifest.data_files:
         if _is_new(file):
-            file.seq_min = file.seq_max = head.sequence_number
+            file.seq_min = file.seq_min or head.sequence_number
+            file.seq_max = file.seq_max or head.sequence_number
             file.first_row_id = row_id
             row_id += file.num_rows
     return row_id

@@ -6,13 +6,15 @@ All numbers are little-endian. The checksum covers all other bytes. The head has
 begin at a multiple of eight, as Arrow prefers, if the entry does.
 """
 
+from __future__ import annotations
+
 import struct
 from enum import IntEnum
 from typing import Final
 
 import google_crc32c
-import pyarrow
 
+from lakebed.deferred import pyarrow
 from lakebed.errors import Corrupt, TooLarge
 from lakebed.table.manifest.locations import END, Location
 

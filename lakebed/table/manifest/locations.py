@@ -1,6 +1,5 @@
 """Locations: where an IO entry is, and where a file's metadata is (source document 004)."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,11 +54,6 @@ class MetaInfo:
             raise Invalid("an id does not fit into eight bytes", subject=str(self.base), found=self.id)
 
 
-def collectable(gone: Iterable[MetaInfo], live: Iterable[MetaInfo]) -> set[str]:
-    """The objects that only deleted metadata refers to: an object stays as long as one live segment needs it."""
-    return _keys(gone) - _keys(live)
-
-
 def location_to_proto(location: Location) -> pb.EntryLocation:
     """A location as a manifest stores it."""
     return pb.EntryLocation(
@@ -91,10 +85,6 @@ def location_if_near(key: str, offset: int, length: int, raw_length: int) -> Loc
 
 def _fits(offset: int, length: int, raw_length: int) -> bool:
     return all(0 <= number <= END for number in (offset, length, raw_length, offset + length))
-
-
-def _keys(metas: Iterable[MetaInfo]) -> set[str]:
-    return {location.key for meta in metas for location in (meta.base, meta.delta) if location is not None}
 
 
 def _key_bytes(key: str) -> int:

@@ -102,6 +102,21 @@ def compact_again(files: Files, groups: Iterable[Group]) -> tuple[dict[str, pb.D
     return result, done
 
 
+def moving_only(files: Files, groups: Iterable[Group]) -> list[Group]:
+    """The groups that a delta onto these files may state as compactions: those of files as they are there.
+
+    A compaction that comes with deletes of its side, or of files that are new here, does more than move rows: who undid
+    it by this delta would bring deleted rows back.
+    """
+    found: list[Group] = []
+    made: dict[str, pb.DataFileRef | None] = {}
+    for group in groups:
+        if all(state(made.get(path, files.get(path))) == state(file) for path, file in group.inputs.items()):
+            made |= group.outputs
+            found.append(group)
+    return found
+
+
 def net_rewrites(groups: Iterable[Group]) -> list[pb.Rewrite]:
     """The groups as one manifest states them: several compactions of the same rows have only their first inputs."""
     net: list[tuple[set[str], set[str]]] = []
@@ -195,8 +210,19 @@ def _lasts(group: Group, later: Sequence[SideDelta]) -> bool:
 
 def _is_in_force(group: Group, files: Files) -> bool:
     as_written = all(file is not None and state(files.get(path)) == state(file) for path, file in group.outputs.items())
-    inputs_known = None not in group.inputs.values()
-    return as_written and inputs_known and not files.keys() & group.inputs.keys()
+    return as_written and _keeps_rows(group) and not files.keys() & group.inputs.keys()
+
+
+def _keeps_rows(group: Group) -> bool:
+    """Whether all inputs are known, and the outputs have as many rows, as far as deleted rows are counted.
+
+    If they have fewer, the delta of a merge deleted rows and stated the compaction that came with it.
+    """
+    inputs = [file for file in group.inputs.values() if file is not None]
+    outputs = [file for file in group.outputs.values() if file is not None]
+    is_counted = all(file.HasField("deleted_rows") or not file.dv_path for file in (*inputs, *outputs))
+    rows = [sum(file.num_rows - file.deleted_rows for file in files) for files in (inputs, outputs)]
+    return len(inputs) == len(group.inputs) and (rows[0] == rows[1] or not is_counted)
 
 
 def _replace(files: dict[str, pb.DataFileRef], old: Iterable[str], new: Mapping[str, pb.DataFileRef | None]) -> None:

@@ -9,12 +9,19 @@ from dataclasses import dataclass
 
 from lakebed.table.manifest import manifest_pb2 as pb
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING, with_status
-from lakebed.table.merge.compactions import Uncompacted, compact_again, net_rewrites, reversed_rewrites, uncompacted
+from lakebed.table.merge.compactions import (
+    Uncompacted,
+    compact_again,
+    moving_only,
+    net_rewrites,
+    reversed_rewrites,
+    uncompacted,
+)
 from lakebed.table.merge.conflicts import Clash, FallsIn, FileConflict, MayShareKeys, clashes, links, reached
 from lakebed.table.merge.sides import Files, Side, SideDelta, common_base, state
 from lakebed.table.merge.strategy import Settle
 
-__all__ = ["FileConflict", "FileMerge", "Side", "SideDelta", "merge_files"]
+__all__ = ["Compared", "FileConflict", "FileMerge", "Side", "SideDelta", "compare_files", "merge_files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,45 @@ class FileMerge:
     rewrites: tuple[pb.Rewrite, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The files of two sides, without their compactions, and what clashes: files that both changed, and overwrites.
+
+    `is_moved`: both sides lost a file of the base, and got another one that may have its rows. Which of these each side
+    still has is known by their ids alone.
+    """
+
+    ours: Files
+    base: Files
+    mine: Uncompacted
+    other: Uncompacted
+    clashes: tuple[Clash, ...]
+    is_moved: bool = False
+
+    @property
+    def by_file(self) -> tuple[Clash, ...]:
+        """The clashes that are settled file by file: with overwrites, which say what a whole part of the table is."""
+        return tuple(clash for clash in self.clashes if clash.conflict.what == "overwrite")
+
+    @property
+    def has_disputed_rows(self) -> bool:
+        """Whether rows have to be compared: files clash whose rows can be told apart, or rows moved on both sides."""
+        return self.is_moved or len(self.by_file) < len(self.clashes)
+
+
+def compare_files(
+    base: Files, ours: Side, theirs: Side, *, falls_in: FallsIn, may_share_keys: MayShareKeys | None = None
+) -> Compared:
+    """What both sides did to the files of the base, and what clashes. It does not depend on how that is settled."""
+    common = common_base(base, ours, theirs)
+    mine, other = uncompacted(ours, common), uncompacted(theirs, common)
+    found = tuple(clashes(common, mine, other, falls_in, may_share_keys))
+    is_moved = bool(common.keys() - base.keys()) and any(
+        path not in mine.files and path not in other.files for path in base.keys() & common.keys()
+    )
+    return Compared(ours.files, common, mine, other, found, is_moved)
+
+
 def merge_files(
     base: Files,
     ours: Side,
@@ -41,22 +87,46 @@ def merge_files(
     falls_in: FallsIn,
     may_share_keys: MayShareKeys | None = None,
 ) -> FileMerge:
-    """Merge the files of theirs into ours. The conflicts do not depend on how they are settled.
+    """Merge the files of theirs into ours, whatever rows they have: a file that both changed is a conflict.
 
     With `Settle.FAIL`, a merge with conflicts has only the conflicts.
     """
-    common = common_base(base, ours, theirs)
-    mine, other = uncompacted(ours, common), uncompacted(theirs, common)
-    found = clashes(common, mine, other, falls_in, may_share_keys)
-    conflicts = tuple(clash.conflict for clash in found)
-    if found and settle is Settle.FAIL:
+    return settled_files(compare_files(base, ours, theirs, falls_in=falls_in, may_share_keys=may_share_keys), settle)
+
+
+def settled_files(compared: Compared, settle: Settle) -> FileMerge:
+    """The merge of files whose clashes are all settled file by file."""
+    conflicts = tuple(clash.conflict for clash in compared.clashes)
+    if compared.clashes and settle is Settle.FAIL:
         return FileMerge(conflicts=conflicts)
+    mine, other = compared.mine, compared.other
     winner, loser = (other, mine) if settle is Settle.THEIRS else (mine, other)
-    merged = _merged_files(mine, other, winner, _lost_files(found, loser, settle))
-    merged, _ = compact_again(merged, mine.undone)
-    merged, done = compact_again(merged, other.undone)
-    rewrites = [*net_rewrites(done), *reversed_rewrites(set(other.undone).difference(done))]
-    return _delta(ours.files, merged, conflicts, rewrites)
+    merged = _merged_files(mine, other, winner, _lost_files(compared.clashes, loser, settle))
+    return merged_delta(compared, merged, conflicts)
+
+
+def merged_delta(compared: Compared, merged: Files, conflicts: tuple[FileConflict, ...] = ()) -> FileMerge:
+    """The delta that turns ours into merged files, with the compactions done again that still can be."""
+    files, _ = compact_again(merged, compared.mine.undone)
+    files, done = compact_again(files, compared.other.undone)
+    moves = net_rewrites(moving_only(compared.ours, done))
+    rewrites = [*moves, *reversed_rewrites(set(compared.other.undone).difference(done))]
+    return _delta(compared.ours, files, conflicts, rewrites)
+
+
+def sides_by_row(compared: Compared, settle: Settle) -> tuple[Files, Files, Files]:
+    """Base, ours and theirs for a merge of rows: files that are settled file by file are the winner's in all three."""
+    mine, other = compared.mine, compared.other
+    winner, loser = (other, mine) if settle is Settle.THEIRS else (mine, other)
+    lost = _lost_files(compared.by_file, loser, settle)
+
+    def settled(files: Files) -> Files:
+        if not lost:
+            return files
+        kept = {path: file for path, file in files.items() if path not in lost}
+        return kept | {path: winner.files[path] for path in lost if path in winner.files}
+
+    return settled(compared.base), settled(mine.files), settled(other.files)
 
 
 def _lost_files(found: Sequence[Clash], loser: Uncompacted, settle: Settle) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """Hive's folders: `region=eu/month=2026-01/x.parquet` says the values of columns, as text."""
 
+import re
 import struct
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -25,6 +26,15 @@ from lakebed.table.types.values import scaled, unscaled
 NULL = "__HIVE_DEFAULT_PARTITION__"
 """What Hive and Spark call the folder of rows without a value; Spark does so for empty text, too."""
 
+_LEADING_ZERO = re.compile(r"[+-]?0[0-9]{2,}")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"  # `2026-01` and `2026` are no days
+_INFERRED = {
+    types.INT: _WHOLE,
+    types.LONG: _WHOLE,
+    types.DATE: re.compile(_DAY),
+    types.TIMESTAMP: re.compile(rf"{_DAY}[ T][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]{{1,6}})?"),
+}
 _INTS = range(-(2**31), 2**31)
 _LONGS = range(-(2**63), 2**63)
 
@@ -40,6 +50,20 @@ def folder_values(folders: Iterable[str]) -> dict[str, str | None]:
         if found.setdefault(name, value) != value:
             raise Invalid(f"two folders of the path say {name}", found=f"{found[name]!r} and {value!r}")
     return found
+
+
+def inferred_type(texts: Iterable[str | None]) -> Type:
+    """The type of a column that only folders say: int, long, date or timestamp if all texts are, else string.
+
+    As in Spark, `month=01` is a number. A longer text that begins with 0, as a zip code may, stays text.
+    """
+    given = [text for text in texts if text is not None]
+    if not given or any(_LEADING_ZERO.fullmatch(text) for text in given):
+        return types.STRING
+    for type, form in _INFERRED.items():
+        if all(form.fullmatch(text) and _READERS[type](text) is not None for text in given):
+            return type
+    return types.STRING
 
 
 def column_values(texts: dict[str, str | None], fields: Fields) -> dict[Field, Value | None]:
@@ -126,6 +150,13 @@ def _uuid(text: str) -> bytes | None:
         return None
 
 
+def _bytes(text: str) -> bytes | None:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return None
+
+
 _READERS: dict[Type, Callable[[str], Any]] = {
     types.BOOLEAN: parse_boolean,
     types.INT: _whole(_INTS),
@@ -137,5 +168,5 @@ _READERS: dict[Type, Callable[[str], Any]] = {
     types.TIMESTAMPTZ: _instant,
     types.STRING: str,
     types.UUID: _uuid,
-    types.BINARY: str.encode,
+    types.BINARY: _bytes,
 }

@@ -1,13 +1,13 @@
 """Pruning of all files at once: the tests of `partitions` and `pruning`, vectorized over columns of files' entries."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-import numpy
-import pyarrow
-
+from lakebed.deferred import numpy, pyarrow
 from lakebed.errors import Corrupt
 from lakebed.table.entries.columns import FileColumns
 from lakebed.table.filter.filter import (
@@ -77,7 +77,7 @@ class FileRows:
     def __len__(self) -> int:
         return self.columns.num_rows if self.places is None else len(self.places)
 
-    def at(self, places: Numeric) -> "FileRows":
+    def at(self, places: Numeric) -> FileRows:
         """The files at these places among these files."""
         return FileRows(self.columns, places if self.places is None else self.places[places])
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from lakebed.caches import remembered
 from lakebed.errors import Invalid
-from lakebed.table.schema.defaults import check_default
+from lakebed.table.schema.defaults import check_default, check_length
 from lakebed.table.types.names import check_column_names, folded_column
 from lakebed.table.types.types import (
     DOUBLE,
@@ -17,6 +17,7 @@ from lakebed.table.types.types import (
     Type,
     Way,
     children_of,
+    named_fields,
     numbered_fields,
     walk,
     with_children,
@@ -29,7 +30,7 @@ A list's element, a map's keys and its values are called `element`, `key` and `v
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """Columns in order. `id` is the schema's own number in its table, 0 if it belongs to none.
 
@@ -151,6 +152,10 @@ class Schema:
         lines = [f"  {column.name}: {column.type}{' not null' if column.required else ''}" for column in self.fields]
         return "\n".join(["schema", *lines])
 
+    def __repr__(self) -> str:
+        columns = (f"{column.name}: {column.type}{' not null' if column.required else ''}" for column in self.fields)
+        return f"Schema({', '.join(columns)})"
+
 
 def missing_columns(schema: Schema, names: Iterable[str], needed: Iterable[Field]) -> tuple[str, ...]:
     """The columns that rows with these names don't have, except for those that they need."""
@@ -185,6 +190,11 @@ def with_ids(schema: Schema, schema_id: int, first: int) -> Schema:
     Ids go level by level, as Iceberg's do. A primary key is added afterwards: `with_key`.
     """
     return Schema(numbered_fields(schema.fields, iter(range(first, first + id_count(schema)))), schema_id)
+
+
+def with_names(schema: Schema, schema_id: int) -> Schema:
+    """The first schema of a table whose fields keep ids that another table gave them; they get physical names."""
+    return Schema(named_fields(schema.fields), schema_id)
 
 
 def with_key(schema: Schema, names: Iterable[Path]) -> Schema:
@@ -226,6 +236,16 @@ def _dotted(names: Iterable[str]) -> str:
 
 def _fields(types: Mapping[str, str | Type]) -> Fields:
     return tuple(Field(name, type) for name, type in types.items())  # type: ignore[arg-type]  # text is parsed there
+
+
+def check_new_defaults(fields: Fields) -> None:
+    """Refuse defaults of a new table that are too long; those of tables that exist are read, however long they are."""
+    pending = [*fields]
+    while pending:
+        field = pending.pop()
+        check_length(field, field.initial_default)
+        check_length(field, field.write_default)
+        pending += children_of(field.type)
 
 
 def _check_defaults(fields: Fields) -> None:

@@ -33,9 +33,12 @@ _BOOLEANS = {
     **dict.fromkeys(("t", "true", "y", "yes", "1"), True),
     **dict.fromkeys(("f", "false", "n", "no", "0"), False),
 }
+_FINER = r"\.[0-9]{6}[0-9]*[1-9]"  # than a microsecond
+_AHEAD = r":[0-9]{1,2}(\.[0-9]*)?\s*(?!(Z|(UTC|GMT|UT)?([+-]00?(:00?(:00)?)?)?)\s*$)[^0-9:.\s]"  # a zone other than UTC
 _DROPPED: dict[Type, str] = {
     DATE: r"[0-9][T ](?![0:.]*\s*(Z|UTC|[+-][0-9:]+)?\s*$)",
-    **dict.fromkeys((TIMESTAMP, TIMESTAMPTZ), r"\.[0-9]{6}[0-9]*[1-9]"),
+    TIMESTAMP: f"{_FINER}|{_AHEAD}",
+    TIMESTAMPTZ: _FINER,
 }
 _INTS = range(-(2**31), 2**31)
 _LONGS = range(-(2**63), 2**63)
@@ -78,7 +81,7 @@ def plain_number(text: str) -> str | None:
 def dropped_pattern(type: Type) -> str | None:
     """What texts have that a cast to the type would drop, as a regular expression for Python and Java; None if nothing.
 
-    Zeros and the zone of midnight may go: nothing is lost. It does not see digits of decimals with an exponent.
+    Zeros, UTC and the zone of midnight may go: nothing is lost. It does not see digits of decimals with an exponent.
     """
     if isinstance(type, Decimal):
         return rf"^[^eE]*\.[0-9]{{{type.scale}}}[0-9]*[1-9]"

@@ -56,6 +56,24 @@ def check_kept_query(text: str, what: str) -> None:
         check_function(name, what)
 
 
+def check_is_query(text: str, what: str) -> None:
+    """`Invalid` if a text can't be one query, whatever engine reads it: by its first word and its parentheses."""
+    tokens = _tokens(text)
+    depth = 0
+    for token in tokens:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth < 0 or token.text == ";":
+            break
+    first = next((token for token in tokens if token.text != "("), None)
+    if depth or first is None or not first.reads(*_QUERY) or any(token.text == ";" for token in tokens[:-1]):
+        raise Invalid(
+            f"this is not the query of {what}",
+            expected="one query, such as SELECT … FROM …",
+            found=short(text),
+            advice="Fix the text.",
+        )
+
+
 def check_kept_condition(text: str, what: str) -> None:
     """The same for a condition, which may have no query inside it either."""
     check_kept_query(text, what)

@@ -4,14 +4,15 @@ A filter tells whether a value may be among those it was made of, or certainly i
 writes, whatever the order of the values and however often they repeat.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-import numpy
-
+from lakebed.deferred import numpy
 from lakebed.errors import Invalid
 from lakebed.table.filter.filter import Value
 from lakebed.table.statistics.bloom_values import file_bytes
@@ -27,11 +28,8 @@ FPP: Final = 0.01
 FEW: Final = 64
 """Up to this many values are looked up one by one."""
 
-_SALT: Final = numpy.array(
-    [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31], numpy.uint32
-)
+_SALTS: Final = (0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31)
 
-_SALTS: Final = tuple(_SALT.tolist())
 
 # Thrift's compact form of BloomFilterHeader: field 1, an i32, then BLOCK, XXHASH and UNCOMPRESSED.
 _SIZE: Final = b"\x15"
@@ -45,16 +43,12 @@ class BloomFilter:
     words: numpy.ndarray[Any, numpy.dtype[numpy.uint32]]
 
     @classmethod
-    def of(cls, type: Type, values: Iterable[Value], *, distinct: int, fpp: float = FPP) -> "BloomFilter":
+    def of(cls, type: Type, values: Iterable[Value], *, distinct: int, fpp: float = FPP) -> BloomFilter:
         """A filter of plain values, none of them null, sized for this many distinct values."""
         words = numpy.zeros((filter_bytes(distinct, fpp) // BLOCK_BYTES, 8), numpy.uint32)
         hashed = _hashes([file_bytes(type, value) for value in values])
         numpy.bitwise_or.at(words, *_places(hashed, len(words)))
         return cls(words)
-
-    def may_contain(self, type: Type, value: Value) -> bool:
-        """Whether a column of this type may have the value; False only if it certainly does not."""
-        return bool(self.may_contain_each([file_bytes(type, value)])[0])
 
     def may_contain_each(self, data: Sequence[bytes]) -> Mask:
         """For each of many values, given by their bytes in the file, whether the column may have it."""
@@ -144,7 +138,7 @@ def _hashes(data: Sequence[bytes]) -> Words:
 def _places(hashed: Words, blocks: int) -> tuple[Any, Any]:
     """For each hash, its block (by the upper half) and the eight bits that it sets there (by the lower half)."""
     block = ((hashed >> numpy.uint64(32)) * numpy.uint64(blocks)) >> numpy.uint64(32)
-    bits = (hashed.astype(numpy.uint32)[:, None] * _SALT) >> numpy.uint32(27)
+    bits = (hashed.astype(numpy.uint32)[:, None] * numpy.array(_SALTS, numpy.uint32)) >> numpy.uint32(27)
     return block.astype(numpy.int64), numpy.uint32(1) << bits
 
 

@@ -4,50 +4,43 @@ Fixed-width bytes are read in place from Arrow's buffers; text is compared as by
 points.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-import numpy
-import pyarrow
-import pyarrow.compute
-
+from lakebed.deferred import numpy, pyarrow
 from lakebed.errors import Corrupt
 from lakebed.table.filter.filter import Operator, Value
 from lakebed.table.types.types import BINARY, STRING, Decimal, Fixed, Primitive, Type
 from lakebed.table.types.values import decode_bound, unscaled
 
-Mask = numpy.ndarray[Any, numpy.dtype[numpy.bool_]]
-Numeric = numpy.ndarray[Any, Any]
+Mask: TypeAlias = "numpy.ndarray[Any, numpy.dtype[numpy.bool_]]"
+Numeric: TypeAlias = "numpy.ndarray[Any, Any]"
 
-# By the width of the bytes, the widest first: narrower bounds were written before the column was widened.
+# By the width of the bytes: those of a column that was widened, and perhaps restored since, come in both.
 _LAYOUTS: Final[dict[str, dict[int, str]]] = {
     "boolean": {1: "u1"},
-    "int": {4: "<i4"},
+    "int": {8: "<i8", 4: "<i4"},
     "long": {8: "<i8", 4: "<i4"},
-    "float": {4: "<f4"},
+    "float": {8: "<f8", 4: "<f4"},
     "double": {8: "<f8", 4: "<f4"},
     "date": {4: "<i4"},
     **{name: {8: "<i8"} for name in ("time", "timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns")},
 }
 _TEXT: Final = frozenset({"string", "binary", "uuid"})
 
-_NUMPY: Final[dict[Operator, Callable[[Any, Any], Mask]]] = {
-    Operator.EQUAL: numpy.equal,
-    Operator.LESS: numpy.less,
-    Operator.LESS_OR_EQUAL: numpy.less_equal,
-    Operator.GREATER: numpy.greater,
-    Operator.GREATER_OR_EQUAL: numpy.greater_equal,
+_COMPARISONS: Final = {
+    Operator.EQUAL: "equal",
+    Operator.LESS: "less",
+    Operator.LESS_OR_EQUAL: "less_equal",
+    Operator.GREATER: "greater",
+    Operator.GREATER_OR_EQUAL: "greater_equal",
 }
-_ARROW: Final[dict[Operator, Callable[[Any, Any], Any]]] = {
-    Operator.EQUAL: pyarrow.compute.equal,
-    Operator.LESS: pyarrow.compute.less,
-    Operator.LESS_OR_EQUAL: pyarrow.compute.less_equal,
-    Operator.GREATER: pyarrow.compute.greater,
-    Operator.GREATER_OR_EQUAL: pyarrow.compute.greater_equal,
-}
+"""The name of the function of numpy, and of Arrow, for each operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +61,14 @@ class Numbers:
         holds = self._compare(operator, value)
         return holds if self.known is None else holds | ~self.known
 
-    def at(self, rows: Numeric) -> "Numbers":
+    def at(self, rows: Numeric) -> Numbers:
         """The bounds of these rows."""
         return Numbers(self.values[rows], None if self.known is None else self.known[rows], self.comparable)
 
     def _compare(self, operator: Operator, value: Value) -> Mask:
+        compare: Callable[[Any, Any], Mask] = getattr(numpy, _COMPARISONS[operator])
         # For an array of objects, numpy answers with objects.
-        return _NUMPY[operator](self.values, self.comparable(value)).astype(bool, copy=False)
+        return compare(self.values, self.comparable(value)).astype(bool, copy=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +98,11 @@ class Texts:
         passed[places] = answers[encoded.indices.to_numpy()]
         return passed
 
-    def same(self, other: "Texts") -> Mask:
+    def same(self, other: Texts) -> Mask:
         """Where both bounds are known and equal."""
         return _mask(pyarrow.compute.equal(self.values, other.values))
 
-    def at(self, rows: Numeric) -> "Texts":
+    def at(self, rows: Numeric) -> Texts:
         """The bounds of these rows."""
         return Texts(self.values.take(pyarrow.array(rows)))
 
@@ -118,7 +112,8 @@ class Texts:
         return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else bytes(value)
 
     def _compare(self, operator: Operator, value: Value) -> Any:
-        return _ARROW[operator](self.values, pyarrow.scalar(self.comparable(value), self.values.type))
+        compare = getattr(pyarrow.compute, _COMPARISONS[operator])
+        return compare(self.values, pyarrow.scalar(self.comparable(value), self.values.type))
 
 
 Bounds = Numbers | Texts
@@ -188,12 +183,12 @@ def _numbers(type: Primitive, column: pyarrow.Array) -> Numbers:
 
 def _fixed(column: pyarrow.Array, known: Mask | None, layouts: dict[int, str]) -> Numeric | None:
     """The numbers in the bytes, zero where there are none; None if a value has another width."""
-    widest = max(layouts)
     offsets, data = _buffers(column)
     widths = offsets[1:] - offsets[:-1]
-    if known is None and len(column) and (widths == widest).all():
-        return numpy.frombuffer(data, layouts[widest], len(column), int(offsets[0]))
-    values = numpy.zeros(len(column), layouts[widest])
+    first = layouts.get(int(widths[0])) if len(column) else None
+    if first is not None and known is None and (widths == widths[0]).all():
+        return numpy.frombuffer(data, first, len(column), int(offsets[0]))
+    values = numpy.zeros(len(column), layouts[max(layouts)])
     left = numpy.ones(len(column), bool) if known is None else known.copy()
     for width, layout in layouts.items():
         rows = numpy.flatnonzero((widths == width) & left)

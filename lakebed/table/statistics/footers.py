@@ -4,14 +4,13 @@ Raw values of the footer are read by the column's annotation, never through Pyth
 Parquet's. Whatever the footer does not state for certain stays unset.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pyarrow import DataType
-from pyarrow.parquet import ColumnChunkMetaData, ColumnSchema, FileMetaData, RowGroupMetaData, Statistics
-from pyarrow.types import is_struct
-
+from lakebed.deferred import pyarrow
 from lakebed.table.manifest import manifest_pb2 as pb
 from lakebed.table.manifest.delta import ADDED, COLUMNAR
 from lakebed.table.manifest.manifest_pb2 import ColumnStatistics
@@ -22,6 +21,10 @@ from lakebed.table.statistics.bloom_values import can_have_bloom, physical_type
 from lakebed.table.types.times import TIMES_OF_DAY
 from lakebed.table.types.types import Decimal, Field, Fixed, Primitive, Type, leaves
 from lakebed.table.types.values import lower_bound, scaled, upper_bound
+
+if TYPE_CHECKING:
+    from pyarrow import DataType
+    from pyarrow.parquet import ColumnChunkMetaData, ColumnSchema, FileMetaData, RowGroupMetaData, Statistics
 
 _Span = tuple[int, int]  # offset in the file, and length
 
@@ -205,7 +208,7 @@ def _leaf_paths(fields: Any, path: tuple[str, ...] | None) -> Iterator[tuple[str
         if field.type.num_fields == 0:
             yield names
         else:
-            yield from _leaf_paths(_children(field.type), names if is_struct(field.type) else None)
+            yield from _leaf_paths(_children(field.type), names if pyarrow.types.is_struct(field.type) else None)
 
 
 def _children(type: DataType) -> list[Any]:

@@ -4,32 +4,31 @@ The steps are those of xxhash's specification (doc/xxhash_spec.md, "XXH64 Algori
 around at 64 bits, as it requires.
 """
 
-from typing import Any, Final
+from __future__ import annotations
 
-import numpy
+from typing import Any, Final, TypeAlias
 
-Words = numpy.ndarray[Any, numpy.dtype[numpy.uint64]]
-Rows = numpy.ndarray[Any, numpy.dtype[numpy.uint8]]
+from lakebed.deferred import numpy
+
+Words: TypeAlias = "numpy.ndarray[Any, numpy.dtype[numpy.uint64]]"
+Rows: TypeAlias = "numpy.ndarray[Any, numpy.dtype[numpy.uint8]]"
 
 _1, _2, _3, _4, _5 = (
-    numpy.uint64(prime)
-    for prime in (
-        0x9E3779B185EBCA87,
-        0xC2B2AE3D27D4EB4F,
-        0x165667B19E3779F9,
-        0x85EBCA77C2B2AE63,
-        0x27D4EB2F165667C5,
-    )
+    0x9E3779B185EBCA87,
+    0xC2B2AE3D27D4EB4F,
+    0x165667B19E3779F9,
+    0x85EBCA77C2B2AE63,
+    0x27D4EB2F165667C5,
 )
 _STRIPE: Final = 32
-_STARTS: Final = ((int(_1) + int(_2)) % 2**64, int(_2), 0, -int(_1) % 2**64)
+_STARTS: Final = ((_1 + _2) % 2**64, _2, 0, -_1 % 2**64)
 
 
 def hashes(rows: Rows) -> Words:
     """The hash of each row of a matrix of bytes."""
     count, length = rows.shape
     whole = length - length % _STRIPE
-    state = _stripes(rows[:, :whole]) if whole else numpy.full(count, _5)
+    state = _stripes(rows[:, :whole]) if whole else numpy.full(count, _5, numpy.uint64)
     return _avalanche(_tail(state + numpy.uint64(length), rows[:, whole:]))
 
 

@@ -283,6 +283,15 @@ def numbered_fields(fields: Fields, ids: Iterator[int]) -> Fields:
     )
 
 
+def named_fields(fields: Fields) -> Fields:
+    """Fields that have ids, with physical names."""
+    names = physical_names_of([field.name for field in fields], [field.id for field in fields])
+    return tuple(
+        replace(field, physical_name=name, type=with_children(field.type, named_fields(children_of(field.type))))
+        for field, name in zip(fields, names, strict=True)
+    )
+
+
 def _child(name: str, type: Type, required: bool, id: int) -> Field:
     return Field(name, type, required, id=id, physical_name=name)
 

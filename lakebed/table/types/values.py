@@ -61,7 +61,8 @@ def encode_bound(type: Type, value: Value) -> bytes:
 def decode_bound(type: Type, data: bytes) -> Value:
     """The plain value that the bytes hold; `Corrupt` if they are not a value of the type.
 
-    Bytes that were written before a column was widened (int to long, float to double) are read too.
+    The narrower bytes that a column had before it was widened (int to long, float to double) are read too, and so are
+    the wider ones: a restore to before the widening leaves them in checkpoints.
     """
     try:
         if isinstance(type, DecimalType):
@@ -121,14 +122,14 @@ def _form(type: Type) -> _Form:
     return form
 
 
-def _packed(code: str, *narrower: str) -> _Form:
+def _packed(code: str, *read_too: str) -> _Form:
     layout = struct.Struct(f"<{code}")
-    layouts = {each.size: each for each in (layout, *(struct.Struct(f"<{other}") for other in narrower))}
+    layouts = {each.size: each for each in (layout, *(struct.Struct(f"<{other}") for other in read_too))}
     return _Form(layout.pack, lambda data: layouts[len(data)].unpack(data)[0])
 
 
-def _floating(code: str, *narrower: str) -> _Form:
-    plain, layout = _packed(code, *narrower), struct.Struct(f"<{code}")
+def _floating(code: str, *read_too: str) -> _Form:
+    plain, layout = _packed(code, *read_too), struct.Struct(f"<{code}")
     below, above = layout.pack(-0.0), layout.pack(0.0)
 
     def encode(value: float) -> bytes:
@@ -225,9 +226,9 @@ def _decimal_value(data: bytes, scale: int) -> Decimal:
 
 _FORMS = {
     BOOLEAN.name: _Form(_BOOLEANS.__getitem__, {data: value for value, data in _BOOLEANS.items()}.__getitem__),
-    INT.name: _packed("i"),
+    INT.name: _packed("i", "q"),
     LONG.name: _packed("q", "i"),
-    FLOAT.name: _floating("f"),
+    FLOAT.name: _floating("f", "d"),
     DOUBLE.name: _floating("d", "f"),
     DATE.name: _packed("i"),
     TIME.name: _time(),

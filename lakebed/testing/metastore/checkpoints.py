@@ -87,6 +87,25 @@ class CheckpointsSuite:
         assert own(writer, table) == []
         assert metastore.unfinished_checkpoints(0) == []
 
+    def test_every_checkpoint_that_a_line_shows_is_listed_oldest_first(self, metastore: Metastore) -> None:
+        writer, table, versions = grown(metastore)
+        other = writer.table("u")
+        writer.append(other)
+        for number in (3, 1):
+            writer.checkpoint(table, versions[number])
+        branch = writer.fork(versions[2])
+        later = branch.append(table).version
+        branch.checkpoint(table, later)
+        partitions = [root_partition(table), root_partition(other)]
+        for reader, expected in (
+            (writer.reader(), [versions[1], versions[3]]),
+            (writer.reader(versions[2]), [versions[1]]),
+            (branch.reader(), [versions[1], later]),
+        ):
+            found, nothing = reader.every_checkpoint(partitions)
+            assert ([state.version for state in found], nothing) == (expected, [])
+        assert writer.reader().every_checkpoint([]) == []
+
     def test_a_checkpoint_is_of_one_partition(self, metastore: Metastore) -> None:
         writer, table, versions = grown(metastore)
         other = writer.table("u")

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from lakebed.errors import Conflict, Invalid
-from lakebed.metastore.change import AttributeRead, DataRead, NameRead, Operation
+from lakebed.metastore.change import AttributeRead, DataRead, NameRead, Operation, State
 from lakebed.metastore.kinds import life, new_id
 from lakebed.metastore.metastore import Metastore
 from lakebed.records import records_pb2 as pb
 from lakebed.records.cells import LineAt
 from lakebed.records.layout import Attribute
+from lakebed.store import Version
 from lakebed.testing.metastore.writer import (
     RECORDS,
     Writer,
@@ -46,6 +47,33 @@ class CommitsSuite:
         assert (clash.object_id, clash.base, clash.found, clash.commit) == (table, base, by.version, by)
         assert (clash.commit.author, clash.commit.message) == ("bob", "a test")
         ada.commit(base=by.version, reads=(AttributeRead(table, attribute),))
+
+    def test_who_read_an_attribute_says_whether_its_newest_state_objects(self, metastore: Metastore) -> None:
+        writer = Writer(metastore, trunk())
+        table = writer.table("t")
+        base = metastore.newest()
+        seen: list[Version] = []
+        answers: list[str | None] = ["", "it no longer fits", None]
+
+        def objection(newest: State) -> str | None:
+            seen.append(newest.version)
+            return answers[-1]
+
+        read = AttributeRead(table, Attribute.SCHEMA, objection=objection)
+        writer.commit(base=base, reads=(read,))
+        assert seen == [], "nothing has changed, so nobody is asked"
+        writer.write(table, Attribute.SCHEMA, 1)
+        newest = writer.write(table, Attribute.SCHEMA, 2).version
+        writer.commit(base=base, reads=(read,))
+        assert set(seen) == {newest}
+        while answers := answers[:-1]:
+            with pytest.raises(Conflict) as caught:
+                writer.commit(base=base, reads=(read,))
+            [clash] = caught.value.conflicts
+            assert (clash.object_id, clash.found, clash.reason) == (table, newest, answers[-1])
+        answers = [None]
+        with pytest.raises(Conflict):
+            writer.commit(base=base, reads=(AttributeRead(table, Attribute.SCHEMA), read))
 
     def test_a_conflict_lists_everything_that_changed(self, metastore: Metastore) -> None:
         writer = Writer(metastore, trunk())

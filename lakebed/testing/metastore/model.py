@@ -124,7 +124,7 @@ class ModelMetastore(CheckpointModel):
     def __init__(self) -> None:
         super().__init__()
         self.lake_id = new_id()
-        self.format_version = 1
+        self.format_version = 2
         self.states: dict[tuple[str, str, Attribute], list[State]] = defaultdict(list)
         self.objects: dict[str, set[str]] = defaultdict(set)  # those with a life on the line itself
         self.logs: dict[str, list[_Entry]] = defaultdict(list)
@@ -313,10 +313,13 @@ class ModelMetastore(CheckpointModel):
 
     def _clash(self, now: _Tree, change: Change, read: Read) -> Clash | None:
         match read:
-            case AttributeRead(object_id, attribute, line):
+            case AttributeRead(object_id, attribute, line, objection):
                 tree = now if line in (None, change.line.id) else self._elsewhere(str(line))
                 state = tree.state(object_id, attribute)
-                return self._clash_at(attribute.name.lower(), object_id, change.base, state.version if state else None)
+                asks = objection is not None and state is not None and state.version > change.base
+                said = objection(_copied_state(state)) if asks and objection and state else ""
+                what, found = attribute.name.lower(), state.version if state else None
+                return None if said is None else self._clash_at(what, object_id, change.base, found, said)
             case NameRead(parent, name):
                 wanted = (parent, folded(name, change.line.casing))
                 touched = (entry for entry in now.entries() if wanted in entry.names)
@@ -425,6 +428,18 @@ class ModelReader(Reader):
     def checkpoints(self, partitions: Sequence[str]) -> list[State | None]:
         sight = self.line.sight(self.version)
         return [self._model.nearest_checkpoint(sight, partition) for partition in partitions]
+
+    def every_checkpoint(self, partitions: Sequence[str]) -> list[list[State]]:
+        lines = self.line.sight(self.version)[::-1]
+        return [
+            [
+                state
+                for at in lines
+                for state in reversed(self._model.checkpoints(at.line, partition))
+                if state.version <= at.version
+            ]
+            for partition in partitions
+        ]
 
     def log(
         self,

@@ -288,7 +288,7 @@ class ReadsSuite:
 
     def test_a_lake_has_an_id_and_a_format(self, metastore: Metastore) -> None:
         assert len(metastore.lake_id) == 36
-        assert metastore.format_version == 1
+        assert metastore.format_version == 2
 
     # The log
 

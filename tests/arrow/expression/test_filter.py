@@ -22,6 +22,7 @@ from lakebed.table.plan.pruning import row_group_matches
 from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.statistics.footers import data_file
 from lakebed.table.types.types import Field
+from tests.support.examples import long_but
 from tests.support.filters import NAN, SCHEMA, condition, rows
 from tests.support.sources import sources_of
 
@@ -81,7 +82,7 @@ def file(folder: Path) -> DataFileRef:
     return put(folder / "rows.parquet", TABLE, NUMBERED)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", long_but(range(200), range(50)))
 def test_a_scan_that_skips_row_groups_keeps_the_same_rows(seed: int, folder: Path, file: DataFileRef) -> None:
     asked = condition(Random(seed))
     found = kept(folder, file, NUMBERED, where(asked.text))

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakebed.catalog.data import checkpoint_schedule, checkpoints
-from lakebed.catalog.data.live_files import files_from_deltas, files_since_checkpoint, table_files
+from lakebed.catalog.data.live_files import files_since_checkpoint, table_files
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction import pending_delta
 from lakebed.catalog.transaction.bodies import Bodies
@@ -17,6 +17,7 @@ from lakebed.files import LocalFiles
 from lakebed.lake.lake import Lake
 from lakebed.table.entries import parts as checkpoint_parts
 from tests.support import changed_files
+from tests.support.live_files import files_from_deltas
 from tests.support.unchecked import set_unchecked
 
 
@@ -207,14 +208,15 @@ def test_a_checkpoint_whose_process_died_left_an_intent_that_names_its_files(tab
         raise Killed
 
     monkeypatch.setattr(type(table._scope.context.metastore), "put_checkpoint", killed)
+    monkeypatch.setattr(checkpoints, "TOP_BYTES", 0)  # so that the list of the parts is a file, too
     with pytest.raises(Killed):
         table.checkpoint()
     monkeypatch.undo()
     gc.collect()
     [left] = table._scope.context.metastore.unfinished_checkpoints(0)
-    parts = [str(path.relative_to(folder)) for path in folder.rglob("*.part")]
-    assert parts
-    assert set(parts) <= set(left.paths)
+    written = [path.relative_to(folder) for path in folder.rglob("*.part*")]
+    assert {path.suffix for path in written} == {".part", ".parts"}
+    assert set(map(str, written)) <= set(left.paths)
     assert seen(table, files_since_checkpoint) == truth
 
 

@@ -63,7 +63,7 @@ def expected(table):
     """The files as they are folded from all deltas, in the order of a plan."""
     work = table._scope.read()
     state = table_state(work, table.id)
-    pending = work.deltas.get(table.id)
+    pending = work.deltas.get(table._state.partition)
     own = [] if pending is None else [*pending.changed, *pending.added]
     paths = {one.path for one in own}
     committed = [one for path, one in live_files(work, state).items() if path not in paths]

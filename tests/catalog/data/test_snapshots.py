@@ -8,16 +8,12 @@ from lakebed.catalog.data.deltas import history
 from lakebed.catalog.data.live_files import table_files
 from lakebed.catalog.tables.tables import table_state
 from lakebed.errors import NotFound
-from lakebed.table.manifest.delta import ADDED
+from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
+from tests.support.manifests import manifests
 
 
 def numbers(*ids):
     return pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64())})
-
-
-def manifests(table):
-    work = table._scope.read()
-    return snapshots.manifests(work, table_state(work, table.id))
 
 
 def live_files(table):
@@ -71,6 +67,40 @@ def test_a_file_is_added_in_its_commit_and_existing_afterwards(table):
     assert [one.snapshot_id == newest for one in live] == [False, False, True]
     files = table._scope.context.files
     assert [files.location(one.file.path) for one in live] == table.scan().files()
+
+
+# Each with the rows that are left.
+REMOVALS = {
+    "a delete of a whole file": (lambda table: table.delete("id = 1"), [0, 0]),
+    "a truncation": (lambda table: table.truncate(), []),
+    "an overwrite": (lambda table: table.overwrite(numbers(9), "id = 1"), [0, 0, 9]),
+    "a compaction": (lambda table: table.compact(), [0, 0, 1, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+def test_a_file_is_deleted_in_the_manifest_that_removes_it_and_absent_later(table, removal):
+    """ME-22: what the manifests of all commits say of each file: added, perhaps existing, deleted, nothing more."""
+    table.delete("id = 2")  # the third file's only rows: it goes at once
+    table.append(numbers(1, 5))
+    table.delete("id = 5")  # the newest file gets a vector, and is existing in this manifest
+    before = set(live_files(table))
+    change, left = REMOVALS[removal]
+    change(table)
+    removed = before - set(live_files(table))
+    assert removed
+    assert sorted(table.scan().to_arrow()["id"].to_pylist()) == left
+    newest = manifests(table)[-1]
+    assert {file.path for file in newest.data_files if file.status == DELETED} == removed
+    table.append(numbers(6))
+    steps = {}
+    for manifest in manifests(table):
+        for file in manifest.data_files:
+            steps.setdefault(file.path, []).append(file.status)
+    assert all(one[0] == ADDED and set(one[1:-1]) <= {EXISTING} and ADDED not in one[1:] for one in steps.values())
+    assert {path for path, one in steps.items() if one[-1] == DELETED} == steps.keys() - set(live_files(table))
+    assert removed <= {path for path, one in steps.items() if one[-1] == DELETED}
+    assert [ADDED, EXISTING] in [one[:2] for one in steps.values()]
 
 
 def test_a_whole_manifest_has_what_the_commit_knew(table):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lakebed.arrow.read.rows import table_of_rows
 from lakebed.catalog.inspect.registry import SYSTEM_TABLES, find_system_table
-from lakebed.catalog.inspect.system_table import columns, keep_by
+from lakebed.catalog.inspect.system_table import Keep, columns
 from lakebed.errors import NotFound
 from lakebed.table.filter.bind import parse_filter
 
@@ -45,14 +45,14 @@ CONDITIONS = st.recursive(
 def test_a_row_that_passes_is_never_skipped(where, name, space, size):
     filter = parse_filter(where, SCHEMA)
     passes = table_of_rows(SCHEMA, [(name, space, size)], filter).num_rows == 1
-    keep = keep_by(filter)
+    keep = Keep(filter)
     for known in ({}, {"name": name}, {"name": name, "space": space}):
         assert keep(known) or not passes
     assert keep({"name": name, "space": space, "size": size}) == passes
 
 
 def test_without_a_filter_all_is_kept():
-    assert keep_by(None)({"name": "anything"})
+    assert Keep(None)({"name": "anything"})
 
 
 def test_a_system_table_is_found_by_its_name():

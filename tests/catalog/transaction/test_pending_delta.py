@@ -74,6 +74,14 @@ def test_the_entries_of_a_manifest_beyond_what_a_value_holds_are_a_file_column_b
     assert record.totals["rows"] == 2000
 
 
+def test_the_stored_manifest_has_the_ids_of_its_schema_and_spec(table):
+    work = table._scope.read()
+    delta = Delta(table.id, str(uuid4()), "tables/x", table.schema, "insert", spec_id=3)
+    record = data_change(delta, write_manifest(work.context.files, delta)).fold(None, {"snapshot": 1})
+    read = stored_manifest(work.context, stored(record))
+    assert (read.schema_id, read.partition_spec_id) == (table.schema.id, 3)
+
+
 def test_a_missing_manifest_is_corrupt(filed, folder):
     [path] = manifest_files(folder)
     path.unlink()

@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.functions import partitioning
@@ -108,6 +108,7 @@ MISSING: list[tuple[Callable[[SparkSession], object], str]] = [
 ]
 
 
+@pytest.mark.long
 def test_sparks_error_about_a_name_that_nobody_has_says_what_may_be_meant(attached: SparkSession, orders: str) -> None:
     for call, note in MISSING:
         with pytest.raises(AnalysisException) as raised:
@@ -269,6 +270,7 @@ def test_the_catalog_shows_the_lakes_objects_beside_sparks(attached: SparkSessio
     assert {"sales", "default"} <= {database.name for database in catalog.listDatabases()}
     assert [database.name for database in catalog.listDatabases("sal*")] == ["sales"]
     assert catalog.getDatabase("sales").description == "what was sold"
+    assert catalog.getDatabase("sales").locationUri.endswith("/tables")
     table = catalog.getTable(orders)
     assert (table.name, table.catalog, table.namespace, table.isTemporary) == ("orders", "default", ["sales"], False)
     assert [(one.name, one.dataType) for one in catalog.listColumns(orders)] == [("id", "bigint"), ("item", "string")]
@@ -454,6 +456,10 @@ def test_a_stopped_session_says_so(attached: SparkSession, orders: str, monkeypa
         attached.table(orders)
 
 
+def rates(spark: SparkSession) -> DataFrame:
+    return spark.readStream.format("rate").load()
+
+
 WRONG: dict[str, tuple[Callable[[SparkSession], Any], str]] = {
     "mode": (lambda spark: spark.range(1).write.option("color", 1).saveAsTable("sales.new"), "no such option"),
     "flag": (lambda spark: spark.range(1).write.option("mergeSchema", 1).saveAsTable("sales.new"), "true or false"),
@@ -469,7 +475,26 @@ WRONG: dict[str, tuple[Callable[[SparkSession], Any], str]] = {
         lambda spark: spark.read.options(versionAsOf=1, tag="x").table("sales.orders"),
         "one moment or ref",
     ),
-    "merge": (lambda spark: spark.range(1).mergeInto("sales.orders", F.expr("true")), "MERGE INTO"),
+    "merge": (lambda spark: spark.range(1).mergeInto("sales.orders", F.expr("true")).merge(), "no clause"),
+    "merge of nothing": (
+        lambda spark: spark.range(1).mergeInto("sales.orders", F.lit(True)).whenNotMatchedBySource().updateAll(),
+        "no values to take",
+    ),
+    "merge of names": (lambda spark: spark.range(1).mergeInto("sales.orders", F.col("nope") == 1), "column of a merge"),
+    "merge by a function of a function": (
+        lambda spark: spark.range(1).mergeInto(
+            "sales.orders", F.exists(F.array(F.lit("a")), lambda x: x == F.col("item"))
+        ),
+        "MERGE INTO",
+    ),
+    "right": (lambda spark: spark.sql("GRANT SELECT ON sales.orders TO ada"), r"catalog\.create_share"),
+    "identifier": (
+        lambda spark: spark.sql("SELECT * FROM IDENTIFIER('sales orders')"),
+        "column 26: this is not a name",
+    ),
+    "extended": (lambda spark: spark.sql("SHOW TABLE EXTENDED IN sales LIKE '*'"), "DESCRIBE EXTENDED"),
+    "stream": (lambda spark: spark.readStream.format("x").table("sales.orders"), r"table\.consumer"),
+    "stream into": (lambda spark: rates(spark).writeStream.format("x").toTable("sales.orders"), "foreachBatch"),
     "name": (lambda spark: spark.table("sales orders"), "not a table's name"),
     "statement": (lambda spark: spark.sql("UPDATE sales.orders SET"), "line 1, column"),
 }
@@ -480,6 +505,92 @@ def test_what_a_table_of_the_lake_can_not_do_is_refused(attached: SparkSession, 
     call, problem = WRONG[case]
     with pytest.raises(Invalid, match=problem):
         call(attached)
+
+
+def test_merge_into_was_refused(attached: SparkSession, main: Catalog, orders: str) -> None:
+    more = attached.createDataFrame([(2, "fig", 7), (9, "it's", 1)], "id long, item string, n int")
+    version = main.version
+    merger = more.alias("s").mergeInto("sales.orders", F.expr("s.id = orders.id"))
+    merger = merger.whenMatched(F.col("orders.item") == "jam").update(
+        {"orders.`item`": F.concat(F.col("s.item"), F.lit("'s "), F.col("orders.item"))}
+    )
+    merger.whenNotMatched(F.col("n") < 5).insert({"id": more.id + 1, "item": F.upper("s.item")}).merge()
+    assert found(attached.table(orders)) == [(1, "tea"), (10, "IT'S"), (2, "fig's jam")]
+    assert len([commit for commit in main.log() if commit.version > version]) == 1
+
+    kept = more.mergeInto("sales.orders", (F.col("orders.id") == more.id) & (more["n"] > 0))
+    kept.withSchemaEvolution().whenMatched().updateAll().whenNotMatchedBySource(F.col("orders.id") > 1).delete().merge()
+    assert found(attached.table(orders)) == [(1, "tea", None), (2, "fig", 7)]
+    bad = attached.createDataFrame([(1, 2**40)], "id long, big long")
+    with pytest.raises(Invalid, match="1099511627776"):
+        bad.mergeInto(orders, F.expr("orders.id = big")).whenNotMatched().insert({"n": bad.big}).merge()
+    attached.createDataFrame([(1, "x")], "id long, item string").write.saveAsTable("spark_catalog.default.plain")
+    try:
+        with pytest.raises(PySparkException, match="does not support"):  # Spark's own
+            more.mergeInto("spark_catalog.default.plain", F.expr("true")).whenMatched().delete().merge()
+    finally:
+        attached.sql("DROP TABLE spark_catalog.default.plain")
+
+
+def test_show_listed_the_lake_alone(attached: SparkSession, main: Catalog, orders: str) -> None:
+    def names(text: str) -> set[str]:
+        return {row[min(1, len(row) - 1)] for row in attached.sql(text).collect()}
+
+    attached.range(2).createOrReplaceTempView("held")
+    attached.sql("CREATE TABLE spark_catalog.default.own USING parquet AS SELECT 1 AS id")
+    main.create_view("sales.seen", "SELECT 1 AS one", if_not_exists=True)
+    try:
+        assert {"orders", "held", "own"} <= names("SHOW TABLES")
+        assert {"orders", "held"} <= names("SHOW TABLES IN sales") and "own" not in names("SHOW TABLES IN sales")
+        assert names("SHOW TABLES LIKE 'h*|own'") == {"held", "own"}
+        assert {"held", "seen"} <= names("SHOW VIEWS")
+        assert {"sales", "default"} <= names("SHOW DATABASES") and "default" not in names("SHOW DATABASES IN sales")
+        assert {"default", "spark_catalog"} <= names("SHOW CATALOGS")
+        temporary = [row for row in attached.sql("SHOW TABLES").collect() if row.isTemporary]
+        assert ("", "held") in [(row.namespace, row.tableName) for row in temporary]
+        attached.sql("USE sales")
+        assert {"orders", "held"} <= names("SHOW TABLES") and "own" not in names("SHOW TABLES")
+        assert attached.sql("SHOW CURRENT DATABASE").collect()[0].namespace == "sales"
+    finally:
+        attached.sql("USE default")
+        attached.sql("DROP TABLE spark_catalog.default.own")
+        attached.catalog.dropTempView("held")
+        main.drop_view("sales.seen")
+
+
+def test_a_comment_on_a_column_did_not_find_the_lakes_table(attached: SparkSession, main: Catalog, orders: str) -> None:
+    attached.sql("COMMENT ON COLUMN sales.orders.item IS 'what'")
+    assert main.table(orders).schema.field("item").comment == "what"
+    attached.sql("USE sales")
+    attached.sql("COMMENT ON COLUMN orders.item IS 'which'")
+    attached.sql("USE default")
+    assert main.table(orders).schema.field("item").comment == "which"
+    main.create_or_replace_table("alone", {"id": "long"})
+    attached.sql("COMMENT ON COLUMN alone.id IS 'it'")
+    assert main.table("alone").schema.field("id").comment == "it"
+    main.drop_table("alone")
+
+
+def test_a_name_given_as_text_was_looked_for_in_spark_alone(attached: SparkSession, lake: Lake, orders: str) -> None:
+    rows = attached.sql("SELECT id FROM IDENTIFIER(:name) WHERE id > :least", args={"name": orders, "least": 1})
+    assert found(rows) == [(2,)]
+    attached.sql("DELETE FROM IDENTIFIER('sales.orders@main') WHERE IDENTIFIER('id') = 2")
+    assert found(attached.table(orders)) == [(1, "tea")]
+    rows = cast(
+        DataFrame, lake.sql(attached, "SELECT IDENTIFIER(?) FROM IDENTIFIER(?)", args=["item", "sales.`orders`"])
+    )
+    assert found(rows) == [("tea",)]
+    assert attached.sql("SELECT IDENTIFIER('a') FROM VALUES (1) AS t (a)").collect()[0].a == 1
+    for text in ("sales.orders; DROP TABLE x", "", "1", "a b"):
+        with pytest.raises(Invalid, match="this is not a name"):
+            lake.sql(attached, "SELECT * FROM IDENTIFIER(?)", args=[text])
+
+
+def test_a_note_denied_that_the_lake_has_a_table(attached: SparkSession, orders: str) -> None:
+    for text in ("EXECUTE IMMEDIATE 'SELECT * FROM sales.orders'", "BEGIN SELECT * FROM sales.orders; END"):
+        with pytest.raises(AnalysisException) as raised:
+            attached.sql(text)
+        assert "The lake has sales.orders, but Spark runs this statement" in raised.value.__notes__[-1]
 
 
 def test_only_sessions_and_lakes_are_taken(spark: SparkSession, lake: Lake) -> None:

@@ -12,6 +12,8 @@ from lakebed.store import MemoryStore
 from lakebed.testing.metastore.writer import RECORDS, Writer, root_partition, trunk
 from tests.support.faults import RecordingStore
 
+pytestmark = pytest.mark.sampled(4)
+
 
 @pytest.fixture
 def store():

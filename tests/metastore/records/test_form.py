@@ -7,6 +7,8 @@ from lakebed.records.check.check import check
 from lakebed.store import MemoryStore, SQLiteStore
 from lakebed.testing.metastore import MetastoreSuite
 
+pytestmark = pytest.mark.sampled(3)
+
 
 class RecordsSuite(MetastoreSuite):
     @pytest.fixture

@@ -16,6 +16,6 @@ class RecordsMachine(MetastoreMachine):
 
 def test_the_records_form_does_as_the_model_whatever_happens():
     """Law 5 too: older versions are looked at again after later commits."""
-    tries = examples(40, 100)
+    tries = examples(15, 100)
     bounds = settings(max_examples=tries, stateful_step_count=30, suppress_health_check=list(HealthCheck))
     run_state_machine_as_test(RecordsMachine, settings=bounds)

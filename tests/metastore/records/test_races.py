@@ -16,6 +16,8 @@ from lakebed.store import MemoryStore
 from lakebed.testing.metastore.writer import RECORDS, Writer, appending, root_partition, trunk
 from tests.support.examples import examples
 
+pytestmark = pytest.mark.sampled(3)
+
 
 class Scene:
     """Namespace a holds namespace b, which holds tables t and u and had v; c is a namespace beside a."""

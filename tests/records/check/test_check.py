@@ -19,6 +19,8 @@ from lakebed.testing.metastore.writer import Writer, root_partition, trunk
 from tests.support.examples import examples
 from tests.support.faults import WrappedStore
 
+pytestmark = pytest.mark.sampled(3)
+
 NOTHING = codec.encode(pb.ObjectName())
 COMMITS = (Space.COMMIT, Space.OPERATIONS)
 

@@ -52,6 +52,7 @@ def test_the_answer_and_the_error_of_the_work_come_back(spark: SparkSession) -> 
         run(spark, "fail", lambda: 1 // 0)
 
 
+@pytest.mark.long
 def test_sparks_ui_says_what_a_job_is_for(spark: SparkSession, lake: Lake) -> None:
     def described(work: Callable[[], object]) -> set[str]:
         tracker = spark.sparkContext._jsc.sc().statusStore()

@@ -216,6 +216,7 @@ def test_timestamps_reach_as_far_as_their_type(spark: SparkSession) -> None:
     assert [found.filter(where(text)).count() for text in texts] == [1, 1]
 
 
+@pytest.mark.long
 def test_the_longest_chain_that_a_filter_may_have_is_run(spark: SparkSession, file: str) -> None:
     bound = where(" or ".join(f"big != {at}" for at in range(TERMS)))
     assert spark.read.parquet(file).filter(bound).count() == sum(row["big"] is not None for row in ROWS)

@@ -16,6 +16,7 @@ import lakebed
 from lakebed import Catalog, Field, Schema, Table
 from lakebed.arrow.types import arrow_schema
 from tests.support import filters
+from tests.support.examples import examples
 from tests.support.filters import condition
 
 INLINE_BYTES = "write.inline-bytes"
@@ -174,7 +175,7 @@ def test_filters_keep_the_same_rows(main: Catalog, spark: SparkSession) -> None:
         inline.append(data)
         files.append(data)
     assert formats(main, inline) == {"inline"}
-    for _ in range(15):
+    for _ in range(examples(6, 40)):
         where = condition(random, constants).text
         assert shown(inline.read(spark, where=where)) == shown(files.read(spark, where=where)), where
 

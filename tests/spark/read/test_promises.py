@@ -166,6 +166,7 @@ class CountedFiles(LocalFiles):
         return found
 
 
+@pytest.mark.long
 def test_ten_thousand_files_are_planned_without_listing(spark: SparkSession, tmp_path: Path) -> None:
     files, schema = CountedFiles(tmp_path / "lake"), with_ids(Schema({"id": "long"}), 0, 1)
     [one] = write_arrow(files, "data", schema, pyarrow.table({"id": [1]}))

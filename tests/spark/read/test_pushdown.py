@@ -57,6 +57,7 @@ def test_files_without_nan_are_still_asked_by_their_footers(
     assert frame.count() == 1
 
 
+@pytest.mark.long
 def test_a_session_of_others_lost_rows_of_the_days_that_the_old_calendar_skipped(
     spark: SparkSession, setting: Setting, tmp_path: Path
 ) -> None:

@@ -206,6 +206,7 @@ def same(lake, main, tmp_path):
     return state
 
 
+@pytest.mark.long
 def test_bad_calls_say_what_is_wrong_and_change_nothing(main, spark, same, capfd):
     _, table = twins(main)
     before = same()

@@ -43,6 +43,7 @@ def shown(table):
     return sorted((one["id"], one["name"], one["_row_id"]) for one in found)
 
 
+@pytest.mark.sampled(2)
 def test_the_rows_and_their_ids_are_the_same_after_every_change(table, spark, limit):
     first = {id: number for id, _, number in reversed(shown(table))}  # of two rows with one key the lesser
     table.delete("id IN (0, 1, 6)", spark)
@@ -57,6 +58,7 @@ def test_the_rows_and_their_ids_are_the_same_after_every_change(table, spark, li
     assert ids[20] > max(first.values())
 
 
+@pytest.mark.sampled(2)
 def test_a_row_that_two_of_the_source_match_is_refused(table, spark, limit):
     before = shown(table)
     source = spark.createDataFrame(rows([2, 3, 3], "new"))
@@ -65,6 +67,7 @@ def test_a_row_that_two_of_the_source_match_is_refused(table, spark, limit):
     assert shown(table) == before
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ids", [[2, 2, 3], [None, 3, 4]], ids=["twice", "null"])
 def test_keys_that_are_wrong_are_refused(table, spark, limit, ids):
     before = shown(table)

@@ -58,6 +58,7 @@ LOST = {
 }
 
 
+@pytest.mark.long
 def test_spark_casts_by_choice_and_takes_whole_floats_always(main: Catalog, spark: SparkSession) -> None:
     types = {"id": "long", "n": "int", "price": "decimal(8, 2)", "day": "date", "flag": "boolean", "w": "double"}
     table = main.create_table("cast", types)

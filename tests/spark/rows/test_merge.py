@@ -156,6 +156,7 @@ def test_a_source_that_is_never_the_same_is_looked_at_once(main, spark):
     assert min(table.scan("id >= 100").to_arrow()["n"].to_pylist()) > 300
 
 
+@pytest.mark.long
 def test_rows_that_several_of_the_source_match_are_refused_unless_they_go_anyway(main, spark):
     local, table = twins(main)
     source = arrow((1, "x", 1), (1, "y", 2), (2, "z", 1))
@@ -174,6 +175,7 @@ def test_rows_that_several_of_the_source_match_are_refused_unless_they_go_anyway
     )
 
 
+@pytest.mark.long
 def test_bad_merges_say_what_is_wrong_and_change_nothing(main, spark):
     _, table = twins(main, primary_key=["id"])
     source = frame(spark, arrow((1, "x", 1), (50, "y", 2)))
@@ -235,6 +237,7 @@ def test_rows_that_the_source_does_not_match_were_deleted_by_its_own_columns(
     assert values(table, "n") == [1, 4]
 
 
+@pytest.mark.long
 def test_a_source_of_many_columns_was_too_deep_for_java(main: Catalog, spark: SparkSession) -> None:
     table = main.create_table("t", {"id": "long"})
     table.append(pyarrow.table({"id": [1, 2]}))

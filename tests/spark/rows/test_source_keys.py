@@ -28,6 +28,7 @@ def frame(spark: SparkSession, *rows):
     return spark.createDataFrame(list(rows), "key binary, value long")
 
 
+@pytest.mark.long
 def test_a_merge_or_upsert_by_bytes_that_are_no_text_ended_with_a_codec_error(table, spark):
     table.upsert(frame(spark, (ODD, 1)))
     table.merge(frame(spark, (ODD, 2), (b"", 3)), "key", when_matched_update(), when_not_matched_insert())
@@ -58,6 +59,7 @@ def values(table: Table, name: str) -> list[object]:
     return sorted(table.scan().to_arrow()[name].to_pylist(), key=repr)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "key"),
     [

@@ -13,7 +13,7 @@ REFUSED = [
     *(f"{verb} {kind} something" for verb in ("CREATE", "DROP", "ALTER") for kind in KINDS),
     "DROP TABLE sales.orders PURGE",
     "OPTIMIZE sales.orders ZORDER BY (id)",
-    "SHOW PARTITIONS sales.orders",
+    "ALTER TABLE sales.orders RECOVER PARTITIONS",
     "ALTER TABLE sales.orders CREATE BRANCH dev",
 ]
 

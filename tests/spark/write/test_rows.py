@@ -44,6 +44,7 @@ def stored(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.parquet"))
 
 
+@pytest.mark.long
 @pytest.mark.since("4.1", "Parquet bounds row groups by rows")
 def test_files_and_row_groups_are_as_large_as_the_table_wants_them(
     spark: SparkSession, main: Catalog, folder: Path

@@ -17,6 +17,7 @@ from lakebed.errors import TimedOut
 from lakebed.store import SQLiteStore, Store
 from lakebed.store.sqlite import file
 from lakebed.testing.store.steps import put, state
+from tests.support.examples import examples
 
 Process = subprocess.Popen[str]
 Start = Callable[..., Process]
@@ -48,6 +49,7 @@ def counters(store: Store) -> dict[bytes, int]:
 # Many writers
 
 
+@pytest.mark.long
 def test_eight_processes_lose_no_increment(start: Start, path: Path) -> None:
     release_all([start("increment", path, 200) for _ in range(8)])
     with SQLiteStore(path) as store:
@@ -81,9 +83,9 @@ def test_eight_processes_that_open_one_new_path_share_one_database(start: Start,
 # Kills
 
 
-def test_nothing_acknowledged_is_lost_and_nothing_is_half_visible_after_50_kills(start: Start, path: Path) -> None:
+def test_nothing_acknowledged_is_lost_and_nothing_is_half_visible_after_kills(start: Start, path: Path) -> None:
     acknowledged = {"a": 0, "b": 0}
-    for _ in range(25):
+    for _ in range(examples(8, 50)):
         writers = {name: start("acknowledge", path, name) for name in acknowledged}
         pause = random.uniform(0, 0.06)
         for name, writer in random.sample(list(writers.items()), 2):
@@ -105,6 +107,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_half_visible_after_50_kills
             acknowledged[name] = first
 
 
+@pytest.mark.long
 def test_a_database_whose_creation_was_killed_is_new_again(start: Start, tmp_path: Path) -> None:
     for calls in range(100):
         path = tmp_path / f"{calls}.db"

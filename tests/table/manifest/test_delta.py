@@ -18,7 +18,9 @@ from lakebed.table.manifest.delta import (
     DeltaHead,
     bare,
     file_format,
+    replaced,
     whole,
+    with_status,
 )
 
 TABLE = "deadbeef-1234-5678-9abc-0123456789ab"
@@ -87,6 +89,16 @@ def test_files_that_come_by_merge_keep_their_sequences_and_ids():
     assert bare(manifest).data_files[1] == come_by_merge("b", 50, 300)
 
 
+def test_files_whose_rows_were_only_moved_keep_the_sequences_of_their_rows():
+    moved = [
+        pb.DataFileRef(path="moved", num_rows=10, status=ADDED, seq_min=2, seq_max=4),
+        pb.DataFileRef(path="some new", num_rows=20, status=ADDED, seq_min=3),
+    ]
+    manifest = whole(stored(*moved), HEAD)
+    assert [(one.seq_min, one.seq_max, one.first_row_id) for one in manifest.data_files] == [(2, 4, 1000), (3, 7, 1010)]
+    assert list(bare(manifest).data_files) == moved
+
+
 def test_files_that_are_deleted_or_changed_stay_as_they_are():
     files = [
         pb.DataFileRef(path="gone", status=DELETED, num_rows=5, seq_min=1, seq_max=1, first_row_id=0),
@@ -142,6 +154,15 @@ def test_unknown_fields_of_both_messages_survive():
     assert bare(complete).SerializeToString(deterministic=True) == manifest.SerializeToString(deterministic=True)
 
 
+def test_unknown_fields_of_a_file_survive_what_changes_it():
+    """ME-5: another status, level or deletion vector, and a commit that is put on top of the file's entry."""
+    file = pb.DataFileRef.FromString(b"\x0a\x01p\x60\x01" + UNKNOWN)
+    changed = [with_status(file, DELETED), replaced(file, level=1), replaced(file, dv_path="v", dv_offset=4)]
+    for one in (*changed, replaced(changed[-1], dv_path=None, dv_offset=None)):
+        assert UNKNOWN in one.SerializeToString()
+    assert file == pb.DataFileRef.FromString(b"\x0a\x01p\x60\x01" + UNKNOWN), "the entry that others hold"
+
+
 def test_a_manifest_of_another_table_is_corrupt():
     other = "00000000-1234-5678-9abc-0123456789ab"
     with pytest.raises(Corrupt, match=f"snapshot 42: the manifest belongs to another table .*{TABLE}.*{other}"):
@@ -167,7 +188,14 @@ def test_a_file_without_a_stamp_has_the_format_of_its_level(level, stamp, found)
 texts = st.text(max_size=5)
 sizes = st.integers(0, 1000)
 new_files = st.builds(
-    pb.DataFileRef, path=texts, file_size=sizes, num_rows=sizes, level=st.integers(0, 6), status=st.just(ADDED)
+    pb.DataFileRef,
+    path=texts,
+    file_size=sizes,
+    num_rows=sizes,
+    level=st.integers(0, 6),
+    status=st.just(ADDED),
+    seq_min=sizes,  # of rows that were only moved
+    seq_max=sizes,
 )
 old_files = st.builds(
     pb.DataFileRef,
@@ -191,7 +219,7 @@ heads = st.builds(
     DeltaHead,
     snapshot_id=sizes,
     previous_snapshot_id=st.none() | sizes,
-    sequence_number=sizes,
+    sequence_number=st.integers(1001, 2000),  # above those of all rows before
     schema_id=st.just(0),
     spec_id=st.just(0),
     table_id=st.just(TABLE),

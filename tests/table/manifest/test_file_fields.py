@@ -1,4 +1,4 @@
-"""Fields that a file has are told by its entry where its columns' names could mislead."""
+"""The entry of a file says which fields it has, where its columns' names could mislead."""
 
 import pytest
 

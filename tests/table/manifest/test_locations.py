@@ -9,7 +9,6 @@ from lakebed.table.manifest.locations import (
     END,
     Location,
     MetaInfo,
-    collectable,
     location_from_proto,
     location_if_near,
     location_to_proto,
@@ -71,10 +70,3 @@ def test_an_id_beyond_eight_bytes_is_refused():
 
 def test_a_location_says_where_it_is():
     assert str(BASE) == "metadata/ä.columns at 24, 4096 bytes"
-
-
-def test_an_object_is_collectable_when_the_last_reference_is_gone():
-    other = MetaInfo(8, BASE)
-    assert collectable([METAS[0]], [other]) == {DELETES.key}
-    assert collectable([METAS[0], other], []) == {DELETES.key, BASE.key}
-    assert collectable([other], METAS) == set()

@@ -22,6 +22,9 @@ from lakebed.table.statistics.bloom import (
 from lakebed.table.statistics.bloom_values import file_bytes
 from lakebed.table.types.types import parse_type
 from lakebed.table.types.values import scaled
+from tests.support.examples import long_but
+
+pytestmark = pytest.mark.sampled(2)
 
 INT32, INT64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
 FLOATS = {"allow_nan": False}
@@ -81,7 +84,7 @@ def test_the_bytes_are_those_that_arrow_writes(type: str, data: st.DataObject) -
     ours = BloomFilter.of(parse_type(type), values, distinct=len(parsed.words) * BLOCK_BYTES * 8 // 14)
     assert len(ours.words) == len(parsed.words)
     assert ours.serialized() == theirs
-    assert all(parsed.may_contain(parse_type(type), one) for one in values)
+    assert all(parsed.may_contain_any([file_bytes(parse_type(type), one)]) for one in values)
 
 
 def test_large_filters_are_those_that_arrow_writes_too() -> None:
@@ -109,7 +112,7 @@ def test_the_rate_holds_for_the_most_values_that_a_size_is_for() -> None:
     assert found(made, "long", range(10**6, 12 * 10**5)) <= 2_100  # one in a hundred, and chance
 
 
-@pytest.mark.parametrize("count", [10, 100, 5_000, 65_000, 131_072])
+@pytest.mark.parametrize("count", long_but([10, 100, 5_000, 65_000, 131_072], [100, 65_000]))
 def test_what_arrow_makes_smaller_still_keeps_the_rate(count: int) -> None:
     made = parse_bloom(written_by_arrow("long", list(range(count)), ndv=1 << 17))
     assert made is not None
@@ -151,7 +154,6 @@ def test_any_bytes_are_a_filter_or_none(data: bytes) -> None:
 
 
 def test_values_of_another_type_are_refused() -> None:
-    made = BloomFilter.of(parse_type("int"), [1], distinct=1)
     for type, value in (("int", 2**31), ("boolean", True), ("string", 1), ("float", 0.1), ("list<int>", 1)):
         with pytest.raises(Invalid):
-            made.may_contain(parse_type(type), value)
+            BloomFilter.of(parse_type(type), [value], distinct=1)

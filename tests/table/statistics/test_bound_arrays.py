@@ -15,6 +15,8 @@ from lakebed.table.statistics.bound_arrays import Texts, bounds_of, whole_number
 from lakebed.table.types.types import parse_type
 from lakebed.table.types.values import decode_bound, encode_bound, scaled
 
+pytestmark = pytest.mark.sampled(2)
+
 HOLDS = {
     Operator.EQUAL: operator.eq,
     Operator.LESS: operator.lt,

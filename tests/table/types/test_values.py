@@ -208,15 +208,21 @@ def test_bounds_from_before_a_column_was_widened_are_read(whole, floating):
     assert decode_bound(DOUBLE, encode_bound(FLOAT, floating)) == floating
 
 
+@given(INT64, st.floats(allow_nan=False))
+def test_bounds_from_after_a_column_was_widened_are_read_when_it_is_narrow_again(whole, floating):
+    assert decode_bound(INT, encode_bound(LONG, whole)) == whole
+    assert decode_bound(FLOAT, encode_bound(DOUBLE, floating)) == floating
+
+
 @pytest.mark.parametrize(
     ("type", "data"),
     [
         ("boolean", b""),
         ("boolean", b"\x02"),
-        ("int", b"\x00" * 8),
+        ("int", b"\x00" * 5),
         ("int", b""),
         ("long", b"\x00" * 5),
-        ("float", b"\x00" * 8),
+        ("float", b"\x00" * 7),
         ("double", b"\x00" * 7),
         ("date", b"\x00" * 3),
         ("timestamp", b"\x00" * 4),

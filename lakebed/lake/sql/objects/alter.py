@@ -5,6 +5,7 @@ from lakebed.errors import Invalid
 from lakebed.lake.sql.execution import Execution
 from lakebed.lake.sql.objects.checks import add_check, drop_check
 from lakebed.lake.sql.objects.columns import add_columns, change_columns, drop_columns
+from lakebed.lake.sql.objects.partitions import change_partition
 from lakebed.lake.sql.objects.places import pointing
 from lakebed.lake.table import Table
 from lakebed.spark.sql.names import LakeName
@@ -21,6 +22,9 @@ from lakebed.spark.sql.objects.alter import (
     WriteOrderedBy,
 )
 from lakebed.spark.sql.objects.columns import AddColumns, ChangeColumns, DropColumns, RenameColumn
+from lakebed.spark.sql.objects.partitions import AddPartition, DropPartition, MovePartition, RenamePartition
+from lakebed.spark.sql.objects.storage import SetLocation, SetOwner, SetSerde
+from lakebed.spark.sql.properties import Pairs
 
 
 def alter_table(execution: Execution, statement: AlterTable) -> Commit | None:
@@ -40,12 +44,25 @@ def alter_table(execution: Execution, statement: AlterTable) -> Commit | None:
                 return table.set_properties(dict(properties), **by)
             case UnsetProperties(names):
                 return table.unset_properties(names, **by)
+            case SetLocation(location):
+                return table.set_storage(location=location, **by)
+            case SetOwner(owner):
+                return table.set_storage(owner=owner, **by)
+            case SetSerde(serde, own):
+                return table.set_storage(serde=serde, properties=_storage_properties(table, own), **by)
+            case AddPartition() | DropPartition() | RenamePartition() | MovePartition() as change:
+                return change_partition(execution, table, change)
             case AddCheck() as change:
                 return add_check(execution, table, change)
             case DropCheck() as change:
                 return drop_check(execution, table, change)
             case _:
                 return _evolve(execution, table, statement)
+
+
+def _storage_properties(table: Table, given: Pairs | None) -> dict[str, str] | None:
+    """The properties of a table's storage with these set; None if there are none to set."""
+    return None if given is None else {**table.storage.properties, **dict(given)}
 
 
 def _rename(execution: Execution, name: LakeName, change: RenameTo) -> Commit | None:

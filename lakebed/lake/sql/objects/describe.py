@@ -1,5 +1,7 @@
 """DESCRIBE: columns, details and history of tables, and namespaces, as DataFrames with Spark's names of columns."""
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -91,15 +93,18 @@ def describe_detail(execution: Execution, statement: DescribeDetail) -> DataFram
 
 
 def describe_namespace(execution: Execution, statement: DescribeNamespace) -> DataFrame:
-    """A namespace's name and comment; extended, with its properties."""
+    """A namespace's name, comment, location and owner; extended, with its properties."""
     execution.check_unattributed()
     container, parts = namespace_place(execution, statement.namespace)
     with pointing(execution, statement.namespace.word):
-        properties = container.namespace(parts).properties
+        namespace = container.namespace(parts)
+        properties = namespace.properties
     rows = [
         ("Catalog Name", container.name if isinstance(container, Line) else execution.places.line.name),
         ("Namespace Name", ".".join(parts)),
         ("Comment", properties.get(COMMENT, "")),
+        ("Location", namespace.location),
+        ("Owner", namespace.owner or ""),
     ]
     if statement.extended:
         others = (f"({key},{value})" for key, value in properties.items() if key != COMMENT)
@@ -147,16 +152,25 @@ def _details(found: Table | View) -> list[Row]:
 
 
 def _table_details(table: Table) -> dict[str, str]:
-    snapshots = table.snapshots()
+    snapshots, storage = table.snapshots(), table.storage
     totals = snapshots[0].totals if snapshots else {}
     return {
         "Location": table.location,
-        "Provider": "lakebed",
+        "Provider": storage.source_short_name,
+        "Owner": storage.owner or "",
+        "Serde Library": storage.serde,
+        "InputFormat": storage.input_format,
+        "OutputFormat": storage.output_format,
+        "Storage Properties": _pairs(storage.properties),
         "Primary Key": ", ".join(table.primary_key),
         "Sort Order": str(table.sort_order),
         "Statistics": f"{totals.get('bytes', 0)} bytes, {totals.get('rows', 0)} rows, {totals.get('files', 0)} files",
         "Version": str(table.version or ""),
     }
+
+
+def _pairs(properties: Mapping[str, str]) -> str:
+    return f"[{', '.join(f'{key}={value}' for key, value in properties.items())}]" if properties else ""
 
 
 def _parameters(done: list[Operation]) -> list[tuple[str, str]]:

@@ -5,8 +5,6 @@ from lakebed.lake.sql.objects.places import pointing, shown_object
 from lakebed.lake.table import Table
 from lakebed.spark.sql.objects.like import CreateTableLike
 
-COMMENT = "comment"
-
 
 def create_table_like(execution: Execution, statement: CreateTableLike) -> Table:
     """Create an empty table with the columns, layout, key and properties of another."""

@@ -10,6 +10,7 @@ from lakebed.lake.sql.execution import Execution
 from lakebed.lake.sql.objects.places import pointing
 from lakebed.spark.sql.objects.alter import RenameTo, SetProperties, UnsetProperties
 from lakebed.spark.sql.objects.namespaces import AlterNamespace, CreateNamespace, DropNamespace
+from lakebed.spark.sql.objects.storage import SetLocation, SetOwner
 
 
 def create_namespace(execution: Execution, statement: CreateNamespace) -> Namespace:
@@ -20,6 +21,7 @@ def create_namespace(execution: Execution, statement: CreateNamespace) -> Namesp
             name.parts,
             properties=dict(statement.properties),
             comment=statement.comment,
+            location=statement.location,
             if_not_exists=statement.if_not_exists,
             **execution.by.keywords,
         )
@@ -45,7 +47,7 @@ def _cascade_advice() -> Iterator[None]:
 
 
 def alter_namespace(execution: Execution, statement: AlterNamespace) -> Commit | None:
-    """Change a namespace's properties or its name."""
+    """Change a namespace's properties, location, owner or name."""
     name, by = statement.namespace, execution.by.keywords
     with pointing(execution, name.word):
         container = execution.container(name)
@@ -57,3 +59,7 @@ def alter_namespace(execution: Execution, statement: AlterNamespace) -> Commit |
                 return namespace.set_properties(dict(properties), **by)
             case UnsetProperties(names):
                 return namespace.unset_properties(names, **by)
+            case SetLocation(location):
+                return namespace.set_location(location, **by)
+            case SetOwner(owner):
+                return namespace.set_owner(owner, **by)

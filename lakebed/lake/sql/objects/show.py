@@ -34,6 +34,7 @@ from lakebed.spark.sql.objects.show import (
     ShowCreate,
     ShowLog,
     ShowObjects,
+    ShowPartitions,
     ShowProperties,
     ShowRefs,
 )
@@ -44,7 +45,7 @@ _KINDS = {Listed.TABLES: TABLE, Listed.VIEWS: VIEW, Listed.NAMESPACES: NAMESPACE
 def show_objects(execution: Execution, statement: ShowObjects) -> DataFrame:
     """The tables or views in a namespace, or everywhere if there is none; the namespaces in one, or at the top."""
     execution.check_unattributed()
-    names = [parts for parts in _listed(execution, statement) if _is_like(parts[-1], statement.pattern)]
+    names = [parts for parts in _listed(execution, statement) if is_like(parts[-1], statement.pattern)]
     if statement.listed is Listed.NAMESPACES:
         return frame(execution.spark, {"namespace": TEXT}, [(spelled(parts),) for parts in names])
     name = "viewName" if statement.listed is Listed.VIEWS else "tableName"
@@ -72,12 +73,12 @@ def show_refs(execution: Execution, statement: ShowRefs) -> DataFrame:
     execution.check_unattributed()
     pattern = statement.pattern
     if statement.listed is Listed.CATALOGS:
-        names = [(name,) for name in catalog_names(execution) if _is_like(name, pattern)]
+        names = [(name,) for name in catalog_names(execution) if is_like(name, pattern)]
         return frame(execution.spark, {"catalog": TEXT}, names)
     line = catalog_line(execution, statement.catalog)
     branches = [] if statement.listed is Listed.TAGS else [("Branch", each) for each in line.branches()]
     tags = [] if statement.listed is Listed.BRANCHES else [("Tag", each) for each in line.tags()]
-    rows = [(kind, each.ref, int(each.version)) for kind, each in [*branches, *tags] if _is_like(each.ref, pattern)]
+    rows = [(kind, each.ref, int(each.version)) for kind, each in [*branches, *tags] if is_like(each.ref, pattern)]
     return frame(execution.spark, {"refType": TEXT, "name": TEXT, "version": WHOLE}, rows)
 
 
@@ -107,6 +108,14 @@ def show_properties(execution: Execution, statement: ShowProperties) -> DataFram
     return frame(execution.spark, {"key": TEXT, "value": TEXT}, rows)
 
 
+def show_partitions(execution: Execution, statement: ShowPartitions) -> DataFrame:
+    """The explicit partitions of a table, as Hive's folders name them."""
+    execution.check_unattributed()
+    explicit = execution.table(statement.table).partitions()[1:]
+    rows = [(str(each.name), each.id, each.location, each.count()) for each in explicit]
+    return frame(execution.spark, {"partition": TEXT, "id": TEXT, "location": TEXT, "rows": WHOLE}, rows)
+
+
 def show_log(execution: Execution, statement: ShowLog) -> DataFrame:
     """The commits of a line, newest first."""
     execution.check_unattributed()
@@ -129,7 +138,7 @@ def _found(execution: Execution, name: LakeName) -> Table | View:
     return found
 
 
-def _is_like(name: str, pattern: str | None) -> bool:
+def is_like(name: str, pattern: str | None) -> bool:
     """Whether a name is like a pattern of Spark's: `*` is any text, `|` separates patterns, case does not matter."""
     if pattern is None:
         return True

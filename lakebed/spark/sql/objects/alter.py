@@ -17,6 +17,23 @@ from lakebed.spark.sql.objects.columns import (
     rename_column,
 )
 from lakebed.spark.sql.objects.names import object_name
+from lakebed.spark.sql.objects.partitions import (
+    PartitionChange,
+    add_missing_partition,
+    add_partition,
+    change_partition,
+    drop_existing_partition,
+    drop_partition,
+)
+from lakebed.spark.sql.objects.storage import (
+    SetLocation,
+    SetOwner,
+    SetSerde,
+    set_location,
+    set_owner,
+    set_serde,
+    set_serde_properties,
+)
 from lakebed.spark.sql.properties import Pairs, properties, property_names
 from lakebed.spark.sql.tokens import Word
 
@@ -101,6 +118,10 @@ TableChange = (
     | DropKeyColumns
     | AddCheck
     | DropCheck
+    | SetLocation
+    | SetOwner
+    | SetSerde
+    | PartitionChange
 )
 
 
@@ -241,8 +262,18 @@ _CHANGES: dict[tuple[str, ...], Callable[[Cursor], TableChange]] = {
     ("RENAME", "TO"): _rename_to,
     ("SET", "TBLPROPERTIES"): _set_properties,
     ("UNSET", "TBLPROPERTIES"): _unset_properties,
+    ("SET", "LOCATION"): set_location,
+    ("SET", "OWNER", "TO"): set_owner,
+    ("OWNER", "TO"): set_owner,
+    ("SET", "SERDE"): set_serde,
+    ("SET", "SERDEPROPERTIES"): set_serde_properties,
     ("ADD", "PARTITION", "FIELD"): _add_partition_field,
     ("DROP", "PARTITION", "FIELD"): _drop_partition_field,
+    ("ADD", "PARTITION"): add_partition,
+    ("ADD", "IF", "NOT", "EXISTS", "PARTITION"): add_missing_partition,
+    ("DROP", "PARTITION"): drop_partition,
+    ("DROP", "IF", "EXISTS", "PARTITION"): drop_existing_partition,
+    ("PARTITION",): change_partition,
     ("REPLACE", "PARTITION", "FIELD"): _replace_partition_field,
     ("WRITE", "ORDERED", "BY"): _write_ordered_by,
     ("WRITE", "LOCALLY", "ORDERED", "BY"): _write_ordered_by,
@@ -262,10 +293,8 @@ _REFUSED = {
     ("DROP", "BRANCH"): "Branches are of the whole catalog: DROP BRANCH dev, or catalog.drop_branch(…) in Python.",
     ("DROP", "TAG"): "Tags are of the whole catalog: DROP TAG q4, or catalog.drop_tag(…) in Python.",
     ("REPLACE", "COLUMNS"): "Drop columns and add others: ALTER TABLE … DROP COLUMN, ADD COLUMN.",
-    ("SET", "LOCATION"): "A table keeps its folder. Give a new one its own: CREATE TABLE … LOCATION.",
-    ("ADD", "PARTITION"): "Rows make partitions. Add files that exist with table.add_files(…) in Python.",
-    ("DROP", "PARTITION"): "Delete the rows: DELETE FROM … WHERE.",
-    ("RECOVER", "PARTITIONS"): "Add files that exist with table.add_files(…) in Python.",
+    ("SET", "FILEFORMAT"): "Files are Parquet.",
+    ("RECOVER", "PARTITIONS"): "Add each by ALTER TABLE … ADD PARTITION (…) LOCATION '…'.",
     ("WRITE", "DISTRIBUTED"): "Files have rows of one partition each by themselves: WRITE ORDERED BY sorts them.",
     ("CLUSTER", "BY"): "WRITE ORDERED BY sorts the rows of new files, OPTIMIZE those that exist.",
 }

@@ -6,7 +6,7 @@ from enum import Enum
 from lakebed.errors import Invalid
 from lakebed.spark.sql.cursor import Cursor
 from lakebed.spark.sql.names import LakeName
-from lakebed.spark.sql.objects.names import NAMESPACES, RefName, catalog_name, namespace_name, ref_name
+from lakebed.spark.sql.objects.names import NAMESPACE, NAMESPACES, RefName, catalog_name, namespace_name, ref_name
 from lakebed.spark.sql.tokens import Kind
 
 
@@ -63,6 +63,13 @@ class ShowProperties:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowPartitions:
+    """The explicit partitions of a table."""
+
+    table: LakeName
+
+
+@dataclass(frozen=True, slots=True)
 class ShowLog:
     """The commits of a ref, newest first."""
 
@@ -76,14 +83,13 @@ class ShowCurrent:
     """Where the session stands: its catalog, reference and namespace."""
 
 
-Show = ShowObjects | ShowRefs | ShowColumns | ShowCreate | ShowProperties | ShowLog | ShowCurrent
+Show = ShowObjects | ShowRefs | ShowColumns | ShowCreate | ShowProperties | ShowPartitions | ShowLog | ShowCurrent
 
 _REFS = {"BRANCHES": Listed.BRANCHES, "TAGS": Listed.TAGS, "REFERENCES": Listed.REFERENCES}
 _OBJECTS = {"TABLES": Listed.TABLES, "VIEWS": Listed.VIEWS, **dict.fromkeys(NAMESPACES, Listed.NAMESPACES)}
 
 _REFUSED = {
     "TABLE": "Use DESCRIBE EXTENDED, or table.describe() in Python.",
-    "PARTITIONS": "Query the table's files: SELECT DISTINCT CAST(partition_values AS STRING) FROM sales.orders.files.",
     "SHARES": "Use catalog.shares() in Python.",
     "GRANTS": "A share shows some objects and no others: catalog.create_share(…) in Python.",
     "FUNCTIONS": "Functions are the session's: spark.sql('SHOW FUNCTIONS').",
@@ -103,7 +109,7 @@ def show(cursor: Cursor) -> Show:
         return ShowRefs(_REFS[key], catalog_name(cursor), _pattern(cursor))
     if cursor.take("CATALOGS"):
         return ShowRefs(Listed.CATALOGS, None, _pattern(cursor))
-    if cursor.take("CURRENT", "NAMESPACE") or cursor.take("REFERENCE"):
+    if any(cursor.take("CURRENT", word) for word in NAMESPACE) or cursor.take("REFERENCE"):
         cursor.end()
         return ShowCurrent()
     return _show_of_table(cursor)
@@ -118,6 +124,10 @@ def _show_of_table(cursor: Cursor) -> Show:
         return ShowCreate(table)
     if cursor.take("TBLPROPERTIES"):
         return _show_properties(cursor)
+    if cursor.take("PARTITIONS"):
+        table = cursor.name()
+        cursor.end()
+        return ShowPartitions(table)
     if cursor.take("LOG"):
         return _show_log(cursor)
     raise _unknown(cursor)
@@ -185,7 +195,9 @@ def whole_number(cursor: Cursor) -> int:
 
 
 def _unknown(cursor: Cursor) -> Invalid:
-    expected = "TABLES, NAMESPACES, VIEWS, BRANCHES, TAGS, CATALOGS, COLUMNS, CREATE TABLE, TBLPROPERTIES or LOG"
+    expected = (
+        "TABLES, NAMESPACES, VIEWS, BRANCHES, TAGS, CATALOGS, COLUMNS, CREATE TABLE, TBLPROPERTIES, PARTITIONS or LOG"
+    )
     word = cursor.word
     advice = _REFUSED.get("" if word is None else word.text.upper(), "")
     return cursor.refused("sql can't show this", expected=expected, advice=advice)

@@ -1,0 +1,349 @@
+"""The merge of a table's rows, where both sides changed the same files.
+
+Everything is said in positions. `Moves` has, of one side, the places of the base that its rows left, and the places
+where it has rows that the base does not have there. What theirs did applies to ours place by place, and no row is read,
+unless a row left its place on both sides, or new rows of both sides may have one primary key. An engine reads those
+rows, and answers which copies go and which rows to write (`RowMerger`). docs/internals/merge.md, "Rows", has the rules.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from pyroaring import BitMap64, FrozenBitMap64
+
+from lakebed.catalog.data.deletion_vectors import put_vectors, read_vector
+from lakebed.catalog.data.row_changes import Written
+from lakebed.catalog.data.row_sources import Sources
+from lakebed.catalog.data.target import Target
+from lakebed.catalog.feed.steps import Piece, differing, live_piece
+from lakebed.catalog.tables.properties import Check
+from lakebed.errors import Invalid
+from lakebed.files import Files as FileStore
+from lakebed.table.manifest.manifest_pb2 import DataFileRef
+from lakebed.table.merge.sides import Files, state
+from lakebed.table.schema.schema import Schema
+
+Places = Mapping[str, BitMap64]
+"""Positions of rows, by the path of their file."""
+
+Place = tuple[str, int]
+
+Row = Mapping[str, object]
+"""A row's values by the names of its columns."""
+
+Choice = str | Row | None
+"""How a conflict of a row is settled: `OURS`, `THEIRS`, or the row to write; None if it is not."""
+
+OURS: Final = "ours"
+THEIRS: Final = "theirs"
+
+
+@dataclass(frozen=True, slots=True)
+class DisputedRow:
+    """A row that both sides changed in different ways: `what` is `row`, or `key` for two new rows with one key.
+
+    `base`, `ours` and `theirs` are its values, None where it is not there. `columns` are those with a dispute, `key` is
+    its primary key. The places are where the base and each side have it: a file, and the position in it.
+    """
+
+    what: str
+    row_id: int | None
+    key: Row
+    columns: tuple[str, ...]
+    base: Row | None
+    ours: Row | None
+    theirs: Row | None
+    base_place: Place | None = None
+    ours_place: Place | None = None
+    theirs_place: Place | None = None
+
+
+Decide = Callable[[DisputedRow], Choice]
+
+
+@dataclass(frozen=True, slots=True)
+class RowSides:
+    """What an engine compares: rows that left their place of the base on both sides, and the new places of each side.
+
+    `contested` are rows of the base; `ours` and `theirs` are the rows that each side has elsewhere. All are read by the
+    merged schema. `shared` are files that both sides got since, so that they count as the base's: a row that is also
+    there left its older place on both sides together. `check_keys` says that new rows of both sides may have a primary
+    key in common, `check_ids` that they may be the same rows: one side got or restored what the base does not have.
+    `all_ids`: these are all rows that the sides do not both have in one place; `older` are those of the `Past`.
+    """
+
+    sources: Sources
+    schema: Schema
+    contested: tuple[Piece, ...]
+    ours: tuple[Piece, ...]
+    theirs: tuple[Piece, ...]
+    shared: tuple[Piece, ...]
+    check_keys: bool
+    check_ids: bool
+    all_ids: bool = False
+    older: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The rows that both sides follow from: files, and positions that are left out of some, whatever their vectors say.
+
+    `older` are rows from before, in places that two of the newest common ancestors left: a row that is now in one place
+    was deleted by the other, and one that is in two places was changed by either.
+    """
+
+    files: Files
+    left_out: Places = field(default_factory=dict)
+    older: tuple[Piece, ...] = ()
+
+    def live(self, store: FileStore, file: DataFileRef | None) -> BitMap64:
+        """The positions of a file that have rows."""
+        if file is None:
+            return BitMap64()
+        known = self.left_out.get(file.path) if state(file) == state(self.files.get(file.path)) else None
+        return live_rows(store, file) if known is None else every(file) - known
+
+
+class MergedRows(Protocol):
+    """The answer of an engine: which copies go, the conflicts, and the rows to write, which are not written yet."""
+
+    @property
+    def ours_gone(self) -> Places: ...
+
+    @property
+    def theirs_gone(self) -> Places: ...
+
+    @property
+    def conflicts(self) -> Sequence[DisputedRow]: ...
+
+    @property
+    def unsettled(self) -> Sequence[DisputedRow]: ...
+
+    @property
+    def rows_read(self) -> int: ...
+
+    def broken(self, checks: Sequence[Check]) -> Sequence[DisputedRow]:
+        """The rows to write that break checks of the table, though no side broke them."""
+
+    def write(self, target: Target) -> Written:
+        """Write the rows that neither side has as they are, with their ids."""
+
+
+class RowMerger(Protocol):
+    """Compares the rows that both sides changed, and asks `decide` for each that it can't merge."""
+
+    def merge_sides(self, sides: RowSides, decide: Decide) -> MergedRows: ...
+
+    def release(self) -> None:
+        """Let go of what was kept for writing the rows of all answers so far."""
+
+
+class RowChecker(Protocol):
+    """Tests the rows that one side has in new places by checks that only the other side has."""
+
+    def broken_rows(
+        self, sources: Sources, schema: Schema, pieces: Sequence[Piece], checks: Sequence[Check], side: str
+    ) -> Sequence[DisputedRow]: ...
+
+
+class RowEngine(RowMerger, RowChecker, Protocol):
+    """Reads rows for a merge."""
+
+
+def key_of(schema: Schema, row: Row) -> dict[str, object]:
+    """The primary key of a row by the paths of its columns."""
+    ways = {schema.path_of(id): schema.way_by_id(id) for id in schema.identifier_ids}
+    return {path: _inside(row, [field.name for field in way]) for path, way in ways.items()}
+
+
+def _inside(values: object, path: Sequence[str]) -> object:
+    for name in path:
+        values = values[name] if isinstance(values, Mapping) else None
+    return values
+
+
+def given_row(schema: Schema, given: Row, subject: DisputedRow) -> dict[str, object]:
+    """The row that somebody decided for, with all columns; `Invalid` if it has one that the table has not."""
+    unknown = [name for name in given if name not in schema.names]
+    if unknown:
+        raise Invalid(
+            "a row that settles a conflict has a column that the table has not",
+            subject=", ".join(f"{name}" for name in unknown),
+            expected=", ".join(schema.names),
+            advice="Give all columns of the table, by their names.",
+        )
+    before = subject.ours or subject.theirs or {}
+    return {name: given.get(name, before.get(name)) for name in schema.names}
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """The places that a side's rows left, and those where it has rows that the base does not have there."""
+
+    left: tuple[Piece, ...]
+    new: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowMerge:
+    """A planned merge of rows: what becomes of each file of ours, and what an engine has to write."""
+
+    ours: Files
+    theirs: Files
+    left: Places
+    new: Places
+    merged: MergedRows | None = None
+
+    @property
+    def rows_read(self) -> int:
+        return 0 if self.merged is None else self.merged.rows_read
+
+    def live(self, store: FileStore) -> "LiveRows":
+        """The files after the merge, without the rows that are still to be written."""
+        ours_gone, theirs_gone = ({}, {}) if self.merged is None else (self.merged.ours_gone, self.merged.theirs_gone)
+        files, changed = dict(self.ours), {}
+        for path in dict.fromkeys([*self.left, *self.new, *ours_gone]):
+            file = self.ours.get(path) or self.theirs.get(path)
+            if file is None:  # both sides removed it
+                continue
+            before = live_rows(store, self.ours[path]) if path in self.ours else BitMap64()
+            added = self.new.get(path, _NONE) - theirs_gone.get(path, _NONE)
+            after = (before - self.left.get(path, _NONE) - ours_gone.get(path, _NONE)) | added
+            files.pop(path, None)
+            if after and after == live_rows(store, file):
+                files[path] = file
+            elif after:  # a vector of its own, even if theirs has deleted the same: a shared one says that both have it
+                changed[path] = (file, every(file) - after)
+        return LiveRows(files, changed)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRows:
+    """Files as they are, and those that get another vector."""
+
+    files: Files
+    changed: Mapping[str, tuple[DataFileRef, BitMap64]] = field(default_factory=dict)
+
+    def write(self, store: FileStore, folder: str) -> dict[str, DataFileRef]:
+        """All files, after the vectors are written."""
+        written = put_vectors(store, folder, list(self.changed.values()))
+        return {**self.files, **{file.path: file for file in written}}
+
+
+_NONE: Final = BitMap64()
+
+
+def plan_rows(
+    sources: Sources,
+    schema: Schema,
+    files: tuple[Files, Files, Files],
+    shared: Iterable[DataFileRef],
+    share_keys: bool,
+    share_ids: bool,
+    past: Past | None,
+    merger: RowMerger | None,
+    decide: Decide,
+) -> RowMerge | int:
+    """How the rows of base, ours and theirs merge. Without an engine to read them, how many rows both sides moved.
+
+    If a `past` is given, rows are known by their ids alone: the sides may have got one row in two places.
+    """
+    base, ours, theirs = files
+    if past is not None and merger is not None:
+        return _plan_by_ids(sources, schema, files, shared, share_keys, past, merger, decide)
+    moved = _moves(sources.files, base, theirs)
+    left, new = places_of(moved.left), places_of(moved.new)
+    own = _moves(sources.files, base, ours)
+    contested = _contested(moved.left, places_of(own.left))
+    share_ids = share_ids and bool(own.new and moved.new)
+    if not contested and not share_keys and not share_ids:
+        return RowMerge(ours, theirs, left, new)
+    if merger is None:
+        return sum(piece.rows for piece in contested) or (1 if share_keys else RowMerge(ours, theirs, left, new))
+    pieces = tuple(live_piece(sources.files, file) for file in shared) if contested else ()
+    sides = RowSides(sources, schema, contested, own.new, moved.new, pieces, share_keys, share_ids)
+    return RowMerge(ours, theirs, left, new, merger.merge_sides(sides, decide))
+
+
+def _plan_by_ids(
+    sources: Sources,
+    schema: Schema,
+    files: tuple[Files, Files, Files],
+    shared: Iterable[DataFileRef],
+    share_keys: bool,
+    past: Past,
+    merger: RowMerger,
+    decide: Decide,
+) -> RowMerge:
+    """The merge of all rows that the sides do not both have in one place, by their ids."""
+    base, ours, theirs = files
+    theirs_only, ours_only = differing(sources.files, theirs, ours)
+    if not theirs_only and not ours_only:
+        return RowMerge(ours, theirs, {}, {})
+    contested = []
+    for path, file in base.items():
+        sides = ours.get(path), theirs.get(path)
+        if path in past.left_out or any(state(side) != state(file) for side in sides):
+            here, there = (BitMap64() if side is None else live_rows(sources.files, side) for side in sides)
+            if left := past.live(sources.files, file) - (here & there):
+                contested.append(Piece(file, FrozenBitMap64(every(file) - left)))
+    contested.sort(key=lambda piece: (piece.file.first_row_id, piece.file.path))
+    pieces = tuple(live_piece(sources.files, file) for file in shared)
+    compared = RowSides(
+        sources,
+        schema,
+        tuple(contested),
+        ours_only,
+        theirs_only,
+        pieces,
+        share_keys,
+        check_ids=True,
+        all_ids=True,
+        older=past.older,
+    )
+    return RowMerge(ours, theirs, {}, places_of(theirs_only), merger.merge_sides(compared, decide))
+
+
+def new_pieces(store: FileStore, base: Files, side: Files) -> tuple[Piece, ...]:
+    """The rows that a side has where the base has none."""
+    return _moves(store, base, side).new
+
+
+def _moves(store: FileStore, base: Files, side: Files) -> Moves:
+    return Moves(*differing(store, base, side))
+
+
+def _contested(left: Iterable[Piece], others: Places) -> tuple[Piece, ...]:
+    """The rows of the base that left their places on both sides."""
+    found = []
+    for piece in left:
+        both = positions_of(piece) & others.get(piece.file.path, _NONE)
+        if both:
+            found.append(Piece(piece.file, FrozenBitMap64(every(piece.file) - both)))
+    return tuple(found)
+
+
+def places_of(pieces: Iterable[Piece]) -> dict[str, BitMap64]:
+    """The positions of the rows of pieces."""
+    places: defaultdict[str, BitMap64] = defaultdict(BitMap64)
+    for piece in pieces:
+        places[piece.file.path] |= positions_of(piece)
+    return dict(places)
+
+
+def positions_of(piece: Piece) -> BitMap64:
+    return every(piece.file) - piece.left_out
+
+
+def every(file: DataFileRef) -> BitMap64:
+    """All positions of a file."""
+    positions = BitMap64()
+    positions.add_range(0, file.num_rows)
+    return positions
+
+
+def live_rows(store: FileStore, file: DataFileRef) -> BitMap64:
+    """The positions that a file's vector does not delete."""
+    return every(file) - (read_vector(store, file) or _NONE)

@@ -1,0 +1,1 @@
+"""What differs between two states of a lake, and which commits made it so: rows, blame, bisect."""

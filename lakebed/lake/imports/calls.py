@@ -1,0 +1,206 @@
+"""The calls on a catalog that import what others wrote."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal
+from uuid import UUID
+
+from lakebed.catalog.data.foreign import CSV, JSON, TextForm
+from lakebed.catalog.objects.properties import check_properties
+from lakebed.catalog.transaction.commits import Request
+from lakebed.catalog.transaction.names import Name, parse_name
+from lakebed.errors import Invalid
+from lakebed.lake.arguments import as_texts, check_flag
+from lakebed.lake.imports.answer import Import
+from lakebed.lake.imports.batches import imported
+from lakebed.lake.imports.into import Into
+from lakebed.lake.imports.listing import Source
+from lakebed.lake.imports.parquet import HIVE, ParquetImport
+from lakebed.lake.imports.text import TextImport
+from lakebed.lake.lines import OpenLine
+from lakebed.lake.rows.appends import Address, given_addresses
+from lakebed.lake.rows.grow import ADD, Evolution
+from lakebed.lake.sql.names import Line
+from lakebed.table.types.names import folded_column
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Imports(Line):
+    """Imports: the source is never changed, one commit has all of it, and a second call brings what is new."""
+
+    __slots__ = ()
+
+    _line: OpenLine
+
+    def import_parquet(
+        self,
+        name: Name,
+        path: Address | Iterable[Address],
+        *,
+        partitions: Literal["hive"] | Iterable[str] | None = HIVE,
+        types: Mapping[str, str] | None = None,
+        copy: bool = False,
+        leave_out: Iterable[str] = (),
+        primary_key: Iterable[str] = (),
+        sort_by: Iterable[str] = (),
+        properties: Mapping[str, str] | None = None,
+        evolve: Evolution = None,
+        verify: bool = False,
+        dry_run: bool = False,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Import:
+        """Make Parquet files rows of a table, where they are, and answer what came. The table need not be there yet.
+
+        A path is a folder, a file or a pattern, as `add_files` takes it. Hive's folders (`month=2026-01`) become
+        columns by which a new table is partitioned; `types` are theirs if not as inferred. `partitions` may instead be
+        terms such as `day(ordered_at)`, or None: folders then mean nothing. Nothing is copied, and nothing that
+        Lakebed does deletes or changes the files; with `copy=True` their rows are written to files of the table. A
+        second call brings files that are new since. `dry_run=True` answers the same, and commits nothing. `Invalid`
+        lists all that does not fit, and then nothing is imported.
+        """
+        asked = ParquetImport(
+            Source(given_addresses(path)),
+            self._into(name, primary_key, sort_by, properties, evolve),
+            check_flag("copy", copy),
+            partitions == HIVE,
+            () if partitions is None or partitions == HIVE else tuple(as_texts(partitions, "a partition spec")),
+            dict(types or {}),
+            tuple(as_texts(leave_out, "columns to leave out")),
+            check_flag("verify", verify),
+        )
+        given = (asked.source.text, *asked.into.arguments, copy, asked.folders, asked.terms, asked.leave_out)
+        request = Request("import_parquet", given, message, author, event_id)
+        return imported(self, asked, request, check_flag("dry_run", dry_run))
+
+    def import_csv(
+        self,
+        name: Name,
+        path: Address | Iterable[Address],
+        *,
+        schema: Mapping[str, str] | None = None,
+        delimiter: str | None = None,
+        header: bool = True,
+        nulls: Iterable[str] | None = None,
+        on_bad: Literal["fail", "quarantine"] = "fail",
+        leave_out: Iterable[str] = (),
+        partition_by: Iterable[str] = (),
+        primary_key: Iterable[str] = (),
+        sort_by: Iterable[str] = (),
+        properties: Mapping[str, str] | None = None,
+        evolve: Evolution = None,
+        spark: "SparkSession | None" = None,
+        dry_run: bool = False,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Import:
+        """Add the rows of CSV files to a table, which is created if it is not there, and answer what came.
+
+        Types are inferred from the first files (`dry_run=True` shows them), but for the columns in `schema`; a table
+        that is there has its own. Without a header `schema` names all columns. Texts in `nulls` are null; if none are
+        given, the usual ones are in columns that are not text. A row that can't be read refuses the import, or with
+        `on_bad="quarantine"` goes to the table `<name>__rejects` with its file, number, reason and text. Files may be
+        compressed (`.csv.gz`). A second call brings files that are new since. With a session Spark reads them.
+        """
+        given, line = dict(schema or {}), "\t" if _are_tabs(given_addresses(path)) else ","
+        if not check_flag("header", header) and not given:
+            raise Invalid("without a header nothing names the columns", advice='Pass schema={"id": "long", …}.')
+        form = TextForm(
+            CSV,
+            _delimiter(line if delimiter is None else delimiter),
+            () if header else tuple(given),
+            None if nulls is None else tuple(as_texts(nulls, "nulls")),
+            _folded(leave_out),
+        )
+        into = self._into(name, primary_key, sort_by, properties, evolve)
+        asked = _text(path, into, form, given, partition_by, on_bad, spark)
+        return self._import_text(asked, dry_run, message, author, event_id)
+
+    def import_json(
+        self,
+        name: Name,
+        path: Address | Iterable[Address],
+        *,
+        schema: Mapping[str, str] | None = None,
+        on_bad: Literal["fail", "quarantine"] = "fail",
+        leave_out: Iterable[str] = (),
+        partition_by: Iterable[str] = (),
+        primary_key: Iterable[str] = (),
+        sort_by: Iterable[str] = (),
+        properties: Mapping[str, str] | None = None,
+        evolve: Evolution = None,
+        spark: "SparkSession | None" = None,
+        dry_run: bool = False,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Import:
+        """Add the rows of files with a JSON object a line to a table, as `import_csv` does with CSV.
+
+        The keys of the first files' lines are the columns, and those in `schema`. A line with another key can't be
+        read: pass it in `schema`, or leave it out with `leave_out`.
+        """
+        into = self._into(name, primary_key, sort_by, properties, evolve)
+        form = TextForm(JSON, without=_folded(leave_out))
+        asked = _text(path, into, form, dict(schema or {}), partition_by, on_bad, spark)
+        return self._import_text(asked, dry_run, message, author, event_id)
+
+    def _import_text(
+        self,
+        asked: TextImport,
+        dry_run: bool,
+        message: str | None,
+        author: str | None,
+        event_id: str | UUID | None,
+    ) -> Import:
+        form = asked.form
+        how = (form.delimiter, form.names, form.nulls, sorted(form.without), dict(asked.types), asked.quarantine)
+        given = (asked.source.text, *asked.into.arguments, *how)
+        request = Request(f"import_{asked.kind}", given, message, author, event_id)
+        return imported(self, asked, request, check_flag("dry_run", dry_run))
+
+    def _into(
+        self,
+        name: Name,
+        primary_key: Iterable[str],
+        sort_by: Iterable[str],
+        properties: Mapping[str, str] | None,
+        evolve: str | None,
+    ) -> Into:
+        self._line.check_live("import")
+        if evolve not in (None, ADD):
+            raise Invalid("an import can't evolve a table like this", expected=repr(ADD), found=repr(evolve))
+        key, order = as_texts(primary_key, "a primary key"), as_texts(sort_by, "a sort order")
+        return Into(parse_name(name), tuple(key), tuple(order), check_properties(properties or {}), evolve == ADD)
+
+
+def _text(
+    path: Address | Iterable[Address],
+    into: Into,
+    form: TextForm,
+    types: dict[str, str],
+    partition_by: Iterable[str],
+    on_bad: str,
+    spark: "SparkSession | None",
+) -> TextImport:
+    if on_bad not in ("fail", "quarantine"):
+        raise Invalid("this can't be done with bad rows", expected="fail or quarantine", found=repr(on_bad))
+    terms = tuple(as_texts(partition_by, "a partition spec"))
+    return TextImport(Source(given_addresses(path)), into, form, types, terms, on_bad == "quarantine", spark)
+
+
+def _folded(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(folded_column, as_texts(names, "columns to leave out")))
+
+
+def _are_tabs(addresses: Iterable[str]) -> bool:
+    return all(".tsv" in address.rpartition("/")[2].lower() for address in addresses)
+
+
+def _delimiter(text: str) -> str:
+    if not isinstance(text, str) or len(text) != 1 or not text.isascii() or text in '"\r\n':
+        raise Invalid("this can't be a delimiter", expected="one ASCII character", found=repr(text))
+    return text

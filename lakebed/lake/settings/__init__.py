@@ -1,0 +1,1 @@
+"""What handles set on objects: properties, storage, owners."""

@@ -232,10 +232,10 @@ def test_rows_of_another_edition_are_matched_by_their_keys(main, items):
     found = {(one.type, one.name): one for one in main.at(before).diff(main)}
     assert sorted(lines(found["table", "s.items"])) == [
         "+ id = 9  name: 'new', price: 'nine'",
-        "- id = 2  name: 'pen', price: None",
-        "- id = 3  name: 'pen', price: None",
-        "- id = 4  name: 'pen', price: None",
-        "~ id = 1  price: None -> 'one'",
+        "- id = 2  name: 'pen', price: null",
+        "- id = 3  name: 'pen', price: null",
+        "- id = 4  name: 'pen', price: null",
+        "~ id = 1  price: null -> 'one'",
     ]
     assert found["edition", "s.items.edition_2"].rows().count() == 2
     assert found["edition", "s.items.edition_1"].rows().count() == 0

@@ -171,15 +171,15 @@ def test_system_tables_and_parameters(shop):
 def test_a_time_without_a_zone_is_utc_on_every_machine(lake, main, monkeypatch):
     """What it did: it was of the machine's own zone, so that a query and a scan found different rows."""
     noon = datetime(2026, 11, 1, 23, tzinfo=UTC)
-    table = main.create_table("zoned", {"at": "timestamptz"})
-    table.append([{"at": noon}])
+    table = main.create_table("zoned", {"moment": "timestamptz"})
+    table.append([{"moment": noon}])
     with monkeypatch.context() as changed:
         changed.setenv("TZ", "Asia/Tokyo")
         time.tzset()
         for text, rows in (("2026-11-01T23:00:00", 1), ("2026-11-02T01:00:00", 0)):
-            assert table.scan(f"at >= '{text}'").count() == rows
-            assert lake.query(f"select count(*) from zoned where at >= '{text}'").to_list() == [(rows,)]
-        assert lake.query("select at::date::varchar, at from zoned").to_list() == [("2026-11-01", noon)]
+            assert table.scan(f"moment >= '{text}'").count() == rows
+            assert lake.query(f"select count(*) from zoned where moment >= '{text}'").to_list() == [(rows,)]
+        assert lake.query("select moment::date::varchar, moment from zoned").to_list() == [("2026-11-01", noon)]
     time.tzset()
 
 

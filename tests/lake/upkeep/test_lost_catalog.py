@@ -111,7 +111,8 @@ def test_a_lake_is_begun_in_a_folder_above_another_lake(tmp_path: Path) -> None:
     with lakebed.connect(tmp_path) as lake:
         assert lake.catalog().tables() == []
     (tmp_path / "shop" / "catalog.db").unlink()
-    (tmp_path / "catalog.db").unlink()
+    for own in tmp_path.glob("catalog.db*"):  # its note alone would say that a lake was here
+        own.unlink()
     with pytest.raises(Corrupt, match=r"move shop/tables/ and "):
         lakebed.connect(tmp_path)
 

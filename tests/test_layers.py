@@ -170,6 +170,7 @@ ENGINE_LOADERS = {
     ("lakebed.pipelines.pipeline", "_run_on_spark"),
     ("lakebed.pipelines.pipeline", "_dried"),
     ("lakebed.pipelines.loading", "sql_by_spark_alone"),
+    ("lakebed.pipelines.start", "_openlineage"),  # its client, only where somebody wants events
     ("lakebed.deferred", "_Deferred"),  # numpy and pyarrow, at their first use
     ("lakebed.__main__", "main"),  # the command line, within what heeds Ctrl-C
     ("lakebed.cli.main", "Words"),  # a word's module is loaded when the word runs

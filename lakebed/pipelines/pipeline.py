@@ -234,13 +234,15 @@ class Pipeline:
         wait: bool = False,
         author: str | None = None,
         listener: "Listener | None" = None,
+        openlineage: str | bool | None = None,
     ) -> "Run":
         """Run the steps on a branch, check what they made, and publish all of it by one merge into `into`.
 
         What goes wrong is the run's status and `error`, and the branch stays: repair it, and `resume` the run by its
         number, or the last one with `True`. Steps whose code and inputs are as they were are skipped. With
         `publish=False` the branch is left for a look. `isolation="serializable"` runs again if others change an input
-        before it is published. A second run while one goes on is `Held`, unless it is to `wait`.
+        before it is published. A second run while one goes on is `Held`, unless it is to `wait`. `openlineage` sends
+        its events to a file or a server, or with `True` to where the client's own settings say.
         """
         values = self._params(params)
         graph = self.graph(**values)
@@ -261,6 +263,7 @@ class Pipeline:
             wait=wait,
             author=author,
             listener=listener,
+            openlineage=openlineage,
         )
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from lakebed.lake.catalog import Catalog
 from lakebed.lake.lake import Lake
 from lakebed.pipelines.decisions import Asked
 from lakebed.pipelines.dry import dried
+from lakebed.pipelines.graph import Graph
 from lakebed.pipelines.parts import Parts
 from lakebed.pipelines.plan import plan
 from lakebed.pipelines.records import journal
@@ -33,6 +34,7 @@ class Request:
     wait: bool
     author: str | None
     listener: Listener | None
+    openlineage: str | bool | None
 
 
 def start(parts: Parts, lake: Lake, spark: SparkSession, target: Catalog, request: Request) -> Run:
@@ -40,8 +42,9 @@ def start(parts: Parts, lake: Lake, spark: SparkSession, target: Catalog, reques
     if request.isolation not in ("snapshot", "serializable"):
         raise Invalid("there is no such isolation", expected="snapshot or serializable", found=repr(request.isolation))
     target._scope.context.check_writable("run")
+    reports = _reports(request, parts, lake, target)
     with held(lake, parts.name, wait=request.wait):
-        options = _options(request)
+        options = _options(request, reports)
         if request.resume is not None and request.resume is not False:
             return _resumed(parts, lake, spark, request, options)
         return _new(parts, lake, spark, target, request, options)
@@ -84,7 +87,27 @@ def _resumed(parts: Parts, lake: Lake, spark: SparkSession, request: Request, op
     return Runner(parts, lake, spark, target, own, options).go()
 
 
-def _options(request: Request) -> Options:
+def _reports(request: Request, parts: Parts, lake: Lake, target: Catalog) -> list[Listener]:
+    """Who is told what happens in the run."""
+    listeners = [] if request.listener is None else [request.listener]
+    if request.openlineage is not None and request.openlineage is not False:
+        listeners.append(_openlineage(request.openlineage, lake, target, parts.graph))
+    return listeners
+
+
+def _openlineage(where: str | bool, lake: Lake, target: Catalog, graph: Graph) -> Listener:
+    try:
+        from lakebed.pipelines.running.openlineage import OpenLineage
+    except ModuleNotFoundError as error:
+        if error.name != "openlineage":
+            raise
+        raise Invalid(
+            "OpenLineage's client is not installed", advice="Run `pip install 'lakebed[openlineage]'`."
+        ) from error
+    return OpenLineage(where, lake, target, graph)
+
+
+def _options(request: Request, listeners: Sequence[Listener]) -> Options:
     skipped = request.no_checks if isinstance(request.no_checks, str | list | tuple) else ()
     names = frozenset([skipped] if isinstance(skipped, str) else skipped)
     return Options(
@@ -94,5 +117,5 @@ def _options(request: Request) -> Options:
         "serializable" if request.isolation == "serializable" else "snapshot",
         names,
         request.no_checks is True,
-        request.listener,
+        listeners,
     )

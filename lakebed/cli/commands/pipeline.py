@@ -87,6 +87,7 @@ def plan_word(session: Session, file: str, types: bool, **asked: Any) -> int:
 @click.option("--breaking", is_flag=True, help="Publish although columns go that somebody reads.")
 @click.option("--serializable", is_flag=True, help="Run again if others change an input before it is published.")
 @click.option("--wait", is_flag=True, help="Wait while another run of the pipeline goes on.")
+@click.option("--openlineage", metavar="URL|FILE", help="Send OpenLineage's events to a server or a file.")
 @click.option("--dry-run", is_flag=True, help="Only plan, with types.")
 @click.pass_context
 @with_session
@@ -100,6 +101,7 @@ def run_word(
     breaking: bool,
     serializable: bool,
     wait: bool,
+    openlineage: str | None,
     dry_run: bool,
     **asked: Any,
 ) -> int:
@@ -121,6 +123,7 @@ def run_word(
             breaking=breaking,
             wait=wait,
             listener=listener,
+            openlineage=openlineage,
         )
     return show_end(session, run)
 

@@ -58,7 +58,7 @@ class Options:
     isolation: Literal["snapshot", "serializable"] = "snapshot"
     skipped_checks: frozenset[str] = frozenset()
     no_checks: bool = False
-    listener: Listener | None = None
+    listeners: Sequence[Listener] = ()
 
 
 class Runner:
@@ -82,6 +82,7 @@ class Runner:
             self._go()
         except KeyboardInterrupt:
             self._end("interrupted", StepFailed("interrupted", advice="Resume the run."))
+            self._tell("end", self.run.status)
             raise
         except CheckFailed as error:
             self._end("check_failed", error)
@@ -374,8 +375,8 @@ class Runner:
             self._journal.change(status=status, ended=now(), published=version, error=None)
 
     def _tell(self, kind: Any, about: str, detail: Any = None) -> None:
-        if self._options.listener is not None:
-            self._options.listener(Event(kind, about, self.run, detail))
+        for listener in self._options.listeners:
+            listener(Event(kind, about, self.run, detail))
 
 
 def _lineage_rows(made: Made, states: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

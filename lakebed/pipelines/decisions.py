@@ -53,6 +53,7 @@ class Asked:
 
     force: bool = False
     full_refresh: frozenset[str] = frozenset()
+    retry: frozenset[str] = frozenset()
     first: datetime | None = None
     last: datetime | None = None
     now: datetime = field(default_factory=datetime.now)
@@ -80,6 +81,8 @@ def decide(
         return Decision(Action.REBUILD, f"the last state of {lost[0]} can't be read any more")
     if asked.force:
         return Decision(Action.UPDATE, "forced")
+    if step.name in asked.retry:
+        return Decision(Action.UPDATE, "rows of its quarantine again")
     if step.version == ALWAYS:
         return Decision(Action.UPDATE, "runs always")
     if step.version is None and _reads_unseen(step, tables):

@@ -8,6 +8,9 @@ from lakebed.errors import Invalid
 Severity = Literal["error", "warn", "drop", "quarantine"]
 SEVERITIES = get_args(Severity)
 
+QUARANTINE = "__quarantine"
+"""What follows the name of a table in that of the table which has its quarantined rows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Expectation:

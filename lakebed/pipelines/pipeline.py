@@ -18,7 +18,7 @@ from lakebed.pipelines.inputs import Input
 from lakebed.pipelines.parts import Parts
 from lakebed.pipelines.plan import Plan, plan
 from lakebed.pipelines.sql import sql_function, sql_inputs
-from lakebed.pipelines.steps import EVOLVE, Evolve, Function, Step, inputs_of, words
+from lakebed.pipelines.steps import EVOLVE, Evolve, Function, Step, check_retried, inputs_of, words
 from lakebed.pipelines.windows import Schedule, moment_of
 from lakebed.pipelines.writes import Mode, Write, parse_write
 
@@ -225,6 +225,7 @@ class Pipeline:
         from_: date | str | None = None,
         to: date | str | None = None,
         full_refresh: Names = None,
+        retry: Names = None,
         force: bool = False,
         resume: int | bool | None = None,
         publish: bool = True,
@@ -241,8 +242,9 @@ class Pipeline:
         What goes wrong is the run's status and `error`, and the branch stays: repair it, and `resume` the run by its
         number, or the last one with `True`. Steps whose code and inputs are as they were are skipped. With
         `publish=False` the branch is left for a look. `isolation="serializable"` runs again if others change an input
-        before it is published. A second run while one goes on is `Held`, unless it is to `wait`. `openlineage` sends
-        its events to a file or a server, or with `True` to where the client's own settings say.
+        before it is published. `retry` names steps that get the rows of their quarantine again. A second run while one
+        goes on is `Held`, unless it is to `wait`. `openlineage` sends its events to a file or a server, or with `True`
+        to where the client's own settings say.
         """
         values = self._params(params)
         graph = self.graph(**values)
@@ -254,7 +256,7 @@ class Pipeline:
             spark,
             target,
             chosen=_changed(graph, parts.codes(), target, chosen) if changed else chosen,
-            asked=_asked(graph, from_, to, full_refresh, force),
+            asked=_asked(graph, from_, to, full_refresh, force, retry),
             resume=resume,
             publish=publish,
             isolation=isolation,
@@ -381,11 +383,15 @@ def _target(lake: Lake, into: str) -> Catalog:
     return found
 
 
-def _asked(graph: Graph, first: Any, last: Any, full_refresh: Names, force: bool) -> Asked:
+def _asked(graph: Graph, first: Any, last: Any, full_refresh: Names, force: bool, retry: Names = None) -> Asked:
     refreshed = frozenset() if full_refresh is None else frozenset(graph.select(full_refresh))
+    retried = frozenset() if retry is None else frozenset(graph.select(retry))
+    for name in sorted(retried):
+        check_retried(graph.steps[name])
     return Asked(
         force,
         refreshed,
+        retried,
         None if first is None else moment_of(first, "from_"),
         None if last is None else moment_of(last, "to"),
         datetime.now(UTC).replace(tzinfo=None),

@@ -99,3 +99,15 @@ def words(given: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
     if not all(isinstance(word, str) and word for word in listed):
         raise Invalid(f"{what} are texts", found=f"{given!r:.80}")
     return listed
+
+
+def check_retried(step: Step) -> None:
+    """`Invalid` if rows of a step's quarantine can't be given to it again: it makes whole tables or parts anew."""
+    if step.write.mode in ("replace", "partitions") or step.window is not None or not step.outputs:
+        raise Invalid(
+            "a quarantine is fed again to steps that add rows to those that are there",
+            subject=f"step {step.name}",
+            expected="write=append, upsert, merge or scd2, without a window",
+            found="a window" if step.window is not None else step.write.mode,
+            advice="Repair the rows of its input, and run it: it makes these rows again from them.",
+        )

@@ -180,3 +180,90 @@ def test_every_version_of_a_row_is_kept_with_its_times_in_whatever_order_they_co
         (1, "Rome", day[1], day[5], False),
         (2, "Bonn", day[1], None, True),
     ]
+
+
+def quarantined(write: str = "append", **options: Any) -> lp.Pipeline:
+    def appended(new: Any = lp.appended("raw.orders")) -> Any:
+        return new.select("id", "item", "price")
+
+    return single(appended, write=write, expect=[lp.expect("price > 2", or_="quarantine")], **options)
+
+
+def test_repaired_rows_of_a_quarantine_are_fed_again_and_the_others_stay_in_it(
+    lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
+) -> None:
+    shop = quarantined()
+    raw.append([order(4, "oil", 1.0)], cast=True)
+    shop.run(lake, spark).raise_for_status()
+    assert (rows("sales.out", "id"), rows("sales.out__quarantine", "id")) == ([(2,), (3,)], [(1,), (4,)])
+    main.table("sales.out__quarantine").update({"price": "5.0"}, where="id = 4")
+    raw.append([order(5, "pie", 7.0)], cast=True)
+    run = shop.run(lake, spark, retry="sales.out").raise_for_status()
+    assert [(step.reason, step.rows, step.quarantined) for step in run.steps] == [
+        ("rows of its quarantine again", 2, 1)
+    ]
+    assert rows("sales.out") == [(2, "jam", 3.0), (3, "tea", 4.0), (4, "oil", 5.0), (5, "pie", 7.0)]
+    assert rows("sales.out__quarantine", "id", "_run") == [(1, "2")]
+
+
+def test_a_retry_that_is_not_published_leaves_the_quarantine_and_is_resumed(
+    lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
+) -> None:
+    shop = quarantined("upsert", primary_key=["id"])
+    shop.run(lake, spark).raise_for_status()
+    main.table("sales.out__quarantine").update({"price": "5.0"})
+    shop.check(lp.row_count("sales.out", max=2))
+    run = shop.run(lake, spark, retry=["sales.out"])
+    assert run.status == "check_failed"
+    assert (rows("sales.out", "id"), rows("sales.out__quarantine", "id")) == ([(2,), (3,)], [(1,)])
+    branch = main.branch(run.branch)
+    assert branch.table("sales.out__quarantine").scan().count() == 0
+    branch.table("raw.orders").append([order(9, "pie", 9.0)], cast=True)  # the step runs again, from the fork
+    shop.run(lake, spark, retry=["sales.out"], resume=True, no_checks=True).raise_for_status()
+    assert rows("sales.out") == [(1, "tea", 5.0), (2, "jam", 3.0), (3, "tea", 4.0), (9, "pie", 9.0)]
+    assert main.table("sales.out__quarantine").scan().count() == 0
+
+
+@pytest.mark.parametrize("write", ["replace", "partitions"])
+def test_a_step_that_makes_its_rows_again_gets_none_from_its_quarantine(lake: Any, spark: Any, write: str) -> None:
+    with pytest.raises(Invalid, match="Repair the rows of its input"):
+        single(copied, write=write).run(lake, spark, retry="sales.out")
+
+
+def test_rows_that_a_step_makes_again_are_once_in_its_quarantine(
+    lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
+) -> None:
+    """What it did: each run of a step that replaces its table added the same rows to the quarantine."""
+    shop = single(copied, expect=[lp.expect("price > 2", or_="quarantine")])
+    shop.run(lake, spark).raise_for_status()
+    raw.append([order(4, "oil", 1.0)], cast=True)
+    shop.run(lake, spark).raise_for_status()
+    assert rows("sales.out__quarantine", "id", "_run") == [(1, "2"), (4, "2")]
+    raw.update({"price": "9.0"}, where="true")
+    shop.run(lake, spark).raise_for_status()
+    assert rows("sales.out__quarantine", "id") == []
+
+
+def test_a_window_that_is_made_again_has_its_rows_once_in_the_quarantine(
+    lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
+) -> None:
+    def daily(window: lp.Window, new: Any = lp.read("raw.orders")) -> Any:
+        return new.where(window.of("at")).select("id", "price", "at")
+
+    days = lp.daily("at", since="2026-11-01", until="2026-11-04")
+    shop = single(daily, window=days, expect=[lp.expect("price > 3", or_="quarantine")])
+    shop.run(lake, spark).raise_for_status()
+    assert rows("sales.out__quarantine", "id", "_run") == [(1, "1"), (2, "1")]
+    raw.append([order(4, "oil", 1.0, 2)], cast=True)
+    shop.run(lake, spark).raise_for_status()
+    assert rows("sales.out__quarantine", "id", "_run") == [(1, "1"), (2, "2"), (4, "2")]
+
+
+def test_rows_of_a_table_that_no_pipeline_made_stay(lake: Any, spark: Any, main: Any, raw: Any, rows: Rows) -> None:
+    """What it did: the first run of a step that appends emptied a table that was there."""
+    main.create_namespace("sales")
+    columns = {"id": "long", "item": "string", "price": "double"}
+    main.create_table("sales.out", columns).append([{"id": 77, "item": "old", "price": 7.0}])
+    shop = quarantined()
+    shop.run(lake, spark).raise_for_status()
+    assert rows("sales.out", "id") == [(2,), (3,), (77,)]

@@ -13,6 +13,7 @@ from lakebed.cli.failures import exit_code
 from lakebed.cli.session import Session, with_session
 from lakebed.cli.settings import word
 from lakebed.errors import Invalid
+from lakebed.pipelines.expectations import QUARANTINE
 from lakebed.pipelines.files import load_pipeline
 from lakebed.pipelines.pipeline import Pipeline
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lakebed.pipelines.running.run import Run
-
-QUARANTINE = "__quarantine"
 
 
 def _selecting(function: Any) -> Any:
@@ -84,6 +83,7 @@ def plan_word(session: Session, file: str, types: bool, **asked: Any) -> int:
 @click.option(
     "--resume", is_flag=False, flag_value="last", metavar="[RUN]", help="Go on with the last run, or another."
 )
+@click.option("--retry", multiple=True, metavar="STEP", help="Give it the rows of its quarantine again.")
 @click.option("--breaking", is_flag=True, help="Publish although columns go that somebody reads.")
 @click.option("--serializable", is_flag=True, help="Run again if others change an input before it is published.")
 @click.option("--wait", is_flag=True, help="Wait while another run of the pipeline goes on.")
@@ -98,6 +98,7 @@ def run_word(
     no_publish: bool,
     no_checks: str | None,
     resume: str | None,
+    retry: tuple[str, ...],
     breaking: bool,
     serializable: bool,
     wait: bool,
@@ -118,6 +119,7 @@ def run_word(
             **_asked(pipeline, asked),
             resume=True if resume == "last" else None if resume is None else _number(resume),
             publish=not no_publish,
+            retry=list(retry) or None,
             isolation="serializable" if serializable else "snapshot",
             no_checks=True if no_checks == "*" else no_checks,
             breaking=breaking,
@@ -142,20 +144,31 @@ def graph_word(session: Session, file: str, svg: str | None) -> None:
         session.output.text(found.mermaid())
 
 
-@word("lakebed quarantine sales.orders", "lakebed quarantine sales.orders --clear")
+@word(
+    "lakebed quarantine sales.orders",
+    "lakebed quarantine sales.orders --retry etl.py",
+    "lakebed quarantine sales.orders --clear",
+)
 @click.argument("table", metavar="TABLE")
 @arguments.limit(20)
 @click.option("--clear", is_flag=True, help="Delete the rows, after asking.")
+@click.option("--retry", "file", metavar="FILE", help="Run the pipeline, and give its step these rows again.")
 @with_session
-def quarantine_word(session: Session, table: str, limit: int, clear: bool) -> None:
+def quarantine_word(session: Session, table: str, limit: int, clear: bool, file: str | None) -> int:
     """Show the rows that a table's step has put aside, with what they failed and the run that found them."""
     kept = session.table(f"{table}{QUARANTINE}")
     if clear:
         session.output.confirm(f"Delete all rows of {table}{QUARANTINE}?")
         session.output.commit(kept.truncate(), f"cleared {table}{QUARANTINE}")
-        return
+        return 0
+    if file is not None:
+        pipeline = load_pipeline(file)
+        with _sparks(session) as spark, _shown(session) as listener:
+            run = pipeline.run(session.lake, spark, into=session.line.ref, retry=table, listener=listener)
+        return show_end(session, run)
     rows = kept.scan(limit=limit).to_arrow()
     session.output.data(rows.schema.names, (tuple(row.values()) for row in rows.to_pylist()))
+    return 0
 
 
 def show_end(session: Session, run: "Run") -> int:

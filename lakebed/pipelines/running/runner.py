@@ -16,6 +16,7 @@ from lakebed.errors import CheckFailed, Conflict, LakebedError, NotFound, StepFa
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.lake import Lake
 from lakebed.pipelines.decisions import Asked, Decision, changed_inputs, decide
+from lakebed.pipelines.expectations import QUARANTINE
 from lakebed.pipelines.facts import Fact, fact_of
 from lakebed.pipelines.inputs import Read
 from lakebed.pipelines.parts import Parts
@@ -27,7 +28,7 @@ from lakebed.pipelines.running.lineage import Columns
 from lakebed.pipelines.running.publish import publish, published
 from lakebed.pipelines.running.run import CheckRun, Run, Status, StepRun
 from lakebed.pipelines.running.step import Made, StepOfRun, StepRunner
-from lakebed.pipelines.running.writing import forget_quarantine, window_column
+from lakebed.pipelines.running.writing import window_column
 from lakebed.pipelines.states import State, state_of
 from lakebed.pipelines.steps import Step
 
@@ -186,7 +187,8 @@ class Runner:
             error=None,
         )
         try:
-            done, made = StepRunner(part, frames, branch).run(decision)
+            is_retried = step.name in self._options.asked.retry
+            done, made = StepRunner(part, frames, branch, is_retried=is_retried).run(decision)
         except BaseException as error:
             self._fail(step, decision, error, timedelta(seconds=monotonic() - begun))
             raise
@@ -213,15 +215,14 @@ class Runner:
         """Give a step that has to run again its tables back, as they were at the fork."""
         if step.window is not None and self._own_code_is(step, branch):
             return  # windows that are done stay, and the others are made
-        then = self._target.at(version=self._base)
-        for name in step.outputs:
-            forget_quarantine(branch, name, self.run.id)
+        then, message = self._target.at(version=self._base), f"run {self.run.id} again: {step.name}"
+        for name in (table for output in step.outputs for table in (output, output + QUARANTINE)):
             if not branch.table_exists(name):
                 continue
             if then.table_exists(name):
-                branch.restore_table(name, self._base, message=f"run {self.run.id} again: {step.name}")
+                branch.restore_table(name, self._base, message=message)
             else:
-                branch.drop_table(name, message=f"run {self.run.id} again: {step.name}")
+                branch.drop_table(name, message=message)
 
     def _own_code_is(self, step: Step, branch: Catalog) -> bool:
         own = self._own_fact(step, branch)

@@ -20,12 +20,12 @@ from lakebed.pipelines.rows import Rows
 from lakebed.pipelines.running.counted import CountedRows, Counts
 from lakebed.pipelines.running.frames import CHANGE_TYPE, Frames, Positions, checked_frame, time_kinds
 from lakebed.pipelines.running.lineage import Columns, lineage
+from lakebed.pipelines.running.quarantine import empty_quarantine, with_quarantine, write_quarantine
 from lakebed.pipelines.running.run import CheckRun, StepRun
 from lakebed.pipelines.running.writing import (
     Output,
     check_output,
     opened_output,
-    write_quarantine,
     write_rows,
 )
 from lakebed.pipelines.states import State, state_of
@@ -64,8 +64,8 @@ class Made:
 class StepRunner:
     """Runs one step on the branch of a run."""
 
-    def __init__(self, part: StepOfRun, frames: Frames, branch: Catalog) -> None:
-        self._part, self._frames, self._branch = part, frames, branch
+    def __init__(self, part: StepOfRun, frames: Frames, branch: Catalog, *, is_retried: bool = False) -> None:
+        self._part, self._frames, self._branch, self._is_retried = part, frames, branch, is_retried
         self._step = part.step
 
     def run(self, decision: Decision) -> tuple[StepRun, Made]:
@@ -113,6 +113,8 @@ class StepRunner:
             outputs = list(self._outputs(self._positions(decision), window))
             for output in outputs:
                 check_output(self._branch, output)
+            if self._is_retried and not decision.starts_over:
+                outputs = [with_quarantine(self._branch, output) for output in outputs]
             try:
                 return self._write(decision, outputs, fact, window, numbers)
             except _Unsteady:
@@ -175,6 +177,8 @@ class StepRunner:
         counted = CountedRows(output.rows, expectations)
         before = windows_of(tx.table(output.name)) if tx.table_exists(output.name) else DoneWindows("")
         table = opened_output(tx, output)
+        if self._is_retried or decision.starts_over or window is not None or self._step.write.mode == "replace":
+            empty_quarantine(tx, output, window)
         write_rows(table, self._step, counted.good(), starts_over=decision.starts_over, window=window)
         counts = counted.counts()
         checks = tuple(_checked(output.name, counts, expectations))

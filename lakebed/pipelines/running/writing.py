@@ -13,16 +13,13 @@ from lakebed.lake.engines import spark_schema
 from lakebed.lake.sql.names import Objects
 from lakebed.lake.table import Table
 from lakebed.pipelines.contracts import check_contract, column_changes, evolve_table
-from lakebed.pipelines.running.counted import RUN
+from lakebed.pipelines.facts import fact_of
 from lakebed.pipelines.running.frames import CHANGE_TYPE
 from lakebed.pipelines.running.history import HISTORY_COLUMNS, history_rows
 from lakebed.pipelines.steps import Step
 from lakebed.pipelines.windows import Schedule, Window
 from lakebed.spark.fit import quoted
 from lakebed.table.schema.schema import Schema
-
-QUARANTINE = "__quarantine"
-"""What follows the name of a table in that of its quarantine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +78,8 @@ def write_rows(table: Table[Any], step: Step, rows: DataFrame, *, starts_over: b
         kind = str(table.schema.find((column,)).type)
         table.overwrite(rows, where=window.condition(column, kind).replace("TIMESTAMP_NTZ", "TIMESTAMP"))
         return
-    if starts_over and step.write.is_incremental and table.version is not None:
-        table.truncate()
+    if starts_over and step.write.is_incremental and fact_of(table) is not None:
+        table.truncate()  # rows that no pipeline made stay
     if mode == "replace":
         table.overwrite(rows)
     elif mode == "append":
@@ -113,23 +110,6 @@ def window_column(step: Step, schedule: Schedule, made: Schema) -> str:
             advice=f'Name the column: lp.{step.window and "daily"}(…, into="day").',
         )
     return found[0]
-
-
-def write_quarantine(tx: Objects, output: Output, rows: DataFrame) -> None:
-    """Keep the rows that failed, in a table beside."""
-    name = output.name + QUARANTINE
-    if tx.table_exists(name):
-        tx.table(name).append(rows, evolve="add")
-    else:
-        tx.create_table(name, rows.drop(CHANGE_TYPE).schema, comment=f"rows that {output.name} did not take")
-        tx.table(name).append(rows.drop(CHANGE_TYPE))
-
-
-def forget_quarantine(branch: Objects, output: str, run: int) -> None:
-    """Remove what an earlier attempt of the run put into a quarantine."""
-    name = output + QUARANTINE
-    if branch.table_exists(name):
-        branch.table(name).delete(f"{RUN} = '{run}'")
 
 
 def set_properties(table: Table[Any], properties: Mapping[str, str]) -> None:

@@ -9,24 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakebed import LakebedError, Table, connect
 from lakebed.spark import session
-
-CONF = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "512m",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.executor.memory": "512m",
-    "spark.executor.cores": "1",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.log.level": "OFF",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
+from tests.support.cluster import SETTINGS
 
 
 def main(folder: str, master: str, works: list[str]) -> None:
-    spark = session(**CONF, **{"spark.master": master})
+    spark = session(**SETTINGS, **{"spark.master": master})
     with connect(folder) as lake:
         table = lake.catalog().table("sales.orders")
         spark.range(0, 4, 1, 4).count()  # both executors are there

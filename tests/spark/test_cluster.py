@@ -3,82 +3,28 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow
-import pyspark
 import pytest
 
 import lakebed
 from lakebed import Table
-from lakebed.spark.java import java_home
+from tests.support.cluster import Cluster, running_cluster
 
 DRIVER = Path(__file__).parent / "cluster_driver.py"
 SECONDS = 400
 """A test fails that waits longer for anything; none of it takes that long on a machine that does nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """A master on loopback, and its workers."""
-
-    master: str
-    workers: tuple["subprocess.Popen[bytes]", ...]
-
-    def executors(self) -> list[int]:
-        """The processes that run tasks: children of the workers."""
-        return [pid for worker in self.workers for pid in children(worker.pid)]
-
-
-def children(pid: int) -> list[int]:
-    found = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(one) for path in found for one in path.read_text().split()]
-
-
-@contextmanager
-def daemon(folder: Path, name: str, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """One of Spark's servers, from the PySpark package; it ends with the block."""
-    home = Path(pyspark.__file__).parent
-    environment = os.environ | {
-        "JAVA_HOME": java_home(),
-        "SPARK_HOME": str(home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "128m",
-        "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "PYSPARK_PYTHON": sys.executable,
-    }
-    command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1"]
-    number = len(list(folder.glob("*.log")))
-    with (folder / f"{number}.log").open("wb") as log:
-        process = subprocess.Popen(
-            [*command, "--webui-port", "0", *arguments], stdout=log, stderr=log, env=environment, cwd=folder
-        )
-        try:
-            yield process
-        finally:
-            process.terminate()  # a worker ends its executors then
-            process.wait(60)
-
-
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    master, place = f"spark://127.0.0.1:{port}", tmp_path / "cluster"
-    place.mkdir()
-    with ExitStack() as stack:
-        stack.enter_context(daemon(place, "master.Master", "--port", str(port)))
-        options = ("--cores", "1", "--memory", "600m", "--work-dir", str(place / "work"), master)
-        workers = tuple(stack.enter_context(daemon(place, "worker.Worker", *options)) for _ in range(2))
-        yield Cluster(master, workers)
+    with running_cluster(tmp_path / "cluster") as running:
+        yield running
 
 
 @pytest.fixture

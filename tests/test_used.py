@@ -33,6 +33,12 @@ PUBLIC = frozenset(
 DEFINED = re.compile(r"^(?:def|class) (\w+)|^([a-zA-Z]\w*)(?:: [^=\n]+)? = ", re.MULTILINE)
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    """Once for all tests of this file: parsing takes most of their time."""
+    return ast.parse(text)
+
+
 def sources() -> dict[str, str]:
     """The modules of the package and of its data source, without the suites for authors of backends."""
     paths = [*(ROOT / "lakebed").rglob("*.py"), *(ROOT / "pyspark_lakebed").rglob("*.py")]
@@ -52,7 +58,7 @@ def names(modules: dict[str, str]) -> Iterator[tuple[str, str]]:
 def uses(text: str) -> Counter[str]:
     """How often a module reads, imports or takes each name from something, outside of what has that name."""
     found: Counter[str] = Counter()
-    for node in ast.parse(text).body:
+    for node in parsed(text).body:
         inside: Counter[str] = Counter()
         for child in ast.walk(node):
             match child:
@@ -90,7 +96,7 @@ def methods(modules: dict[str, str]) -> Iterator[tuple[str, str]]:
     classes = {
         node.name: (path, node)
         for path, text in modules.items()
-        for node in ast.walk(ast.parse(text))
+        for node in parsed(text).body
         if isinstance(node, ast.ClassDef)
     }
 

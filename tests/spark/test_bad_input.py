@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 import lakebed
 from lakebed import Catalog, Field, Lake, LakebedError, Schema, Table
 from lakebed.errors import Corrupt, Forbidden, Invalid, Unavailable
-from tests.support.examples import long_but
+from tests.support.examples import examples, long_but
 from tests.support.unchecked import set_unchecked
 
 Change = Callable[[Table, DataFrame], Any]
@@ -177,7 +177,7 @@ def test_rows_that_break_a_check_are_counted_and_one_is_shown(
         r'check\.price: .*expected price >= 0, found 3 rows, such as {"id":\d,"price":-\d.0,"place":"there"}\)'
         r"\. Nothing was written\. Fix"
     )
-    for change in CHANGES.values():
+    for change in list(CHANGES.values())[:: examples(3, 1)]:
         told(unchanged, Invalid, lambda do=change: do(orders, given), said)
     told(
         unchanged,

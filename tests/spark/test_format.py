@@ -122,6 +122,7 @@ def test_the_format_is_there_for_a_lake_that_is_registered(spark: SparkSession, 
         spark.read.format("lakebed").load("sales.orders")
 
 
+@pytest.mark.long
 def test_a_failed_write_leaves_nothing(spark: SparkSession, lake: Lake, table: Table) -> None:
     bad = rows(spark, 0, 20).selectExpr("* except (id)", "if(id = 17, raise_error('on purpose'), id) as id")
     with pytest.raises(Exception, match="on purpose"):

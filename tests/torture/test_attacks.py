@@ -29,7 +29,7 @@ def attacks_of(path):
 def test_a_moment_of_each_attack_counts_what_it_did(tmp_path):
     path = tmp_path / "result.json"
     names = ["histories", "faults", "clock", "damage", "strangers", "inputs"]
-    ran = torture(*names, "--minutes", 0.04, "--seed", 11, "--without-controls", "--json", path, "--folder", tmp_path)
+    ran = torture(*names, "--minutes", 0.02, "--seed", 11, "--without-controls", "--json", path, "--folder", tmp_path)
     assert ran.returncode in (0, 1), ran.stderr
     found = attacks_of(path)
     assert list(found) == names

@@ -21,12 +21,12 @@ for number, control in enumerate(CONTROLS):
 """
 QUICK = (
     "a lake that ignores what was read",
-    "two transactions under snapshot isolation",
     "a file that ends the process",
-    "an error that is not Lakebed's",
     "rows that were accepted and can't be read",
 )
 SLOW = (
+    "two transactions under snapshot isolation",
+    "an error that is not Lakebed's",
     "a row of an acknowledged commit is gone",
     "an acknowledged commit is gone",
     "two versions are swapped",

@@ -421,6 +421,7 @@ def _equal(found: Any, expected: Any) -> bool:
     return bool(found == expected)
 
 
+@pytest.mark.long  # the demo asks some of these queries in `make test`
 @pytest.mark.timeout(1800)  # some hundred jobs: minutes on a machine of its own, more where others work too
 def test_queries_answer_alike_before_and_after_rows_change(both: Both) -> None:
     """The stages up to the compaction; the long test goes on."""

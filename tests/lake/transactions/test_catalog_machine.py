@@ -425,7 +425,7 @@ SETTINGS = settings(stateful_step_count=25, deadline=None, suppress_health_check
 
 
 def test_the_catalog_and_its_model_agree():
-    run_state_machine_as_test(CatalogMachine, settings=settings(SETTINGS, max_examples=examples(12, 20)))
+    run_state_machine_as_test(CatalogMachine, settings=settings(SETTINGS, max_examples=examples(8, 20)))
 
 
 def test_the_catalog_and_its_model_agree_on_every_version_after_each_step():

@@ -71,6 +71,7 @@ FINDS_NOTHING = ("restore_table", "unset_properties", "namespace.unset_propertie
 """Calls that change nothing here: they commit only with an event id."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("call", "faults"), diagonal(CALLS, FAULTS))
 def test_a_lost_answer_makes_one_commit_and_one_effect(faulty, open_lake, call, faults):
     held = held_in(open_lake(faulty))

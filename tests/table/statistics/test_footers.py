@@ -17,6 +17,7 @@ from lakebed.table.schema.schema import Schema, with_ids
 from lakebed.table.statistics.footers import data_file
 from lakebed.table.types.types import NAMES, Field, Struct, leaves, parse_type
 from lakebed.table.types.values import decode_bound, scaled
+from tests.support.examples import examples
 from tests.support.raw_names import with_raw_names
 
 SPARK = Path(__file__).parents[2] / "golden/spark.parquet"
@@ -115,7 +116,7 @@ def test_the_statistics_of_a_column():
     assert not known.HasField("nan_count")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(120, 300), deadline=None)
 @given(st.data(), st.sampled_from(sorted(ARROW)), st.integers(1, 4), st.booleans())
 def test_bounds_hold_for_every_value_of_every_type(data, type, group_rows, as_integers):
     values = data.draw(st.lists(st.none() | ARROW[type][1], max_size=10))

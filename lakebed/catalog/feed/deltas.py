@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from lakebed.catalog.data.changes import COPIES
 from lakebed.catalog.data.deletion_vectors import live_rows
 from lakebed.catalog.data.deltas import history, record_of, whole_manifest
 from lakebed.catalog.data.live_files import table_files
 from lakebed.catalog.feed.steps import same_vector
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.context import Context
+from lakebed.catalog.transaction.pending_delta import new_rows
 from lakebed.catalog.transaction.work import Work
 from lakebed.files import Files
 from lakebed.metastore import State
+from lakebed.metastore.kinds import operation_name
 from lakebed.records import records_pb2 as pb
 from lakebed.store import Version
 from lakebed.table.manifest.delta import ADDED, DELETED
@@ -32,7 +35,7 @@ class Rewritten:
 class FileChange:
     """What a commit did to files: the entries that differ, before and after it, apart from what was only rewritten.
 
-    `is_brought` says that files came from another line or from the past, with the numbers that their rows had there.
+    `is_brought` says that rows came from another line or from the past, with the numbers that they had there.
     """
 
     version: Version
@@ -87,8 +90,10 @@ def file_changes(
         for group in rewritten:
             before = {path: file for path, file in before.items() if path not in group.inputs}
             after = {path: file for path, file in after.items() if path not in group.outputs}
+        own = range(record.first_row_id, record.first_row_id + new_rows(record))
         added = (file for path, file in after.items() if file.status == ADDED)
-        brought = any(file.first_row_id < record.first_row_id for file in added)
+        # A revert also brings rows back by taking a vector away, and a branch may have got its ids later than the line.
+        brought = operation_name(record.operation) in COPIES or any(file.first_row_id not in own for file in added)
         yield FileChange(
             state.version, record.sequence_number, record.schema_id, before, after, rewritten, is_brought=brought
         )

@@ -157,6 +157,15 @@ def test_a_row_that_came_with_a_number_that_this_line_reaches_later_is_seen_to_c
     assert all(before == after for before, after in sequences.items())
 
 
+def test_a_feed_left_out_rows_that_a_merge_took_from_a_branch_whose_ids_were_younger(main, orders):
+    """Both changed the rows in commits of one number, theirs in a cell more; theirs wrote its rows last."""
+    dev = main.create_branch("dev")
+    orders.update({"v": "'same'"}, "id = 0")
+    dev.table("s.orders").update({"v": "'same'", "id": "100"}, "id = 0")
+    main.merge(dev)
+    assert fed(orders.changes(-1)) == [(BEFORE, 0, "same"), (AFTER, 100, "same")]
+
+
 def test_a_merge_shows_what_it_brought_to_this_line(main, orders):
     dev = main.create_branch("dev")
     dev.table("s.orders").append(rows(7))

@@ -146,9 +146,10 @@ class Catalog(Imports, Shares):
         return Listing(tables_changed(self._scope, since, until))
 
     def dropped(self) -> Listing[DroppedObject]:
-        """What can be undropped: namespaces, tables and views of the line, branches, tags and shares of the catalog.
+        """What can be undropped: objects of the line, what is below tables too, and refs of the catalog.
 
         Each has the time, the author, and the id that `undrop_table` and the like take; the last dropped comes first.
+        Editions, streams and partitions are brought back by their table: `undrop_partition(id=…)`.
         """
         return Listing(dropped_objects(self._scope.read(), self.name))
 

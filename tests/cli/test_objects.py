@@ -38,6 +38,32 @@ def test_dropped_lists_what_undrop_takes(cli: Cli, lake: lakebed.Lake) -> None:
     assert cli("undrop", "nothing").code == 7
 
 
+def test_what_was_dropped_from_a_table_was_not_listed_and_came_back_by_other_words(
+    cli: Cli, lake: lakebed.Lake
+) -> None:
+    days = lake.catalog().create_table("sales.days", {"id": "long", "day": "string"}, partition_by=["day"])
+    days.create_partition({"day": "2026-11-01"}).drop()
+    days.create_edition("2")
+    days.drop_edition("2")
+    days.stage_stream().discard()
+    found = cli("dropped", "--json").json
+    assert [row["type"] for row in found] == ["stream", "edition", "partition"]
+    for row in found:
+        purged = cli("purge", row["name"], "--yes")
+        assert (purged.code, "is purged with its table" in purged.err) == (9, True)
+        assert cli("undrop", row["name"], "--as", "other").code == 2
+        assert cli("undrop", row["name"]).code == 0
+    assert cli("dropped", "--json").json == []
+    for _ in range(2):
+        days.drop_partition({"day": "2026-11-01"})
+        days.create_partition({"day": "2026-11-01"})
+    days.drop_partition({"day": "2026-11-01"})
+    several = cli("undrop", "sales.days.day=2026-11-01")
+    assert (several.code, "several dropped partitions" in several.err) == (9, True)
+    last = cli("dropped", "--json").json[0]
+    assert cli("undrop", last["name"], "--id", last["id"]).code == 0
+
+
 def test_purge_asks_and_without_a_terminal_refuses(cli: Cli, lake: lakebed.Lake) -> None:
     cli("drop", "sales.orders")
     refused = cli("purge", "sales.orders")

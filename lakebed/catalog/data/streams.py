@@ -84,11 +84,20 @@ def streams_of(work: Work, holders: Sequence[str]) -> list[list[Stream]]:
     ]
     attributes = (Attribute.LIFE, Attribute.STORAGE, Attribute.PARTITION)
     work.load((stream, attribute) for own in ids for stream in own for attribute in attributes)
-    return [[_known(work, holder, stream) for stream in own] for holder, own in zip(holders, ids, strict=True)]
+    return [
+        [_known(work, holder, stream) for stream in own if not _is_discarded(work, stream)]
+        for holder, own in zip(holders, ids, strict=True)
+    ]
 
 
 def _staged_ids(work: Work, holder: str) -> list[str]:
     return [child.id for child in children(work, str(holder), pb.STREAM)]
+
+
+def _is_discarded(work: Work, stream: str) -> bool:
+    """Whether a stream was dropped while it was staged: one whose commit was reverted is staged again."""
+    life = work.life(stream)
+    return life is not None and life.dropped and _record(work, stream).state == STAGED
 
 
 def _stream_id(state: State) -> str:
@@ -138,6 +147,9 @@ def undrop_stream(work: Work, table: str, stream: str) -> None:
         raise Expired("the stream was purged", subject=subject)
     if not known.dropped:
         raise AlreadyExists("the stream was not discarded", subject=subject, advice="Open it by stream(…).")
+    if not _is_discarded(work, stream):
+        advice = "Its rows are in the table's past: restore or reset the table to a version that showed them."
+        raise Invalid("the stream was committed, not discarded", subject=subject, advice=advice)
     work.rely_on_no_purge(stream)
     bring_back(work, stream, holder, stream)
     work.note(Operation("undrop", stream, spelled(name_of(work, stream))))
@@ -146,7 +158,11 @@ def undrop_stream(work: Work, table: str, stream: str) -> None:
 def discarded_streams(work: Work, holder: str) -> list[Stream]:
     """The staged streams of an edition that were discarded, and can be undropped."""
     gone = [row.id for row in not_purged(list(work.dropped(str(holder)))) if row.type == pb.STREAM]
-    return [Stream(one, str(holder), DROPPED, _record(work, one).previous_id or None) for one in gone]
+    return [
+        Stream(one, str(holder), DROPPED, _record(work, one).previous_id or None)
+        for one in gone
+        if _is_discarded(work, one)
+    ]
 
 
 def stage_stream(work: Work, table: str, stream_id: str | None) -> Stream:

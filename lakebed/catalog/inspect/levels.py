@@ -16,6 +16,8 @@ from lakebed.catalog.data.streams import (
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns, instant, number
 from lakebed.catalog.inspect.tables import NAMESPACE, TABLE, UUID, tables_kept
 from lakebed.catalog.objects.walk import created_version
+from lakebed.catalog.partitions.partition import shown_and_staged
+from lakebed.catalog.partitions.staged import cell_of
 from lakebed.catalog.tables.editions import (
     DELETED,
     Edition,
@@ -30,6 +32,7 @@ from lakebed.catalog.tables.editions import (
     state_of,
 )
 from lakebed.catalog.tables.locators import Locator
+from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.bound import Bound
 from lakebed.catalog.transaction.commits import datetime_of
 from lakebed.catalog.transaction.objects import ATTRIBUTES
@@ -218,8 +221,10 @@ STREAMS = SystemTable(
 
 
 def every_holder(work: Work, table: str) -> Iterator[Bound]:
-    """Whatever has rows of a table: each edition, and what is staged for it."""
+    """Whatever has rows of a table: each edition, and the streams and partitions that are staged for it."""
     for edition in editions(work, table):
         bound = bound_edition(work, edition)
         yield bound
         yield from (stream.bound for stream in streams(work, bound) if stream.cell is not None)
+        state = table_state(work, bound)
+        yield from (cell_of(state, staged.id) for staged in shown_and_staged(work, state)[1])

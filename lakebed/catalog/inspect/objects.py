@@ -13,10 +13,8 @@ from lakebed.catalog.refs.share_reader import GrantedReader
 from lakebed.catalog.tables.views import SPARK, view_state
 from lakebed.catalog.transaction.commits import Commit
 from lakebed.catalog.transaction.context import Ref
-from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.work import Work
-from lakebed.metastore import ROOT, Dropped
-from lakebed.metastore.kinds import type_name
+from lakebed.metastore import ROOT
 from lakebed.records import records_pb2 as pb
 from lakebed.table.schema.json import schema_to_json
 
@@ -106,58 +104,6 @@ VIEWS = SystemTable(
     _view_rows,
 )
 
-
-def _dropped_rows(work: Work, keep: Keep) -> Iterator[Row]:
-    dropped = [*dropped_below(work, work.top, ()), *((ref, "") for ref in dropped_refs(work))]
-    versions = [version for gone, _ in dropped for version in (gone.created, gone.dropped)]
-    times = iter(work.context.metastore.times(versions))
-    for gone, parent in dropped:
-        yield (
-            type_name(gone.type),
-            gone.name,
-            gone.id,
-            parent,
-            int(gone.created),
-            next(times),
-            int(gone.dropped),
-            next(times),
-            pb.ObjectDropType.Name(gone.drop_type).lower(),
-        )
-
-
-def dropped_below(work: Work, parent: str, parts: tuple[str, ...]) -> Iterator[tuple[Dropped, str]]:
-    """Objects dropped from a namespace, and from the namespaces in it, whether these are alive or dropped."""
-    dropped = list(work.dropped(parent))
-    yield from ((gone, spelled(parts)) for gone in dropped)
-    alive = ((child.id, child.name) for child in work.children(parent) if child.type == pb.NAMESPACE)
-    for namespace, name in [*alive, *((gone.id, gone.name) for gone in dropped if gone.type == pb.NAMESPACE)]:
-        yield from dropped_below(work, namespace, (*parts, name))
-
-
-def dropped_refs(work: Work) -> Iterator[Dropped]:
-    """The dropped refs of the catalog, which a share does not show."""
-    if isinstance(work.reader, GrantedReader):
-        return iter(())
-    refs = Work(work.context, Ref(work.ref.catalog, work.ref.refs), work.base)
-    return refs.dropped(refs.top)
-
-
-DROPPED = SystemTable(
-    "__dropped",
-    "One row for each dropped namespace, table and view, and for each dropped branch, tag and share of the catalog.",
-    columns(
-        ("kind", "string", "namespace, table, view, branch, tag or share"),
-        ("name", "string", "the last part of its name"),
-        _ID,
-        ("parent", "string", "the namespace that contained it; empty at the top"),
-        ("created_version", VERSION, "the commit that created it"),
-        ("created_time", "timestamptz", "the time of that commit"),
-        ("dropped_version", VERSION, "the commit that dropped it"),
-        ("dropped_time", "timestamptz", "the time of that commit"),
-        ("drop_type", "string", "marked: it can be undropped; purged: it can't be"),
-    ),
-    _dropped_rows,
-)
 
 _COUNTS = ("added_files", "added_rows", "added_bytes", "removed_files", "removed_rows", "removed_bytes")
 

@@ -1,6 +1,7 @@
 """The system tables of partitions and their deltas."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -12,17 +13,17 @@ from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable
 from lakebed.catalog.inspect.tables import NAMESPACE, TABLE, UUID, batches_kept
 from lakebed.catalog.objects.undrop import not_purged
 from lakebed.catalog.objects.walk import Named, created_version
-from lakebed.catalog.partitions.deltas import Delta, deltas_among
+from lakebed.catalog.partitions.deltas import Delta, deltas_among, deltas_of
 from lakebed.catalog.partitions.locators import partition_locator
 from lakebed.catalog.partitions.members import values_of
 from lakebed.catalog.partitions.partition import (
     PartitionState,
-    explicit_partitions,
     read_partition,
     root_of,
     shown_and_staged,
 )
-from lakebed.catalog.tables.tables import TableState, table_states
+from lakebed.catalog.partitions.staged import cell_of
+from lakebed.catalog.tables.tables import TableState, table_state, table_states
 from lakebed.catalog.transaction.work import Work
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
@@ -44,17 +45,24 @@ def _rows_of_table(
     work: Work, table: Named, state: TableState, committed: TableFiles, has_parts: bool
 ) -> Iterator[Row]:
     explicit, staged = shown_and_staged(work, state) if has_parts else ([], [])
-    live = {path: one.file for path, one in committed.all(work.context).items()}
-    pending = work.deltas.get(state.partition)
-    files = _by_partition(work, state, explicit, live if pending is None else pending.live(live))
+    files = _by_partition(work, state, explicit, _with_pending(work, state, committed))
     for partition in (root_of(state), *explicit):
         yield _partition_row(work, table, state, partition, partition.state, files[partition.id])
-    for partition in staged:
-        yield _partition_row(work, table, state, partition, partition.state, None)
+    cells = table_states(work, [cell_of(state, one.id) for one in staged])
+    for partition, cell, own in zip(staged, cells, files_of_tables(work, cells), strict=True):
+        filled = _with_pending(work, cell, own)
+        yield _partition_row(work, table, state, partition, partition.state, list(filled.values()))
     dropped = not_purged(list(work.dropped(str(state.id)))) if has_parts else []
     gone = [row.id for row in dropped if row.type == pb.PARTITION]
     for partition in (read_partition(work, state, one) for one in gone):
         yield _partition_row(work, table, state, partition, "dropped", None)
+
+
+def _with_pending(work: Work, state: TableState, committed: TableFiles) -> Mapping[str, DataFileRef]:
+    """The live files, with what the work itself has done to them."""
+    live = {path: one.file for path, one in committed.all(work.context).items()}
+    pending = work.deltas.get(state.partition)
+    return live if pending is None else pending.live(live)
 
 
 def _by_partition(
@@ -120,7 +128,7 @@ PARTITIONS = SystemTable(
         ("location", "string", "the folder whose files were registered"),
         ("file_format", "string", "the format of its files"),
         ("properties", "binary", "JSON: texts by name"),
-        ("files", "long", "its live files; null if it is not shown"),
+        ("files", "long", "its live files; null if it was dropped"),
         ("rows", "long", "the rows in those files"),
         ("bytes", "long", "their total size"),
         ("created_version", VERSION, "the commit that created it; of the root, its edition"),
@@ -142,9 +150,13 @@ def _delta_rows(work: Work, keep: Keep) -> Iterator[Row]:
         times = iter(work.context.metastore.times([delta.version for past in pasts for delta in past]))
         for table, state, past, stored in zip(batch, states, pasts, storages, strict=True):
             own = list(islice(times, len(past)))
-            explicit = explicit_partitions(work, state) if str(state.id) in named else []
+            explicit, staged = shown_and_staged(work, state) if str(state.id) in named else ([], [])
             for partition in (root_of(state), *explicit):
                 for delta in reversed(deltas_among(work, state, partition, past, own, stored)):
+                    yield _delta_row(table, delta)
+            for partition in staged:
+                filled = table_state(work, cell_of(state, partition.id))
+                for delta in reversed(deltas_of(work, filled, replace(partition, values=None))):
                     yield _delta_row(table, delta)
 
 
@@ -168,7 +180,8 @@ def _delta_row(table: Named, delta: Delta) -> Row:
 
 DELTAS = SystemTable(
     "__deltas",
-    "One row for each delta of each partition: the root has all of its table, an explicit one those that touched it.",
+    "One row for each delta of each partition: the root has all of its table, an explicit one those that touched it, a "
+    "staged one those that filled it.",
     columns(
         TABLE,
         ("partition_id", "string", "the partition"),

@@ -2,9 +2,10 @@
 
 from lakebed.catalog.inspect.conflicts import CONFLICTS
 from lakebed.catalog.inspect.consumers import CONSUMERS
+from lakebed.catalog.inspect.dropped import DROPPED
 from lakebed.catalog.inspect.levels import EDITIONS, STREAMS
 from lakebed.catalog.inspect.manifests import MANIFESTS
-from lakebed.catalog.inspect.objects import COMMITS, DROPPED, NAMESPACES, VIEWS
+from lakebed.catalog.inspect.objects import COMMITS, NAMESPACES, VIEWS
 from lakebed.catalog.inspect.partitions import DELTAS, PARTITIONS
 from lakebed.catalog.inspect.records.records import RECORDS
 from lakebed.catalog.inspect.refs import BRANCHES, SHARES, TAGS

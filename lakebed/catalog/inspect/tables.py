@@ -1,6 +1,6 @@
 """System tables of tables, and of their snapshots, files, changes and schemas."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any, cast
@@ -8,6 +8,7 @@ from typing import Any, cast
 from lakebed.catalog.data.data_index import DataIndex, data_indexes
 from lakebed.catalog.data.live_files import files_of_tables
 from lakebed.catalog.data.row_sources import format_of, location_of
+from lakebed.catalog.data.streams import stream_named
 from lakebed.catalog.inspect import documents
 from lakebed.catalog.inspect.history import Step, TablePast, newest_of, pasts_of, states
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns, number
@@ -19,7 +20,7 @@ from lakebed.catalog.inspect.table_documents import (
     updated_ms,
 )
 from lakebed.catalog.objects.properties import COMMENT
-from lakebed.catalog.objects.walk import Named, NamedEdition, loaded, objects_of_kind
+from lakebed.catalog.objects.walk import Named, NamedLevel, loaded, objects_of_kind
 from lakebed.catalog.tables.editions import edition_named, table_around
 from lakebed.catalog.tables.tables import schema_of, table_states
 from lakebed.catalog.transaction.bodies import SCHEMA, SPEC, BodyKey
@@ -47,8 +48,8 @@ def tables_kept(work: Work, keep: Keep) -> Iterator[list[Named]]:
 
 
 def batches_kept(work: Work, keep: Keep) -> Iterator[list[Named]]:
-    """The same, each as its active edition, and the editions that the condition names: `sales.orders.edition_2`."""
-    return loaded(work, chain(_wanted(work, keep), _editions_named(work, keep)))
+    """The same, each as its active edition, and what the condition names below tables: `sales.orders.edition_2`."""
+    return loaded(work, chain(_wanted(work, keep), levels_named(work, keep.named("table_name"))))
 
 
 def _wanted(work: Work, keep: Keep) -> Iterator[Named]:
@@ -59,12 +60,16 @@ def _wanted(work: Work, keep: Keep) -> Iterator[Named]:
     )
 
 
-def _editions_named(work: Work, keep: Keep) -> Iterator[Named]:
-    for name in sorted(keep.named("table_name")):
+def levels_named(work: Work, names: Iterable[str]) -> Iterator[NamedLevel]:
+    """The editions and staged streams among some names."""
+    for name in sorted(names):
         with suppress(Invalid, NotFound):
-            edition = edition_named(work, parse_name(name))
-            if edition is not None:
-                yield NamedEdition(edition, name_of(work, edition), table_around(work, edition))
+            parts = parse_name(name)
+            stream = stream_named(work, parts)
+            found = edition_named(work, parts) if stream is None else stream.bound
+            if found is not None:
+                table = table_around(work, found)
+                yield NamedLevel(found, name_of(work, found), table, name_of(work, table))
 
 
 def with_pasts(work: Work, keep: Keep) -> Iterator[tuple[Named, TablePast]]:

@@ -27,7 +27,7 @@ class Named:
 
     @property
     def uuid(self) -> str:
-        """The id that is shown: for an edition that was named, that of its table."""
+        """The id that is shown: for an edition or stream that was named, that of its table."""
         return str(self.id)
 
     @property
@@ -37,10 +37,11 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedEdition(Named):
-    """An edition of a table, as if it were the table: `id` is its holder's."""
+class NamedLevel(Named):
+    """An edition or a staged stream, as if it were the table: `id` is that of its handle, `inside` the table's name."""
 
     table: str
+    inside: tuple[str, ...]
 
     @property
     def uuid(self) -> str:
@@ -48,7 +49,7 @@ class NamedEdition(Named):
 
     @property
     def namespace(self) -> str:
-        return spelled(self.parts[:-2])
+        return spelled(self.inside[:-1])
 
 
 def objects_of_kind(work: Work, kind: int) -> Iterator[Named]:

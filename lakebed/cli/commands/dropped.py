@@ -9,12 +9,16 @@ from lakebed.cli import arguments
 from lakebed.cli.addresses import Typed, parse_typed, spelled_name
 from lakebed.cli.session import Session, with_session
 from lakebed.cli.settings import word
-from lakebed.errors import NotFound
+from lakebed.errors import Ambiguous, Invalid, NotFound
 
 TYPES = ("table", "view", "namespace", "branch", "tag", "share", "catalog")
+LEVELS = ("edition", "stream", "partition")
+"""What comes back by a call of its table, and is purged with it."""
 _COLUMNS = ("name", "type", "id", "catalog", "version", "time", "author", "message")
 
-kind = click.option("--type", "kind", type=click.Choice(TYPES), help="What it was, if several things had the name.")
+kind = click.option(
+    "--type", "kind", type=click.Choice((*TYPES, *LEVELS)), help="What it was, if several things had the name."
+)
 which = click.option("--id", help="Its id, if several had the name: `lakebed dropped` lists them.")
 
 
@@ -42,9 +46,16 @@ def dropped_word(session: Session) -> None:
 @arguments.described
 @with_session
 def undrop_word(session: Session, name: str, kind: str | None, id: str | None, as_name: str | None, **by: Any) -> None:
-    """Bring back what was dropped: a table, a view, a namespace, a branch, a tag, a share or a catalog."""
+    """Bring back what was dropped: a table or what is in it, a view, a namespace, a branch, a tag, a share, …."""
     typed = parse_typed(name)
     found = _found(session, typed, kind, id)
+    if found in LEVELS:
+        if as_name is not None:
+            raise click.UsageError(f"{_one(found)} comes back under its own name.")
+        session.output.commit(
+            _undrop_level(session, typed, found, id, by), f"{found} {spelled_name(typed.name)} is back"
+        )
+        return
     holder: Any = session.lake if found == "catalog" else session._holder(typed)
     new_name = None if as_name is None else parse_typed(as_name).name
     target = new_name[0] if new_name is not None and found not in TYPES[:3] else new_name
@@ -62,6 +73,8 @@ def purge_word(session: Session, name: str, kind: str | None, id: str | None, **
     """Erase something dropped for good, with its past and its files."""
     typed = parse_typed(name)
     found = _found(session, typed, kind, id)
+    if found in LEVELS:
+        raise Invalid(f"{_one(found)} is purged with its table", subject=spelled_name(typed.name))
     session.output.confirm(f"Erase the dropped {found} {name}, its history and its files, for good?")
     holder: Any = session.lake if found == "catalog" else session._holder(typed)
     commit = getattr(holder, f"purge_{found}")(_asked(typed, found), id, **by)
@@ -73,6 +86,34 @@ def _asked(typed: Typed, kind: str) -> Any:
     return typed.name if kind in TYPES[:3] else ".".join(typed.name)
 
 
+def _undrop_level(session: Session, typed: Typed, kind: str, id: str | None, by: dict[str, Any]) -> Any:
+    """Bring back what was dropped from a table or from an edition, which the name before the last part says."""
+    table, own = session._holder(typed).table(typed.name[:-1]), typed.name[-1]
+    if kind == "edition":
+        return table.undrop_edition(own.partition("_")[2], id, **by)
+    return getattr(table, f"undrop_{kind}")(id=id or _id_of(session, typed, kind), **by)
+
+
+def _id_of(session: Session, typed: Typed, kind: str) -> str:
+    """The id of the only one of a kind that had a name."""
+    rows = [one for one in _of_name(session, typed) if one.type == kind]
+    if not rows:
+        raise NotFound(f"no {kind} of this name was dropped here", subject=spelled_name(typed.name))
+    if len(rows) > 1:
+        found = ", ".join(f"{one.id} (dropped {one.time:%Y-%m-%d %H:%M:%S})" for one in rows)
+        raise Ambiguous(f"several dropped {kind}s had this name", found=found, advice="Name one by its id: --id ….")
+    return rows[0].id
+
+
+def _of_name(session: Session, typed: Typed) -> list[DroppedObject]:
+    spelled = spelled_name(typed.name).casefold()
+    return [one for one in _dropped(session) if one.name.casefold() == spelled]
+
+
+def _one(kind: str) -> str:
+    return f"an {kind}" if kind == "edition" else f"a {kind}"
+
+
 def _dropped(session: Session) -> list[DroppedObject]:
     catalogs = [one for one in session.lake.dropped() if one.type == "catalog"]
     return sorted([*session.line.dropped(), *catalogs], key=lambda one: one.version, reverse=True)
@@ -82,9 +123,9 @@ def _found(session: Session, typed: Typed, kind: str | None, id: str | None) -> 
     """What was dropped under a name, if it is not said: tables first, since their names are typed most often."""
     if kind is not None:
         return kind
-    spelled = spelled_name(typed.name).casefold()
-    kinds = [one.type for one in _dropped(session) if (one.id == id if id else one.name.casefold() == spelled)]
+    rows = [one for one in _dropped(session) if one.id == id] if id else _of_name(session, typed)
+    kinds = [one.type for one in rows]
     if not kinds:
         advice = "`lakebed dropped` lists what was; another branch is named by --on."
         raise NotFound("nothing of this name was dropped here", subject=".".join(typed.name), advice=advice)
-    return min(kinds, key=TYPES.index)
+    return min(kinds, key=(*TYPES, *LEVELS).index)

@@ -268,3 +268,63 @@ def test_the_data_index_grows_from_nothing_over_deltas_to_a_checkpoint(main):
     past = {one["version"]: one for one in records(main, "TableHistory", name="orders")}
     assert past[str(version)]["segment_type"] == "index"
     assert [one["segment_type"] for one in past.values()].count("init") == 1
+
+
+def test_the_commits_of_a_table_had_no_table_name_if_they_changed_an_edition_or_partition(main):
+    """Document 002 requires it; and their operations were left out."""
+    main.create_namespace("sales")
+    orders = main.create_table("sales.orders", {"id": "long", "day": "string"}, partition_by=["day"])
+    orders.create_partition({"day": "mon"}).append([{"id": 1}])
+    second = orders.create_edition("2")
+    second.create_partition({"day": "tue"})
+    main.rename_namespace("sales", "shop")
+    orders.stage_stream().append([{"id": 2, "day": "wed"}])
+    orders.drop_edition("2")
+    orders.rename("shop.sold")
+    found = records(main, "TableCommit", name="shop.sold")
+    assert [one["table_name"] for one in found] == ["shop.orders"] * 4 + ["sales.orders"] * 5
+    assert [one["operation"][0]["name"].partition(".")[2] for one in found] == [
+        "orders",
+        "orders.edition_2",
+        f"orders.stream_{orders.streams()[1].id}",
+        f"orders.stream_{orders.streams()[1].id}",
+        "orders.edition_2.day=tue",
+        "orders.edition_2",
+        "orders",
+        "orders.day=mon",
+        "orders",
+    ]
+    assert all("dropped_time" not in one for one in found), "the table was not dropped"
+
+
+def test_the_records_of_an_edition_that_is_not_active_were_nowhere(main):
+    """Those of the table are of its active edition, as in every system table; others have names."""
+    orders = main.create_table("orders", {"id": "long"}, properties={"a": "1"})
+    orders.append(numbers(1))
+    second = orders.create_edition("2", {"number": "int"})
+    second.append([{"number": 2}])
+    staged = second.stage_stream()
+    staged.append([{"number": 3}])
+
+    def kinds(name):
+        rows = main.inspect("__records", where=f"name = '{name}'", columns=["record", "object_id", "fields"])
+        found = [(row["record"], row["object_id"], json.loads(row["fields"])) for row in rows.to_pylist()]
+        assert all(fields["table_id"] == orders.id for _, _, fields in found)
+        assert all(fields["event_id"] for kind, _, fields in found if kind.endswith("History"))
+        return found
+
+    table = {"TableSchema", "TableStorage", "TableProperties", "TableSchemaHistory", "TableStorageHistory"}
+    table |= {"TablePropertiesHistory", "TableHistory", "TableCommit"}
+    of_second = kinds("orders.edition_2")
+    assert {kind for kind, _, _ in of_second} == table
+    assert {id for _, id, _ in of_second} == {orders.editions()[1].id}
+    [columns] = [fields["column"] for kind, _, fields in of_second if kind == "TableSchema"]
+    assert [column["name"] for column in columns] == ["number"]
+    of_stream = kinds(f"orders.edition_2.stream_{staged.stream_id}")
+    assert {kind for kind, _, _ in of_stream} == {"TableHistory", "TableCommit"}
+    assert len([one for one in of_stream if one[0] == "TableHistory"]) == 2
+    orders.activate("2")
+    of_first = kinds("orders.edition_1")
+    assert {kind for kind, _, _ in of_first} == table
+    assert [fields["properties"] for kind, _, fields in of_first if kind == "TableProperties"] == [{"a": "1"}]
+    assert records(main, "TableSchema", name="orders.edition_9") == []

@@ -103,3 +103,36 @@ def test_no_other_name_leads_to_a_stream(main, orders, staged, last):
     assert not main.table_exists(f"sales.orders.stream_{committed}")
     main.create_table(f"sales.stream_{staged.stream_id}", {"other": "int"})
     assert main.table(f"sales.stream_{staged.stream_id}").schema.names == ("other",)
+
+
+def test_a_stream_that_was_discarded_after_its_commit_was_reverted_was_still_listed_as_staged(lake, main, orders):
+    """And `usage` failed, because it asked for the files of a stream that was dropped."""
+    before = main.version
+    stream = orders.stage_stream()
+    stream.append([{"id": 5}])
+    main.revert(stream.commit())
+    assert (ids(orders), stream.state, ids(stream)) == ([1], "staged", [5])
+    orders.restore(before)
+    assert [(one.state, one.rows) for one in orders.streams()] == [("committed", 1)]
+    assert main.inspect("__streams")["state"].to_pylist() == ["committed", "dropped"]
+    with pytest.raises(NotFound):
+        orders.stream(stream.stream_id)
+    lake.usage()
+    assert lake.check() == []
+    orders.undrop_stream(stream.stream_id)
+    stream.commit(seen=orders.version)
+    assert ids(orders) == [5]
+
+
+def test_a_committed_stream_was_listed_twice_after_a_reset_to_before_it_was_staged(main, orders):
+    """As deprecated and as dropped; and bringing it back was a commit that led to nothing."""
+    before = main.version
+    stream = orders.stage_stream()
+    stream.append([{"id": 5}])
+    committed = stream.commit()
+    main.reset(before)
+    assert main.inspect("__streams")["state"].to_pylist() == ["committed", "deprecated"]
+    with pytest.raises(Invalid, match="committed, not discarded"):
+        orders.undrop_stream(stream.stream_id)
+    main.reset(committed.version)
+    assert ids(orders) == [5]

@@ -77,3 +77,28 @@ def test_the_past_of_an_edition_is_inspected_by_its_name(main, orders):
     orders.edition("2").truncate()
     assert len(of(past, "__files", "sales.orders.edition_2")) == 2
     assert of(main, "__files", "sales.orders.edition_2") == []
+
+
+@pytest.mark.parametrize("system", sorted({*SYSTEM} - {"__schemas", "__storage", "__segments", "__blocks"}))
+def test_what_is_staged_in_a_stream_is_inspected_by_its_name(main, orders, system):
+    """Its rows could be read, and how they were stored could not be seen before its commit."""
+    staged = orders.stage_stream()
+    staged.append([{"name": "x"}])
+    staged.append([{"name": "y"}])
+    shown = of(main, system, f"sales.orders.edition_2.stream_{staged.stream_id}")
+    assert len(shown) == {"__files": 2, "__changes": 2}.get(system, 3)
+    assert {row["table_uuid"] for row in shown} == {orders.id}
+    assert {row["namespace"] for row in shown} == {"sales"}
+
+
+def test_a_staged_partition_shows_its_files_and_deltas(main):
+    """It had no rows in `__partitions`, and no delta, before its commit."""
+    table = main.create_table("t", {"id": "long", "day": "string"}, partition_by=["day"])
+    staged = table.stage_partition({"day": "mon"})
+    for number in range(2):
+        staged.append([{"id": number}])
+    [shown] = main.inspect("__partitions", where="state = 'staged'").to_pylist()
+    assert (shown["rows"], shown["files"]) == (2, 2)
+    deltas = main.inspect("__deltas", where=f"partition_id = '{staged.id}'").to_pylist()
+    assert [one["stream_position"] for one in deltas] == [1, 2]
+    assert [one["locator"] for one in deltas] == [str(one.locator) for one in reversed(staged.deltas())]

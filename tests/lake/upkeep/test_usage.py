@@ -87,3 +87,20 @@ def test_another_catalog_s_refs_are_named_with_it(lake):
 
 def test_an_empty_lake_has_its_catalog_only(lake):
     assert set(lake.usage().by_hold()) == {"catalog"}
+
+
+def test_the_files_of_a_staged_partition_are_not_history(lake):
+    """They were said to be in earlier versions alone, as if the newest one did not have them."""
+    main = lake.catalog()
+    table = main.create_table(
+        "t", {"id": "long", "day": "string"}, partition_by=["day"], properties={"write.inline-bytes": "0"}
+    )
+    staged = table.stage_partition({"day": "mon"})
+    staged.append([{"id": 1}])
+    table.create_edition("2").stage_partition({"day": "tue"}).append([{"id": 2}])
+    table.stage_stream().append([{"id": 3, "day": "wed"}])
+    usage = lake.usage()
+    assert held(usage, "t") == {("live", ("main",)): 2}
+    assert held(usage, "t.edition_2") == {("live", ("main",)): 1}
+    staged.discard()
+    assert held(lake.usage(), "t") == {("live", ("main",)): 1, ("history", ()): 1}

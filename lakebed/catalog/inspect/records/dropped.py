@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import cast
 
-from lakebed.catalog.inspect.objects import dropped_below, dropped_refs
+from lakebed.catalog.inspect.dropped import dropped_below, dropped_refs
 from lakebed.catalog.inspect.records.whole import Moments, Whole
+from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import container_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import Dropped
@@ -15,8 +16,7 @@ from lakebed.records import records_pb2 as pb
 def dropped_records(work: Work, moments: Moments) -> Iterator[Whole]:
     """The names that dropped objects had on the line, and dropped refs of the catalog."""
     for gone, parent in dropped_below(work, work.top, ()):
-        name = f"{parent}.{gone.name}" if parent else gone.name
-        yield _record(work, moments, gone, container_of(work, gone.id), name)
+        yield _record(work, moments, gone, container_of(work, gone.id), spelled((*parent, gone.name)))
     for gone in dropped_refs(work):
         yield _record(work, moments, gone, work.ref.catalog, gone.name)
 

@@ -3,14 +3,16 @@
 import json
 from collections.abc import Iterator
 
-from lakebed.catalog.inspect.objects import dropped_below, line_commits
+from lakebed.catalog.inspect.dropped import dropped_below
+from lakebed.catalog.inspect.objects import line_commits
 from lakebed.catalog.inspect.records.catalogs import catalog_records
 from lakebed.catalog.inspect.records.dropped import dropped_records
 from lakebed.catalog.inspect.records.namespaces import namespace_records
 from lakebed.catalog.inspect.records.partitions import partition_records
-from lakebed.catalog.inspect.records.tables import table_records
+from lakebed.catalog.inspect.records.tables import level_records, table_records
 from lakebed.catalog.inspect.records.whole import Moments, Whole
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns
+from lakebed.catalog.inspect.tables import levels_named
 from lakebed.catalog.objects.walk import Named, objects_of_kind
 from lakebed.catalog.refs.share_reader import GrantedReader
 from lakebed.catalog.transaction.versions import microseconds
@@ -45,6 +47,8 @@ def _records(work: Work, moments: Moments, keep: Keep) -> Iterator[Whole]:
         elif kind != pb.NAMESPACE:
             yield from table_records(work, moments, named, is_alive)
             yield from partition_records(work, moments, named, is_alive and kind == pb.TABLE)
+    for level in levels_named(work, keep.named("name")):
+        yield from level_records(work, moments, level)
     if _wanted(keep, _DROPPED):
         yield from dropped_records(work, moments)
     if _wanted(keep, _COMMITS):

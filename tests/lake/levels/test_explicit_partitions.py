@@ -646,7 +646,7 @@ def test_the_system_table_has_all_partitions(main, table, hive):
     assert parts(main) == [
         (None, "committed", 1, 1),
         ("2026-11-01", "committed", 1, 2),
-        ("2026-11-02", "staged", None, None),
+        ("2026-11-02", "staged", 0, 0),
         ("2026-11-02", "dropped", None, None),
     ]
 

@@ -51,7 +51,7 @@ DRAWINGS = {
         merges | table
         partition
         partitions
-        diff | inspect
+        diff | inspect | streaming
         levels | namespaces | rows | views
         branches | evolve | tags | view
         objects
@@ -84,7 +84,7 @@ DRAWINGS = {
         types
     """,
     "lakebed.spark": """
-        attachment | engine
+        attachment | engine | streaming
         compaction | sql
         rows | sorted_rows
         write
@@ -167,6 +167,8 @@ ENGINE_LOADERS = {
     ("lakebed.lake.engines", "export_iceberg"),
     ("lakebed.lake.sql.statement", "run_statement"),
     ("lakebed.lake.attached.load", "attached_session"),
+    ("lakebed.lake.streaming.load", "read_stream"),
+    ("lakebed.lake.streaming.load", "write_stream"),
     ("lakebed.pipelines.pipeline", "_run_on_spark"),
     ("lakebed.pipelines.pipeline", "_dried"),
     ("lakebed.pipelines.loading", "sql_by_spark_alone"),

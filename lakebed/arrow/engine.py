@@ -14,7 +14,8 @@ from lakebed.arrow.python_rows import PythonRows
 from lakebed.arrow.read.copies import KnownRows, rows_with_ids
 from lakebed.arrow.read.feed import ArrowFeed, shown_rows
 from lakebed.arrow.read.get import find_placed_row, find_row
-from lakebed.arrow.read.pieces import python_rows, row_values
+from lakebed.arrow.read.inserts import inserted_pieces
+from lakebed.arrow.read.pieces import python_rows, read_pieces, row_values
 from lakebed.arrow.read.rows import table_of_rows
 from lakebed.arrow.read.scan import Replan, Scan, pruned_plan
 from lakebed.arrow.read.stored import read_whole
@@ -29,6 +30,7 @@ from lakebed.arrow.rows.update import update_rows
 from lakebed.arrow.rows.upsert import upsert_rows
 from lakebed.arrow.types import arrow_schema, schema_of
 from lakebed.arrow.write.rows import write_rows
+from lakebed.arrow.write.single import put_rows
 from lakebed.catalog.data.compaction import Form
 from lakebed.catalog.data.engine import Fill, Where, can_be_read_again
 from lakebed.catalog.data.row_changes import RowChange, Written
@@ -36,7 +38,7 @@ from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.data.target import Target
 from lakebed.catalog.feed.compare import Compared
 from lakebed.catalog.feed.feed import Feed
-from lakebed.catalog.feed.steps import Piece
+from lakebed.catalog.feed.steps import Piece, Step
 from lakebed.catalog.merge.rows import Decide, DisputedRow, RowSides
 from lakebed.catalog.tables.properties import Check
 from lakebed.files import Files
@@ -129,6 +131,18 @@ class ArrowEngine:
     def feed(self, feed: Feed, schema: Schema, *, updates: bool, filter: Filter | None) -> ArrowFeed:
         """The rows of a feed that pass, in its columns."""
         return ArrowFeed(feed.steps, shown_rows(feed.schema, schema, updates=updates, filter=filter))
+
+    def inserted(self, step: Step) -> list[Piece]:
+        """The rows of a commit that are new."""
+        return list(inserted_pieces(step))
+
+    def put_pieces(self, path: str, sources: Sources, schema: Schema, pieces: Sequence[Piece]) -> int:
+        """Write the rows of pieces to one file, unless it is there; its size, 0 if there are no rows."""
+        return put_rows(sources.files, path, schema, read_pieces(sources, pieces, schema))
+
+    def put_feed(self, files: Files, path: str, feed: Feed, schema: Schema) -> int:
+        """The same for the rows of a feed."""
+        return put_rows(files, path, schema, self.feed(feed, schema, updates=True, filter=None).to_batches())
 
     def differences(self, compared: Compared, filter: Filter | None) -> ArrowDifferences:
         """The rows in which two states of a table differ, and of which either image passes."""

@@ -41,8 +41,9 @@ from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution, Places
 from lakebed.lake.sql.statement import Args, run_statement
+from lakebed.lake.streaming.transactions import run_by
 from lakebed.lake.table import Table
-from lakebed.lake.transaction import Transaction
+from lakebed.lake.transaction import ATTEMPTS, Transaction, run
 from lakebed.lake.view import View
 from lakebed.metastore.kinds import BRANCH, SHARE, TAG
 from lakebed.store import Version
@@ -328,3 +329,13 @@ def _opened_place(context: Context, own: str, ref: str | None) -> Catalog:
 def _logged_id(work: Work, name: tuple[str, ...]) -> str:
     """The id under which the commits to an object are logged, by its name; an edition has a name too."""
     return subject_of(edition_named(work, name) or find_any(work, name))
+
+
+def _run_batch(
+    context: Context, ref: Ref, function: Callable[[Transaction], object], message: str, event_id: str
+) -> None:
+    catalog = Catalog(OpenLine(context, ref))
+    run(lambda: catalog.transaction(message, event_id=event_id), function, ATTEMPTS)
+
+
+run_by(_run_batch)

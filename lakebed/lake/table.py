@@ -46,6 +46,8 @@ from lakebed.lake.rows.grow import Evolution, asked_evolution, grow
 from lakebed.lake.rows.restore import restore_table
 from lakebed.lake.settings import properties, storage
 from lakebed.lake.shown import Listing, counted, object_text, safely_html
+from lakebed.lake.streaming.load import read_stream, write_stream
+from lakebed.lake.streaming.modes import Mode, Trigger
 from lakebed.store import Version
 from lakebed.table.expression.merge_clauses import Clause
 from lakebed.table.filter.condition import Condition
@@ -56,11 +58,14 @@ from lakebed.table.partition.spec import PartitionField
 from lakebed.table.schema.schema import Path, Schema
 
 if TYPE_CHECKING:
+    import os
+
     import duckdb
     import pandas
     import polars
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from lakebed.arrow.read.scan import Scan
 
@@ -212,6 +217,33 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         """
         return feed.changes(self._scope, self.id, since, until, net=net, updates=updates, where=where, columns=columns)
 
+    def read_stream(
+        self,
+        spark: "SparkSession",
+        since: Moment | None = None,
+        changes: bool = False,
+        max_files: int | None = None,
+        max_bytes: int | None = None,
+        on_change: str = "fail",
+    ) -> "DataFrame":
+        """Its rows as a streaming DataFrame: all that it has when a query first begins, or those that came after
+        `since`, then those that come. Spark's own file source reads them, each once, by the query's checkpoint.
+
+        Compactions are not seen. A commit that updates or deletes rows fails the query, or with `on_change="ignore"`
+        adds its new rows alone. `changes=True` streams all changes, in the columns of `changes()`. A batch has at most
+        `max_files` files, or about `max_bytes`. If the columns change, the query fails: start it again.
+        """
+        return read_stream(
+            self._scope,
+            self.id,
+            spark,
+            since,
+            changes=changes,
+            max_files=max_files,
+            max_bytes=max_bytes,
+            on_change=on_change,
+        )
+
     @overload
     def blame(self, first: Any, /, *rest: Any) -> RowBlame: ...
 
@@ -306,6 +338,26 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         if asked:
             return typed("Answer", grow(self._scope, self.id, data, request, append))
         return typed("Answer", append(self._scope, self.id, data, request))
+
+    def write_stream(
+        self,
+        df: "DataFrame",
+        checkpoint: "str | os.PathLike[str]",
+        mode: Mode = "append",
+        trigger: Trigger = None,
+        name: str | None = None,
+        *,
+        output_mode: str | None = None,
+    ) -> "StreamingQuery":
+        """Start a query that writes a streaming DataFrame, each batch as one commit, once however often Spark delivers
+        it: the commit's event id is made of the checkpoint's id and the batch's number.
+
+        `mode` is "append", "upsert" (by primary key; of rows with `_change_type` the last change of each key, deletes
+        too), or a function `fn(batch, tx)` that writes a batch to any tables, in a transaction that commits after it
+        and is tried again on a `Conflict`. `trigger` is "availableNow" (what is there, then end), an interval such as
+        "10 seconds", or None: batches follow each other. `output_mode` is Spark's; "append" for appends, else "update".
+        """
+        return write_stream(self, df, checkpoint, mode, trigger, name, output_mode)
 
     def add_files(
         self,

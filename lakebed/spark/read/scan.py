@@ -63,7 +63,7 @@ def scan(
     spark: SparkSession, files: Files, schema: Schema, data_files: Sequence[DataFileRef], ordinals: Ordinals
 ) -> DataFrame:
     """All rows, under the physical names."""
-    _check_columns(schema)
+    check_columns(schema)
     reader = spark.read.schema(scan_schema(schema)).options(**OPTIONS)
     locations = [spark_location(files, file.path) for file in data_files]
     if not reads_file_lists(spark):
@@ -110,14 +110,19 @@ def can_join_on_places(spark: SparkSession) -> bool:
 def check_names(data_files: Sequence[DataFileRef]) -> None:
     """`Invalid` for a file that Spark would silently skip, in a list or by its path."""
     for file in data_files:
-        name = file.path.rpartition("/")[2]
-        if name.startswith(("_", ".")) or name.endswith("._COPYING_"):
+        if is_skipped(file):
             raise Invalid(
                 "Spark skips files of such names",
                 subject=file.path,
                 expected="a name that does not begin with _ or . and does not end with ._COPYING_",
                 advice="Read the table without Spark, or rewrite this file.",
             )
+
+
+def is_skipped(file: DataFileRef) -> bool:
+    """Whether Spark leaves out files of such a name."""
+    name = file.path.rpartition("/")[2]
+    return name.startswith(("_", ".")) or name.endswith("._COPYING_")
 
 
 def reads_file_lists(spark: SparkSession) -> bool:
@@ -205,7 +210,7 @@ def _with_ordinals(
     return joined.select(*own[:-1], ordinal, own[-1])
 
 
-def _check_columns(schema: Schema) -> None:
+def check_columns(schema: Schema) -> None:
     for field in schema.fields:
         if folded_column(field.physical_name) == SPARK_POSITION:
             raise Invalid(

@@ -167,8 +167,8 @@ def _compared(schema: Schema, rows: DataFrame) -> DataFrame:
         _kept(schema, OURS).alias("ours_kept"),
         _kept(schema, THEIRS).alias("theirs_kept"),
     )
-    stays = in_both & (_all("same") | _all("theirs_kept"))
-    is_replaced = in_both & ~stays & _all("ours_kept")
+    stays = in_both & _all_kept("theirs_kept")
+    is_replaced = in_both & ~stays & _all_kept("ours_kept")
     either = F.zip_with("ours_kept", "theirs_kept", lambda one, other: one | other)
     disputed = (
         F.when(in_both, F.zip_with(either, "same", lambda one, other: ~(one | other)))
@@ -216,8 +216,9 @@ def _kept(schema: Schema, side: str) -> Column:
     return F.when(has(BASE), _same(schema, BASE, side)).otherwise(none)
 
 
-def _all(cells: str) -> Column:
-    return ~F.array_contains(cells, False)
+def _all_kept(kept: str) -> Column:
+    """Whether every cell of a side is as in the base, or as on the other side."""
+    return ~F.array_contains(F.zip_with(kept, "same", lambda one, same: one | same), False)
 
 
 def _gone(rows: DataFrame, side: str, pieces: Sequence[Piece], most: int) -> dict[str, BitMap64]:

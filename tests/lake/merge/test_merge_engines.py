@@ -201,6 +201,19 @@ def test_both_engines_compare_values_of_every_type_alike(lake, spark):
     assert merged(main, dev, strategy="theirs") == merged(main, dev, strategy="theirs", spark=spark)
 
 
+def test_a_row_that_was_replaced_by_its_key_was_written_again_by_spark_where_theirs_set_a_cell_alike(lake, spark):
+    """And under the id of the row that it had replaced, while the local engine left it where it was."""
+    main = lake.create_catalog("replaced")
+    main.create_table("t", {"id": "long", "a": "string", "b": "long"}, primary_key=["id"])
+    main.table("t").append([{"id": id, "a": "a", "b": id} for id in range(3)])
+    dev = main.create_branch("dev")
+    main.table("t").update({"a": "'z'"}, "id = 1")
+    dev.table("t").delete("id = 1")
+    dev.table("t").append([{"id": 1, "a": "z", "b": 7}])
+    assert merged(dev, main) == merged(dev, main, spark=spark)
+    assert merged(main, dev) == merged(main, dev, spark=spark)
+
+
 @pytest.mark.parametrize("type", ["uuid", "time", "fixed[4]"])
 def test_a_type_that_spark_can_not_write_is_refused_with_advice_to_merge_without_spark(lake, spark, type):
     main = lake.create_catalog(f"type {type}")

@@ -9,12 +9,13 @@ from lakebed import Catalog, Commit
 
 LANE, STEP, LEFT, TOP, WIDTH = 64, 34, 96, 40, 900
 STYLE = """
+  .page { fill: #ffffff; }
   text { font: 12px system-ui, sans-serif; fill: #24292f; }
   .name { font-weight: 600; }
   .edge { fill: none; stroke-width: 2; }
   .lane0 { stroke: #0969da; } .lane1 { stroke: #1a7f37; } .lane2 { stroke: #bc4c00; } .lane3 { stroke: #8250df; }
   circle { fill: #ffffff; stroke-width: 3; }
-  @media (prefers-color-scheme: dark) { text { fill: #e6edf3; } circle { fill: #0d1117; } }
+  @media (prefers-color-scheme: dark) { .page, circle { fill: #0d1117; } text { fill: #e6edf3; } }
 """
 
 
@@ -31,6 +32,7 @@ def draw(main: Catalog) -> str:
     rows = {int(commit.version): place for place, commit in enumerate(commits)}
     height = TOP + STEP * len(commits) + 10
     parts = [
+        '<rect class="page" width="100%" height="100%" rx="8"/>',  # a browser in the dark shows a picture on white
         *_edges(main, commits, lanes, rows),
         *(part for place, commit in enumerate(commits) for part in _commit(commit, lanes[commit.line], place, names)),
         *(_text(LEFT + lane * LANE, TOP - 22, name, "name", "middle") for lane, name in enumerate(names)),

@@ -50,6 +50,7 @@ def test_the_demo_draws_every_commit_and_branch(tmp_path: Path) -> None:
         picture = ElementTree.fromstring(draw(main))
     texts = [found.text for found in picture.iter() if found.tag.endswith("}text")]
     assert {"main", "dev", "one & only", "create t<1>"} <= set(texts)
+    assert picture[1].get("class") == "page", "in the dark its light texts were on a browser's white"
     assert sum(found.tag.endswith("}circle") for found in picture.iter()) == 3
     assert sum(found.tag.endswith("}path") for found in picture.iter()) == 3, "before, fork and merge"
 

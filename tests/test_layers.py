@@ -36,9 +36,9 @@ DRAWINGS = {
         commands
         session
         graph | output | sources
-        csv_rows | json_rows | switched | terminal
+        csv_rows | decisions | json_rows | switched | terminal
         addresses | arguments | arrow_rows | column_types | failures | settings
-        advice | example | texts | values
+        advice | example | folding | texts | values
     """,
     "lakebed.lake": """
         data_source

@@ -50,6 +50,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"merge\(source, keep_conflicts=True\) begins one", "`lakebed merge REF --keep-conflicts` begins one"),
     (r"Finish or abandon what merge_in_progress\(\) answers", "Finish or abandon it: `lakebed conflicts`"),
     (r"Run lake\.check\(\)", "Run `lakebed check`"),
+    (r"a folder that lake\.backup made", "a folder that `lakebed backup` made"),
     (r"pass cascade=True", "use --cascade"),
     (r"pass read_only=True", "open it for reading: --lake 'file:FOLDER?read_only=true'"),
     (r"Connect without read_only=True", "Ask for write access to its folder, or name the lake without read_only=true"),

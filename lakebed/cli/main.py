@@ -15,6 +15,7 @@ import click
 from click.shell_completion import shell_complete
 
 from lakebed.cli.failures import FAILED, INTERRUPTED, USAGE, error_json, error_of_system, error_text, exit_code
+from lakebed.cli.folding import folded_for
 from lakebed.cli.settings import COMPLETION, Settings, common_options, protected
 from lakebed.cli.values import installed_version, json_line, styled
 from lakebed.cli.words import ELSEWHERE, SECTIONS, SENTENCES, WORDS, function_name
@@ -186,7 +187,8 @@ def _failed(raised: Exception, settings: Settings) -> int:
     if settings.json:
         click.echo(error_json(error), err=True)
     elif isinstance(error, LakebedError):
-        click.echo(f"{styled('error:', fg='red', bold=True)} {error_text(error)}", err=True)
+        text = folded_for(sys.stderr, f"error: {error_text(error)}").removeprefix("error:")
+        click.echo(f"{styled('error:', fg='red', bold=True)}{text}", err=True)
     else:
         click.echo(f"error: {type(error).__name__}: {error}\n  This is a bug: --trace shows where it is.", err=True)
     return exit_code(error) or FAILED

@@ -6,20 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import islice
-from textwrap import fill
 from typing import Any, TextIO
 
 import click
 
 from lakebed.catalog.transaction.commits import Commit
+from lakebed.cli.folding import NO_BREAK, folded_for
 from lakebed.cli.settings import Settings
 from lakebed.cli.values import exact_text, json_line, plain_text, safe_text, styled, terminal_text
 from lakebed.errors import Invalid
 
 Place = Callable[[], tuple[str, Any, bool] | None]
 """Answers the line's address, its version, and whether it was switched to."""
-
-NO_BREAK = "\N{NO-BREAK SPACE}"
 
 SHOWN = 1_000
 """How many rows of data a terminal's table has at most."""
@@ -103,12 +101,14 @@ class Output:
 
     def line(self, name: str, text: str) -> None:
         """A line below a record: indented on a terminal, with its name in a pipe."""
-        self._write(f"  {safe_text(text)}" if self.is_terminal else f"{name}\t{plain_text(text)}")
+        if self.is_terminal:
+            self._write(folded_for(sys.stdout, f"  {safe_text(text)}"))
+        else:
+            self._write(f"{name}\t{plain_text(text)}")
 
-    def paragraph(self, text: str) -> None:
-        """A sentence or two below an answer, broken between words; nothing for an empty one."""
-        if text:
-            self._write(fill(safe_text(text), shutil.get_terminal_size().columns, subsequent_indent="  "))
+    def sentences(self, text: str) -> None:
+        """Text for people in long lines, in every form but JSON."""
+        self.text(folded_for(sys.stdout, text) if self.is_terminal else text)
 
     def fitted(self, line: str) -> str:
         """A line that a terminal does not wrap."""
@@ -143,10 +143,7 @@ class Output:
     def noted_list(self, title: str, texts: Iterable[str]) -> None:
         """A list beside the answer, which a terminal breaks between two texts and not within one."""
         line = f"{title}: {', '.join(text.replace(' ', NO_BREAK) for text in texts)}"
-        if _is_terminal(sys.stderr):
-            width = shutil.get_terminal_size().columns
-            line = fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        self.note(line.replace(NO_BREAK, " "))
+        self.note((folded_for(sys.stderr, line) if _is_terminal(sys.stderr) else line).replace(NO_BREAK, " "))
 
     def confirm(self, question: str) -> None:
         """Ask before something is destroyed; `Invalid` where nobody can answer."""

@@ -1,7 +1,8 @@
 """The lake, the line and the objects that a word works on."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import cached_property, update_wrapper
 from shlex import join, quote
@@ -45,7 +46,10 @@ class Session:
         try:
             self._opened = _connected(given)
         except NotFound as error:
-            error.advice = f"Name the lake's folder by --lake, or create one: lakebed init {quote(given)}"
+            if os.path.isfile(given):
+                error.found, error.advice = "a file", "Name the lake's folder by --lake."
+            else:
+                error.advice = f"Name the lake's folder by --lake, or create one: `lakebed init {quote(given)}`"
             raise
         return self._opened
 
@@ -98,7 +102,9 @@ class Session:
         return line if self.settings.at is None else line.at(parse_moment(self.settings.at))
 
     def ref(self, text: str) -> Catalog:
-        """A branch, a tag or a share; or a version or time of this line: `dev`, `dev#17`, `17`, `yesterday`."""
+        """A branch, a tag or a share; or a version or time of this line: `dev`, `dev#17`, `17`, `#17`, `yesterday`."""
+        if text.startswith("#") and len(text) > 1:
+            return self._line(self.place).at(parse_moment(text[1:]))
         moment = parse_moment(text)
         if isinstance(moment, int):
             return self._line(self.place).at(moment)
@@ -115,7 +121,7 @@ class Session:
             return self.lake.catalog(place)
         except NotFound as error:
             if place == self.switched.place and not self.settings.on:
-                error.advice = "You switched to it before it was dropped or renamed: lakebed switch main"
+                error.advice = "You switched to it before it was dropped or renamed: `lakebed switch main`"
             raise
 
     def named(self, text: str) -> tuple[Catalog, tuple[str, ...]]:
@@ -138,6 +144,17 @@ class Session:
             return line.table(name)
         except NotFound as error:
             error.advice = f"{_meant(line, name)}{LISTED}"
+            raise
+
+    @contextmanager
+    def meaning(self) -> Iterator[None]:
+        """Add to an error about a table that a query names which one may have been meant."""
+        try:
+            yield
+        except NotFound as error:
+            if "table" in error.problem:
+                with suppress(LakebedError):  # such as of a name with a ref
+                    error.advice = f"{_meant(self.line, parse_typed(error.subject).name)}{error.advice}"
             raise
 
     def object(self, text: str) -> Handle:
@@ -231,7 +248,7 @@ def _nearest() -> str:
             raise NotFound(
                 "there is no lake in this folder, or in one above it",
                 subject=here,
-                advice=f"Name its folder by --lake or {VARIABLE}, or create one: lakebed init",
+                advice=f"Name its folder by --lake or {VARIABLE}, or create one: `lakebed init`",
             )
         folder = above
     return folder

@@ -10,10 +10,10 @@ Arrows = Sequence[tuple[str, str]]
 
 WIDTH, HEIGHT, ACROSS, DOWN, LETTER = 40, 34, 70, 18, 7.9
 STYLE = (
-    "text{font:13px ui-monospace,monospace;fill:#24292f}"
+    ".page{fill:#ffffff}text{font:13px ui-monospace,monospace;fill:#24292f}"
     ".step,.view{fill:#f6f8fa;stroke:#57606a}.view{stroke-dasharray:4 3}.input{fill:none;stroke:#afb8c1}"
     "path{fill:none;stroke:#8c959f}"
-    "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.step,.view{fill:#161b22;stroke:#8b949e}"
+    "@media(prefers-color-scheme:dark){.page{fill:#0d1117}text{fill:#e6edf3}.step,.view{fill:#161b22;stroke:#8b949e}"
     ".input{fill:none;stroke:#484f58}path{stroke:#6e7681}}"
 )
 SHAPES = {"input": ("([", "])"), "view": ("[[", "]]"), "step": ("[", "]")}
@@ -47,7 +47,8 @@ def svg(nodes: Mapping[str, Kind], arrows: Arrows) -> str:
         parts.append(f'<rect class="{nodes[name]}" {box} rx="5"/>')
         parts.append(f'<text x="{x + 12:.0f}" y="{y + 22:.0f}">{escape(name)}</text>')
     size = f'width="{max(left - ACROSS + 10, WIDTH):.0f}" height="{tall:.0f}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{STYLE}</style>{"".join(parts)}</svg>'
+    page = '<rect class="page" width="100%" height="100%" rx="8"/>'  # a browser in the dark shows a picture on white
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{STYLE}</style>{page}{"".join(parts)}</svg>'
 
 
 def _columns(nodes: Iterable[str], arrows: Arrows) -> list[list[str]]:

@@ -96,7 +96,7 @@ def test_a_failed_word_ends_with_its_code_and_a_sentence(cli: Cli, lake: lakebed
         ("count sales.orders --at 2020-01-01", "`lakebed log` shows"),
         ("count sales.orders --at nonsense", "A tag is named by --on"),
         ("query selec", ""),
-        ("conflicts", "lakebed merge REF --keep-conflicts begins one"),
+        ("conflicts", "`lakebed merge REF --keep-conflicts` begins one"),
         ("blame sales.orders 77", "ask an earlier version: --at VERSION"),
         ("partition sales.orders --drop id=9", "`lakebed evolve TABLE --partition-by dt`"),
     ],
@@ -109,7 +109,10 @@ def test_advice_speaks_the_words_of_the_command_line(cli: Cli, lake: lakebed.Lak
 
 
 def test_where_the_named_folder_has_no_lake_the_advice_names_it(cli: Cli, folder: Path) -> None:
-    assert "lakebed init shop" in cli("ls", "--lake", "shop").err
+    assert "`lakebed init shop`" in cli("ls", "--lake", "shop").err
+    (folder / "orders.csv").write_text("id\n1\n")
+    answer = cli("ls", "--lake", "orders.csv")
+    assert (answer.code, "found: a file" in answer.err, "lakebed init" in answer.err) == (7, True, False)
     assert "None" not in cli("ls").err
 
 
@@ -358,3 +361,41 @@ def test_odd_arguments_and_files_were_called_a_bug(
     answer = cli(*words, given=b"\xff\xfe")
     assert answer.code in (2, 7, 9), answer.err
     assert "This is a bug" not in answer.err
+
+
+def test_a_table_at_a_version_before_it_was_an_id_that_nobody_knows(cli: Cli, lake: lakebed.Lake) -> None:
+    answer = cli("restore", "sales.orders", "2")
+    assert (answer.code, answer.err) == (
+        7,
+        "error: sales.orders: the table did not exist at that version\n  found: version 2\n",
+    )
+
+
+def test_a_lake_without_commits_was_said_to_lack_the_commit_minus_zero(cli: Cli, folder: Path) -> None:
+    cli("init")
+    answer = cli("show")
+    assert (answer.code, answer.err.splitlines()[0]) == (7, "error: there is no commit on this line yet")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("create table sales.items id:long", "lakebed create sales.items id:long"),
+        ("create TABLE sales.items", "lakebed create sales.items"),
+        ("create namespace eu", "lakebed create --namespace eu"),
+        ("create catalog eu", "lakebed create --catalog eu"),
+        ("create view v", "lakebed create --view QUERY v"),
+    ],
+)
+def test_the_kind_of_what_is_created_was_taken_for_its_name(
+    cli: Cli, lake: lakebed.Lake, typed: str, meant: str
+) -> None:
+    answer = cli(*typed.split())
+    assert (answer.code, answer.err.splitlines()[-1]) == (2, f"Error: The kind is not written, or an option: {meant}")
+
+
+@pytest.mark.parametrize("typed", ["sales.oders", '"sales"."oders"', "sale.orders", "orders"])
+def test_a_misspelt_table_of_a_query_is_answered_with_the_right_one(cli: Cli, lake: lakebed.Lake, typed: str) -> None:
+    pytest.importorskip("duckdb", reason="pip install 'lakebed[duckdb]'")
+    answer = cli("query", f"select * from {typed}")
+    assert (answer.code, "Did you mean sales.orders?" in answer.err) == (7, True)

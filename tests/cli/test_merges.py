@@ -1,7 +1,11 @@
 """Commits and merges: log, show, diff, merge, conflicts, revert, reset, restore, cherry-pick, changes."""
 
 import json
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -74,7 +78,7 @@ def test_a_merge_that_is_finished_too_early_says_how_to_decide(cli: Cli, apart: 
     cli("merge", "dev", "--keep-conflicts")
     answer = cli("conflicts", "--finish")
     assert answer.code == 5
-    assert "Decide them first: lakebed conflicts --ours ID" in answer.err
+    assert "Decide them first: `lakebed conflicts --ours ID`" in answer.err
     cli("conflicts", "--ours", "all")
     assert "1 decision " in cli("log", "--graph").out
 
@@ -112,6 +116,81 @@ def test_conflicts_are_listed_decided_and_finished(
     assert cli("conflicts", "--finish", "-m", "by hand").code == 0
     assert price(cli, 2) == {"ours": 14.0, "row": 99.0}.get(way, 13.0)
     assert cli("conflicts").code == 7
+
+
+ROW = {"id": 2, "price": 14.0, "note": None}
+
+
+def test_conflicts_were_texts_of_json_inside_of_json_and_are_what_a_dry_run_shows(
+    cli: Cli, apart: lakebed.Lake
+) -> None:
+    """In the editor each quote was escaped; `jq .ours.price` found nothing."""
+    [shown] = cli("merge", "dev", "--dry-run", "--json").json[0]["conflicts"]
+    cli("merge", "dev", "--keep-conflicts")
+    [conflict] = cli("conflicts", "--json").json
+    assert {name: conflict[name] for name in shown} == shown
+    assert (conflict["key"], conflict["columns"], conflict["ours"]) == ({"id": 2}, ["price"], ROW)
+    header, line = (line.split("\t") for line in cli("conflicts").lines)
+    piped = dict(zip(header, line, strict=True))
+    assert (json.loads(piped["key"]), json.loads(piped["ours"])) == ({"id": 2}, ROW)
+    cli("conflicts", "--row", conflict["id"], '{"id": 2, "price": 99.0}')
+    assert cli("conflicts", "--json").json[0]["decision"] == {"id": 2, "price": 99.0}
+
+
+COLUMNS = {
+    "id": "long",
+    "at": "timestamptz",
+    "day": "date",
+    "price": "decimal(9, 2)",
+    "code": "uuid",
+    "raw": "binary",
+    "parts": "struct<since: timestamp>",
+    "days": "list<date>",
+}
+
+
+def row_of_each_type(day: int) -> dict[str, Any]:
+    moment = datetime(2026, 11, day, 10, tzinfo=UTC)
+    return {
+        "id": 1,
+        "at": moment,
+        "day": moment.date(),
+        "price": Decimal(day),
+        "code": UUID(int=day),
+        "raw": b"\xff" * day,
+        "parts": {"since": moment.replace(tzinfo=None)},
+        "days": [moment.date()],
+    }
+
+
+@pytest.mark.parametrize("way", ["row", "file"])
+def test_a_row_that_is_written_as_it_was_shown_is_a_decision_whatever_its_types(
+    cli: Cli, folder: Path, lake: lakebed.Lake, way: str
+) -> None:
+    """Times, decimals and uuids are texts in JSON: the table has no such values."""
+    main = lake.catalog()
+    table = main.create_table("every", COLUMNS, primary_key=["id"])
+    table.append([row_of_each_type(1)])
+    main.create_branch("dev").table("every").upsert([row_of_each_type(2)])
+    table.upsert([row_of_each_type(3)])
+    cli("merge", "dev", "--keep-conflicts")
+    [conflict] = cli("conflicts", "--json").json
+    if way == "file":
+        (folder / "decided.jsonl").write_text(json.dumps({**conflict, "decision": conflict["theirs"]}))
+        decided = cli("conflicts", "--decide", "decided.jsonl")
+    else:
+        decided = cli("conflicts", "--row", conflict["id"], json.dumps(conflict["theirs"]))
+    assert decided.code == 0, decided.err
+    wrong = cli("conflicts", "--row", conflict["id"], json.dumps({**conflict["theirs"], "day": "soon"}))
+    assert (wrong.code, "day: the value does not fit its column" in wrong.err) == (9, True)
+    assert cli("conflicts", "--finish").code == 0
+    assert table.get(1) == row_of_each_type(2)
+
+
+def test_the_log_called_a_table_that_was_merged_a_branch(cli: Cli, apart: lakebed.Lake) -> None:
+    cli("merge", "dev", "--strategy", "ours")
+    assert cli("log", "-n", "1").lines[1].endswith("\tmerge branch dev; merge sales.orders")
+    assert str(apart.catalog().log(limit=1)[0]).endswith("  merge branch dev; merge sales.orders")
 
 
 def test_a_merge_can_be_abandoned(cli: Cli, apart: lakebed.Lake) -> None:

@@ -185,8 +185,20 @@ def test_times_of_rows_were_relative_on_a_terminal_and_are_themselves(lake: lake
 def test_the_advice_of_a_doctor_is_not_cut(folder: Path) -> None:
     _, shown = on_terminal(folder, "doctor", columns=80)
     plain = ESCAPES.sub("", shown)
-    assert "create one: lakebed init" in " ".join(plain.split())
+    assert "create one: `lakebed init`" in " ".join(plain.split())
     assert max(map(len, plain.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("words", [["merge", "dev"], ["merge", "dev", "--dry-run"], ["diff", "main", "dev", "--rows"]])
+def test_long_lines_were_broken_in_the_middle_of_a_word(lake: lakebed.Lake, folder: Path, words: list[str]) -> None:
+    main = lake.catalog()
+    text = " ".join(f"word{number:02}" for number in range(6))
+    main.create_branch("dev").table("sales.orders").update({"note": f"'{text}'"}, "id = 1")
+    main.table("sales.orders").update({"note": "'short'"}, "id = 1")
+    shown = ESCAPES.sub("", on_terminal(folder, *words, columns=60)[1])
+    assert max(map(len, shown.splitlines())) <= 60
+    for word in text.split():
+        assert word in shown
 
 
 def test_the_columns_of_a_load_are_not_broken_within_a_word(lake: lakebed.Lake, folder: Path) -> None:

@@ -114,6 +114,12 @@ def test_tags_name_versions(cli: Cli, lake: lakebed.Lake) -> None:
     assert cli("tag", "-d", "empty").code == 0
 
 
+def test_a_version_is_also_named_as_a_name_has_it(cli: Cli, lake: lakebed.Lake) -> None:
+    """`lakebed diff '#3'` said that an empty text can't be a name."""
+    assert cli("diff", "#3", "--json").out == cli("diff", "3", "--json").out != ""
+    assert cli("diff", "#99").code == cli("diff", "#").code == 9
+
+
 def test_names_have_refs_and_moments(cli: Cli, lake: lakebed.Lake) -> None:
     lake.catalog().create_branch("dev").table("sales.orders").append([{"id": 9}])
     assert cli("count", "sales.orders@dev").out == "4\n"
@@ -159,3 +165,15 @@ def test_a_pipe_in_place_of_the_remembered_branch_hung_the_command(cli: Cli, lak
     os.mkfifo(remembered)
     assert cli("count", "sales.orders").code == 0
     assert "can't be remembered" in cli("switch", "dev").err
+
+
+def test_init_takes_the_lake_that_the_other_words_would_take(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It made one in the working folder, and the next word worked on that of the variable, or found none."""
+    assert cli("init").err == "next: lakebed load sales.orders orders.csv\n"
+    assert cli("init", "my shop").err == "next: lakebed load sales.orders orders.csv --lake 'my shop'\n"
+    monkeypatch.setenv("LAKEBED_LAKE", "other")
+    assert cli("init").err == "next: lakebed load sales.orders orders.csv\n"
+    assert (folder / "other" / "catalog.db").exists()
+    assert cli("init", "--lake", "third").err.endswith("--lake third\n")

@@ -15,6 +15,13 @@ def test_files_and_explain_show_what_a_scan_reads(cli: Cli, lake: lakebed.Lake) 
     assert cli("explain", "sales.orders", "--where", "id = 99").lines[0].startswith("reads 0 of 1 file")
 
 
+def test_inspect_lists_the_system_tables(cli: Cli, lake: lakebed.Lake) -> None:
+    listed = {row["name"]: row["columns"] for row in cli("inspect", "--json").json}
+    assert listed["__tables"][0] == "table_name"
+    for name, columns in listed.items():
+        assert cli("inspect", name).lines[0].split("\t") == columns
+
+
 def test_inspect_shows_system_tables_and_what_their_paths_stand_for(cli: Cli, lake: lakebed.Lake) -> None:
     [table] = cli("inspect", "__tables", "-c", "table_name,total_rows", "--json").json
     assert table == {"table_name": "sales.orders", "total_rows": 3}
@@ -91,6 +98,7 @@ def test_a_partition_is_created_dropped_and_undropped(cli: Cli, lake: lakebed.La
 def test_a_backup_is_a_lake_and_the_next_one_copies_what_is_new(cli: Cli, lake: lakebed.Lake, tmp_path: Path) -> None:
     copy = str(tmp_path.parent / f"{tmp_path.name}-copy")
     assert cli("backup", copy, "--json").json[0]["version"] == 4
+    assert dict(line.split("\t") for line in cli("backup", copy).lines)["bytes"] == "0", "a number, in a pipe"
     assert cli("count", "sales.orders", "--lake", copy).out == "3\n"
     assert cli("backup", copy, "--json").json[0]["files"] == 0
 

@@ -136,7 +136,7 @@ def test_the_graph_is_drawn_as_text_and_as_a_picture() -> None:
     assert '(["raw.items"])' in graph.mermaid()
     assert '[["italian"]]' in graph.mermaid()
     picture = graph._repr_svg_()
-    assert picture.count("<rect") == 6
+    assert picture.count("<rect") == 1 + 6, "the page, and the nodes"
     assert picture.count("<path") == 6
 
 

@@ -49,7 +49,7 @@ class Commit:
         """
         if not self.id:
             return f"{self.version}  {self.time:%Y-%m-%d %H:%M:%S}  nothing changed"
-        done = "; ".join(map(_deed, self.operations))
+        done = "; ".join(map(deed, self.operations))
         said = _first_line(self.message) or done
         return f"{self.version}  {self.time:%Y-%m-%d %H:%M:%S}  {_first_line(self.author)}  {said}"
 
@@ -57,7 +57,7 @@ class Commit:
         return f"Commit {self}"
 
 
-def _deed(operation: Operation) -> str:
+def deed(operation: Operation) -> str:
     """What an operation did to which object."""
     return f"{_verb(operation).replace('_', ' ')} {operation.name}".rstrip()
 
@@ -66,6 +66,8 @@ def _verb(operation: Operation) -> str:
     """The word for an operation. In older commits only the details say what was an upsert or a truncation."""
     if operation.type == "merge_rows" and operation.detail.startswith("upsert by "):
         return "upsert"
+    if operation.type == "merge_branch" and "objects" not in operation.counts:  # of one object that a branch brought
+        return "merge"
     return "truncate" if (operation.type, operation.detail) == ("delete", "all rows") else operation.type
 
 

@@ -12,6 +12,9 @@ from lakebed.catalog.merge.progress import from_json
 from lakebed.catalog.transaction.commits import Commit
 from lakebed.catalog.transaction.conflicts import RowConflict, value_text
 from lakebed.cli import arguments
+from lakebed.cli.addresses import parse_typed
+from lakebed.cli.column_types import Types, types_of
+from lakebed.cli.decisions import SIDES, parsed_decision
 from lakebed.cli.session import Session, with_session
 from lakebed.cli.settings import word
 from lakebed.cli.texts import text_of_file
@@ -73,7 +76,7 @@ def conflicts_word(
     if abandon:
         session.output.commit(merge.abandon(**by), f"forgot the merge of {source}")
         return
-    decisions = _decisions(merge, ours, theirs, row, decide, edit)
+    decisions = _decisions(session, merge, ours, theirs, row, decide, edit)
     if decisions:
         merge.decide(decisions, **({} if finish else by))
         session.output.note(f"decided {counted(len(decisions), 'conflict')}")
@@ -89,7 +92,7 @@ def _finished(merge: MergeInProgress, by: dict[str, Any]) -> Commit | None:
     try:
         return merge.finish(**by).commit
     except Conflict as error:
-        error.advice = "Decide them first: lakebed conflicts --ours ID, --theirs ID or --edit."
+        error.advice = "Decide them first: `lakebed conflicts --ours ID`, or --theirs ID, or --edit."
         raise
 
 
@@ -97,14 +100,26 @@ def _source(merge: MergeInProgress) -> str:
     try:
         return merge.source
     except NotFound as error:
-        error.advice = "lakebed merge REF --keep-conflicts begins one."
+        error.advice = "`lakebed merge REF --keep-conflicts` begins one."
         raise
 
 
 def _numbered(merge: MergeInProgress) -> list[dict[str, Any]]:
-    """All conflicts; their ids are hashes that can be typed, `full_id` is the lake's own."""
-    rows = merge.to_arrow().to_pylist()
-    return [{**row, "id": blake2b(row["id"].encode(), digest_size=4).hexdigest(), "full_id": row["id"]} for row in rows]
+    """All conflicts, as `merge` shows them; their ids are hashes that can be typed, `full_id` is the lake's own."""
+    return [
+        {**_decoded(row), "id": blake2b(row["id"].encode(), digest_size=4).hexdigest(), "full_id": row["id"]}
+        for row in merge.to_arrow().to_pylist()
+    ]
+
+
+def _decoded(row: dict[str, Any]) -> dict[str, Any]:
+    """A conflict with its rows as objects, and not as texts of JSON; what is not about a row has texts."""
+    choice = row["decision"]
+    decision = choice if choice is None or choice in SIDES else from_json(choice)
+    if row["key"] is None:
+        return {**row, "decision": decision}
+    rows = {side: row[side] and from_json(row[side]) for side in ("base", "ours", "theirs")}
+    return {**row, **rows, "key": from_json(row["key"]), "columns": row["columns"].split(", "), "decision": decision}
 
 
 def _list(session: Session, merge: MergeInProgress) -> None:
@@ -120,19 +135,19 @@ def _list(session: Session, merge: MergeInProgress) -> None:
 
 def _describe(session: Session, one: dict[str, Any]) -> None:
     """A conflict for people: of a row its key, and on each side the columns in dispute."""
-    key = None if one["key"] is None else _cells(from_json(one["key"]))
+    key = None if one["key"] is None else _cells(one["key"])
     head = f"{one['id']}  {one['type']} {one['name']}: {one['what']} {key or ''}".rstrip()
     sides = [(side, _side_text(one, side)) for side in ("base", "ours", "theirs", "decision")]
     session.output.text("\n".join([head, *(f"  {side:<8}  {text}" for side, text in sides if text is not None)]))
 
 
 def _side_text(one: dict[str, Any], side: str) -> str | None:
-    text: str | None = one[side]
-    if one["key"] is None or text in ("ours", "theirs"):
-        return text
-    if text is None:
-        return "deleted" if side in ("ours", "theirs") else None
-    return _cells(from_json(text), one["columns"].split(", "))
+    value: str | dict[str, object] | None = one[side]
+    if one["key"] is None or isinstance(value, str):
+        return value  # type: ignore[return-value]
+    if value is None:
+        return "deleted" if side in SIDES else None
+    return _cells(value, one["columns"])
 
 
 def _cells(row: Mapping[str, object], disputed: Sequence[str] = ()) -> str:
@@ -152,6 +167,7 @@ def _say_left(session: Session, merge: MergeInProgress) -> None:
 
 
 def _decisions(
+    session: Session,
     merge: MergeInProgress,
     ours: tuple[str, ...],
     theirs: tuple[str, ...],
@@ -167,22 +183,31 @@ def _decisions(
         chosen += _parsed(text_of_file(file))
     if edit:
         chosen += _edited(conflicts)
-    return [{"id": id, "decision": choice} for text, choice in chosen for id in _ids(conflicts, text)]
+    return [
+        {"id": one["full_id"], "decision": parsed_decision(choice, _types(session, one))}
+        for text, choice in chosen
+        for one in _meant(conflicts, text)
+    ]
 
 
-def _ids(conflicts: list[dict[str, Any]], text: str) -> list[str]:
-    """The ids that a text means: all, or the one that begins with it."""
-    ids = [one["full_id"] for one in conflicts if text == "all" or one["id"].startswith(text)]
-    if not ids:
+def _types(session: Session, one: dict[str, Any]) -> Types:
+    """The types of the columns of the table whose row a conflict is of."""
+    return {} if one["key"] is None else types_of(session.line.table(parse_typed(one["name"]).name).schema)
+
+
+def _meant(conflicts: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
+    """The conflicts that a text means: all, or the one whose id begins with it."""
+    found = [one for one in conflicts if text == "all" or one["id"].startswith(text)]
+    if not found:
         raise NotFound("there is no such conflict", subject=text, advice="`lakebed conflicts` lists their ids.")
-    if len(ids) > 1 and text != "all":
+    if len(found) > 1 and text != "all":
         raise Invalid(
             "several conflicts begin like this",
             subject=text,
-            found=counted(len(ids), "conflict"),
+            found=counted(len(found), "conflict"),
             advice="Type more of it.",
         )
-    return ids
+    return found
 
 
 def _edited(conflicts: list[dict[str, Any]]) -> list[tuple[str, Any]]:

@@ -1,5 +1,6 @@
 """The word that compares: diff."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -8,6 +9,7 @@ import click
 
 from lakebed.cli import arguments
 from lakebed.cli.addresses import parse_typed, spelled_name
+from lakebed.cli.folding import folded_for
 from lakebed.cli.session import Session, found_object, with_session
 from lakebed.cli.settings import word
 from lakebed.cli.values import safe_text, styled
@@ -70,10 +72,15 @@ def _show_objects(session: Session, found: Sequence[Any]) -> None:
         for one in found:
             session.output.json(_fields(one))
     elif session.output.is_terminal:
-        lines = [styled(safe_text(f"{_SIGNS[one.kind][0]} {one}"), fg=_SIGNS[one.kind][1]) for one in found]
+        lines = [_styled(f"{_SIGNS[one.kind][0]} {one}", _SIGNS[one.kind][1]) for one in found]
         session.output.drawn("\n".join(lines) or "no difference", paged=True)
     else:
         session.output.rows(_COLUMNS, [tuple(_fields(one).values()) for one in found])
+
+
+def _styled(line: str, colour: str) -> str:
+    """A line for a terminal; pagers forget a colour at the end of one, so each part has its own."""
+    return "\n".join(styled(part, fg=colour) for part in folded_for(sys.stdout, safe_text(line)).split("\n"))
 
 
 def _fields(one: Any) -> dict[str, object]:
@@ -87,7 +94,7 @@ def _show_rows(session: Session, tables: Sequence[Any], where: str | None, limit
         lines = []
         for one in tables:
             lines.append(styled(safe_text(one.name), bold=True))
-            lines += [styled(safe_text(f"  {row}"), fg=_ROW_COLOURS[row.change]) for row in one.rows(limit, where)]
+            lines += [_styled(f"  {row}", _ROW_COLOURS[row.change]) for row in one.rows(limit, where)]
         session.output.drawn("\n".join(lines) or "no difference", paged=True)
         return
     found = (

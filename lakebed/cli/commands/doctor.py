@@ -40,7 +40,8 @@ def doctor_word(session: Session) -> int:
     if session.output.is_terminal and not session.output.is_quiet:
         session.output.rows(("check", "status", "found"), [(one.check, one.status, one.found) for one in found])
         for one in found:  # below the table, which would cut them
-            session.output.paragraph(f"{one.check}: {one.advice}" if one.advice else "")
+            if one.advice:
+                session.output.sentences(f"{one.check}: {one.advice}")
     else:
         rows = [(one.check, one.status, one.found, one.advice or None) for one in found]
         session.output.rows(("check", "status", "found", "advice"), rows)

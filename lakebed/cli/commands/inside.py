@@ -4,6 +4,7 @@ import json
 
 import click
 
+from lakebed.catalog.inspect.registry import SYSTEM_TABLES
 from lakebed.cli import arguments
 from lakebed.cli.arrow_rows import arrow_rows
 from lakebed.cli.session import Session, name_of, with_session
@@ -51,17 +52,24 @@ def explain_word(session: Session, table: str, where: str | None) -> None:
 
 
 @word(
+    "lakebed inspect",
     "lakebed inspect __files",
     "lakebed inspect __tables --where \"namespace = 'sales'\" -c table_name,total_rows",
     "lakebed inspect __records --where \"name = 'sales.orders'\" --json",
     "lakebed inspect lakebed:…/snapshots/5/manifest      # a manifest_path of __manifests",
 )
-@click.argument("what", metavar="SYSTEM_TABLE_OR_PATH")
+@click.argument("what", metavar="SYSTEM_TABLE_OR_PATH", required=False)
 @arguments.where
 @click.option("-c", "--columns", metavar="NAMES", help="These columns, such as table_name,total_rows.")
 @with_session
-def inspect_word(session: Session, what: str, where: str | None, columns: str | None) -> None:
-    """Show the rows of a system table, or what a path of one stands for: a manifest list or a manifest."""
+def inspect_word(session: Session, what: str | None, where: str | None, columns: str | None) -> None:
+    """Show the rows of a system table, or what a path of one stands for: a manifest list or a manifest.
+
+    Without a name, list the system tables.
+    """
+    if what is None:
+        session.output.rows(("name", "columns"), [(table.name, table.schema.names) for table in SYSTEM_TABLES.values()])
+        return
     if not what.startswith("__"):
         _show_document(session, what)
         return

@@ -107,10 +107,10 @@ def _check(asked: Asked, known: Table[Any] | None, table: str) -> None:
         advice = "Use --append, --overwrite or --upsert, or choose another name."
         raise AlreadyExists("there is such a table", subject=table, advice=advice)
     if known is not None and asked.evolve and _verb(asked, known) == "upsert":
-        advice = f"Add them first: lakebed evolve {table} --add COLUMN:TYPE; or use --append."
+        advice = f"Add them first: `lakebed evolve {table} --add COLUMN:TYPE`; or use --append."
         raise Invalid("an upsert adds no columns", subject=table, advice=advice)
     if known is not None and any(asked.layout.values()):
-        advice = "lakebed evolve changes the key, the partitioning and the order of a table."
+        advice = "`lakebed evolve` changes the key, the partitioning and the order of a table."
         raise Invalid("the table has a layout already", subject=table, advice=advice)
 
 

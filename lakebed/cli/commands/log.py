@@ -5,7 +5,7 @@ from datetime import datetime
 
 import click
 
-from lakebed.catalog.transaction.commits import Commit
+from lakebed.catalog.transaction.commits import Commit, deed
 from lakebed.cli import arguments
 from lakebed.cli.addresses import parse_moment
 from lakebed.cli.graph import graph_lines
@@ -110,9 +110,9 @@ def _done(commit: Commit, versions: Mapping[str, Version]) -> str:
 
 def _deed(operation: Operation, versions: Mapping[str, Version]) -> str:
     """What an operation did: to which object; of a revert or a pick, what another commit did."""
-    verb, detail = operation.type.replace("_", " "), operation.detail
     if operation.name:
-        return f"{verb} {operation.name}"
+        return deed(operation)
+    verb, detail = operation.type.replace("_", " "), operation.detail
     if operation.type not in ("revert", "cherry_pick"):
         return detail or verb
     return f"{verb} version {versions[detail]}" if detail in versions else f"{verb} {detail}".rstrip()
@@ -169,6 +169,8 @@ def find_commit(session: Session, given: str | None) -> Commit:
         found = found or [one for one in session.lake.log() if int(one.version) == number]
     else:
         found = [one for one in session.lake.log() if one.id == text.lower()]
+    if not found and given is None:
+        raise NotFound("there is no commit on this line yet", advice="`lakebed log --all` lists those of the lake.")
     if not found:
         raise NotFound("there is no such commit", subject=text, advice="`lakebed log --all` lists the commits.")
     return found[0]

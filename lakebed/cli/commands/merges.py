@@ -43,7 +43,7 @@ def merge_word(session: Session, source: str, dry_run: bool, strategy: str, keep
                 session.ref(source), dry_run=dry_run, strategy=strategy, keep_conflicts=keep_conflicts, **by
             )
     except Conflict as error:
-        error.advice = f"To decide them one by one: lakebed merge {source} --keep-conflicts; or use --strategy."
+        error.advice = f"To decide them one by one: `lakebed merge {source} --keep-conflicts`; or use --strategy."
         raise
     if session.output.is_json:
         session.output.json(_fields(result, dry_run))
@@ -72,7 +72,7 @@ def _show(session: Session, result: MergeResult, source: str, dry_run: bool) -> 
         also = f", {settled} settled" if result.conflicts else ""
         session.output.commit(result.commit, f"merged {source}{also}", f"{source} has nothing new")
     for one in result.conflicts if dry_run or result.in_progress else ():
-        session.output.text(f"  {one}")
+        session.output.sentences(f"  {one}")
 
 
 @contextmanager

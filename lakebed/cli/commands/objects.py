@@ -1,5 +1,6 @@
 """The words that create, drop and rename objects: create, drop, rename."""
 
+from shlex import join
 from typing import Any
 
 import click
@@ -46,6 +47,7 @@ def create_word(
 ) -> None:
     """Create a table of some columns; or a namespace, a view or a catalog."""
     by: dict[str, Any] = {"message": message, "author": author, "event_id": event_id}
+    _check_is_no_kind(name, columns)
     _check_kind(columns, namespace, view, catalog)
     if catalog:
         is_new = not session.lake.catalog_exists(name)
@@ -66,6 +68,16 @@ def create_word(
             schema = dict(map(arguments.typed_column, columns))
             work.create_table(parts, schema, comment=comment, if_not_exists=if_not_exists, **layout)
     _show(session, kind, spelled_name(parts), line.version, is_new=is_new)
+
+
+def _check_is_no_kind(name: str, columns: tuple[str, ...]) -> None:
+    """Say how it is written to who writes SQL's `create table sales.items id:long`."""
+    kind = name.lower()
+    if not columns or ":" in columns[0] or kind not in ("table", "namespace", "schema", "database", "view", "catalog"):
+        return
+    option = {"table": "", "view": "--view QUERY ", "catalog": "--catalog "}.get(kind, "--namespace ")
+    rest = [*columns[:1], *(columns[1:] if kind == "table" else ())]
+    raise click.UsageError(f"The kind is not written, or an option: lakebed create {option}{join(rest)}")
 
 
 def _check_kind(columns: tuple[str, ...], namespace: bool, view: str | None, catalog: bool) -> None:

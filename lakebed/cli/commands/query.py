@@ -24,7 +24,9 @@ def statement(text: str) -> str:
 @with_session
 def query_word(session: Session, text: str) -> None:
     """Run a query in DuckDB's SQL, which only reads the lake; `-` is the standard input, `@FILE` a file."""
-    found = session.line.query(statement(text))
+    asked = statement(text)
+    with session.meaning():
+        found = session.line.query(asked)
     with session.output.working("running"):
         rows = found.to_arrow()
     session.output.data(rows.column_names, arrow_rows(rows.to_batches()))

@@ -124,7 +124,7 @@ def _wanted(session: Session, ref: str) -> str:
     """The address of the line to switch to; a moment can't be switched to."""
     if ref == "-":
         if session.switched.before is None:
-            raise NotFound("there is no branch before this one", advice="Name a branch: lakebed switch main")
+            raise NotFound("there is no branch before this one", advice="Name a branch: `lakebed switch main`")
         return session.switched.before
     if "#" in ref:
         raise Invalid("only a branch, tag or share can be switched to", subject=ref, advice=f"Use --at for {ref}.")

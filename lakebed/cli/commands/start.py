@@ -1,13 +1,15 @@
 """The words to begin with: init, status, version, completion."""
 
+import os
 import platform
 from pathlib import Path
+from shlex import join
 
 import click
 from click.shell_completion import get_completion_class
 
 from lakebed.cli.example import NAME, example
-from lakebed.cli.session import TRUNK, Session, with_session
+from lakebed.cli.session import TRUNK, VARIABLE, Session, with_session
 from lakebed.cli.settings import COMPLETION, word
 from lakebed.cli.values import counted, installed_version
 from lakebed.errors import AlreadyExists, NotFound
@@ -17,15 +19,15 @@ from lakebed.lake.lake import connect
 
 
 @word("lakebed init", "lakebed init shop", "lakebed init shop --private", "lakebed init --pipeline")
-@click.argument("folder", default=".")
+@click.argument("folder", required=False)
 @click.option("--private", is_flag=True, help="No other user can open it.")
 @click.option("--pipeline", is_flag=True, help=f"Also write {NAME} into this folder: a pipeline that runs.")
 @with_session
-def init_word(session: Session, folder: str, private: bool, pipeline: bool) -> None:
-    """Create a lake in a folder: this one, unless another is named."""
+def init_word(session: Session, folder: str | None, private: bool, pipeline: bool) -> None:
+    """Create a lake in a folder: the one that is named, else that of `--lake` or LAKEBED_LAKE, else this one."""
     if pipeline and Path(NAME).exists():
         raise AlreadyExists("there is such a file", subject=NAME, advice="Rename it, or leave --pipeline out.")
-    address = parse_address(session.settings.lake if session.settings.lake and folder == "." else folder)
+    address = parse_address(folder or session.settings.lake or os.environ.get(VARIABLE) or ".")
     if Address(address.folder, {}).has_lake():
         raise AlreadyExists("there is a lake already", subject=address.folder, advice="`lakebed status` shows it.")
     connect(address.folder, create=True, private=private).close()
@@ -36,7 +38,14 @@ def init_word(session: Session, folder: str, private: bool, pipeline: bool) -> N
         _show_status(session)
     elif not session.output.is_quiet:
         session.output.text(f"created a lake in {session.folder}")
-        session.output.note(f"next: lakebed run {NAME}" if pipeline else "next: lakebed load sales.orders orders.csv")
+        session.output.note(f"next: {_next(address.folder, pipeline)}")
+
+
+def _next(folder: str, pipeline: bool) -> str:
+    """The line to go on with; it names the lake unless words find it by themselves."""
+    found = parse_address(os.environ.get(VARIABLE) or ".").folder
+    where = [] if os.path.realpath(found) == os.path.realpath(folder) else ["--lake", folder]
+    return join(["lakebed", *(["run", NAME] if pipeline else ["load", "sales.orders", "orders.csv"]), *where])
 
 
 @word("lakebed status", "lakebed status --json")

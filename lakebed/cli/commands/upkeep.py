@@ -76,6 +76,7 @@ def backup_word(session: Session, folder: str) -> None:
         done = session.lake.backup(folder)
     fields = {"path": done.path, "version": done.version, "files": done.files, "bytes": done.bytes}
     outside = counted(len(done.outside), "file")
-    session.output.record({**fields, "outside": list(done.outside)}, {**fields, "bytes": byte_text(done.bytes)})
+    shown = {**fields, "bytes": byte_text(done.bytes)} if session.output.is_terminal else None
+    session.output.record({**fields, "outside": list(done.outside)}, shown)
     if done.outside:
         session.output.note(f"not copied: {outside} outside the lake")

@@ -9,7 +9,7 @@ from lakebed.errors import Invalid, LakebedError, NotFound
 from lakebed.html import ROWS, table_html
 from lakebed.lake.shown import safely, safely_html
 
-_MISSING = re.compile('Table with name "?([^" ]+)"? does not exist')
+_MISSING = re.compile('Table with name "?(.+?)"? does not exist')
 
 if TYPE_CHECKING:
     import duckdb

@@ -22,7 +22,7 @@ from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import Invalid
+from lakebed.errors import Invalid, NotFound
 from lakebed.lake.arguments import at_tag, version_of
 from lakebed.lake.engines import arrow_engine, export_iceberg, spark_engine
 from lakebed.store import Version
@@ -135,7 +135,10 @@ def table_at(
         past = scope.at(_snapshot_version(scope, table, snapshot))
     else:
         past = scope.at(version_of(scope, moment, version=version, time=time, table=table))
-    name_of(past.read(), table)
+    then = past.read()
+    if not then.is_alive(table):
+        name = spelled(name_of(scope.read(), table))
+        raise NotFound("the table did not exist at that version", subject=name, found=f"version {then.base}")
     return past
 
 

@@ -80,8 +80,24 @@ def test_before_the_lake_there_was_nothing(main, commits):
         main.at(datetime(1999, 12, 31))
     with pytest.raises(NotFound, match="the catalog did not exist yet"):
         main.at(version=0)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="t: the table did not exist at that version"):
         main.table("t").at(version=0)
+
+
+def test_a_table_before_it_was_made_is_named_and_not_an_id(main, commits):
+    table = main.table("t")
+    created = commits[0].version
+    for before in (main.at(-4).version, -5):
+        with pytest.raises(NotFound):
+            table.at(before)
+    with pytest.raises(NotFound, match=r"^t: the table did not exist at that version .found version"):
+        table.at(main.at(-4).version)
+    main.drop_table("t")
+    dropped = main.version
+    main.undrop_table("t")
+    with pytest.raises(NotFound, match=r"^t: the table did not exist at that version"):
+        table.at(dropped)
+    assert table.at(created).version == created
 
 
 def test_a_catalog_cannot_be_seen_before_it_was_made(lake, commits):

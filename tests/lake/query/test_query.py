@@ -247,6 +247,7 @@ def test_a_moment_reads_nothing_outside_the_lake(shop, tmp_path):
     ("text", "error", "match"),
     [
         ("select * from sales.nothing", NotFound, "sales.nothing: there is no such table"),
+        ('select * from "sales"."no thing"', NotFound, "sales.no thing: there is no such table"),
         ("select * from nothing", NotFound, "nothing: there is no such table"),
         ("selec 1", Invalid, "syntax error"),
         ("select nothing from sales.orders", Invalid, "nothing"),

@@ -624,3 +624,14 @@ def test_columns_that_are_no_list_were_a_type_error(main):
         main.inspect("__tables", columns=5)
     with pytest.raises(Invalid, match="column"):
         main.inspect("__tables", columns=[5])
+
+
+@pytest.mark.parametrize("system", ["__files", "__partitions", "__segments"])
+def test_the_files_of_the_past_are_shown_though_newer_ones_were_just_read(main, orders, system):
+    """A line remembers the files that were read last."""
+    then = main.at(version=main.version)
+    before = rows(then, system)
+    orders.append(numbers(5))
+    orders.delete("id = 1")
+    assert orders.scan().count()
+    assert rows(then, system) == before != rows(main, system)

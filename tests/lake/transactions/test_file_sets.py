@@ -2,13 +2,23 @@
 
 import inspect
 import json
+from collections.abc import Iterator
 
 import pyarrow.parquet
 import pytest
 
 from lakebed import Catalog, Table, when_matched_delete, when_matched_update, when_not_matched_insert
+from lakebed.catalog.partitions.partition import shown_and_staged
+from lakebed.catalog.partitions.staged import cell_of
+from lakebed.catalog.tables.tables import table_state
+from lakebed.catalog.transaction.bound import place_of, subject_of
+from lakebed.catalog.transaction.objects import type_of
+from lakebed.metastore.kinds import type_name
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
+from tests.support.grown_lakes import grown_store, held_in
 from tests.support.manifests import manifests
+from tests.support.mutations import CALLS as EVERY_COMMIT
+from tests.support.mutations import PURGES, grown, numbers, without_branches
 from tests.support.row_tables import arrow, assert_counted, entries, row
 
 LAYOUTS = {
@@ -19,6 +29,8 @@ LAYOUTS = {
     | {"write.inline-bytes": "0"},
     "inline rows": {"write.inline-bytes": "64000"},
 }
+
+EVERY = {**EVERY_COMMIT, **PURGES}
 
 SCHEMA = {"id": "long", "region": "string", "amount": "double", "tags": "list<string>"}
 
@@ -193,3 +205,74 @@ def test_what_the_calls_of_a_transaction_do_to_one_file_is_one_change(main):
     assert [newest.counts[f"{what}_rows"] for what in ("removed", "added")] == [3, 1]
     assert (newest.counts["changed_files"], newest.totals["rows"]) == (1, table.scan().count())
     assert_counted(table)
+
+
+# Every call that handles have, on every table, edition, and staged stream and partition.
+
+
+def cells(line: Catalog) -> dict[tuple[object, ...], Table]:
+    """Whatever has rows on a line: the editions of its tables, and what is staged for them."""
+    found = [cell for table in line.tables(recursive=True) for cell in cells_of(table)]
+    return {place_of(cell.id): cell for cell in found}
+
+
+def cells_of(table: Table) -> Iterator[Table]:
+    for info in table.editions():
+        edition = table.edition(info.id)
+        yield edition
+        yield from (edition.stream(one.id) for one in edition.streams() if one.state == "staged")
+        yield from staged_partitions(edition)
+
+
+def staged_partitions(edition: Table) -> list[Table]:
+    work = edition._scope.read()
+    state = table_state(work, edition.id)
+    staged = shown_and_staged(work, state)[1]
+    return [Table(cell_of(state, one.id), edition._scope) for one in staged]
+
+
+def folded(changes):
+    """The files that some manifests leave, oldest first."""
+    live: dict[str, object] = {}
+    for manifest in changes:
+        for file in manifest.data_files:
+            if file.status == DELETED:
+                del live[file.path]
+            else:
+                assert (file.path in live) == (file.status == EXISTING)
+                live[file.path] = vector(file)
+    return live
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("case", EVERY)
+def test_every_call_changes_files_by_what_the_manifests_say(open_lake, case):
+    """KV-4 and KV-19 of whatever the handles have: partitions, editions, streams, merges, drops and restores too."""
+    with grown_store() as store:
+        held = held_in(open_lake(store))
+        held = without_branches(held) if case in PURGES else held
+        for rows_of in (held.orders, held.day):  # vectors, which calls change, bring back and leave behind
+            rows_of.append(numbers(61, 62, 63))
+            rows_of.delete("id = 61")
+        before = {place: (files(one), len(manifests(one))) for place, one in cells(held.main).items()}
+        EVERY[case](held)
+        after = cells(held.main)
+        assert before.keys() & after.keys() or case == "drop_namespace cascade"
+        for place, cell in after.items():
+            made, live = manifests(cell), entries(cell)
+            assert folded(made) == {file.path: vector(file) for file in live}
+            had, steps = before.get(place, ({}, 0))
+            assert len(made) - steps in (0, 1) or place not in before, "a commit is at most one delta of a partition"
+            assert folded(made[:steps]) == had, "what the deltas of before say"
+            totals = {name: made[-1].properties[f"total-{name}"] for name in ("files", "rows", "bytes")} if made else {}
+            rows = sum(file.num_rows - file.deleted_rows for file in live)
+            found = {"files": len(live), "rows": rows, "bytes": sum(file.file_size for file in live)}
+            assert totals == {name: str(count) for name, count in found.items() if made}
+
+
+def test_the_lake_of_that_test_has_rows_on_every_level(lake):
+    """Else it would look at tables alone."""
+    found = cells(grown(lake).main).values()
+    kinds = {type_name(type_of(cell._scope.read(), subject_of(cell.id))) for cell in found if files(cell)}
+    assert kinds == {"table", "partition", "stream"}
+    assert {len(cell.locator.canonical.split("|")) for cell in found} == {3, 4}

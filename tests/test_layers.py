@@ -60,6 +60,7 @@ DRAWINGS = {
     """,
     "lakebed.pipelines": """
         files
+        declarative
         pipeline
         start
         dry
@@ -69,7 +70,7 @@ DRAWINGS = {
         checks | contracts | decisions | fingerprint | graph | hooks
         facts | late | sql
         steps
-        expectations | inputs | loading | picture | rows | states | windows | writes
+        expectations | flows | inputs | loading | picture | rows | states | windows | writes
     """,
     "lakebed.arrow": """
         engine | importer
@@ -172,6 +173,7 @@ ENGINE_LOADERS = {
     ("lakebed.pipelines.pipeline", "_run_on_spark"),
     ("lakebed.pipelines.pipeline", "_dried"),
     ("lakebed.pipelines.loading", "sql_by_spark_alone"),
+    ("lakebed.pipelines.files", "spark_pipeline"),
     ("lakebed.pipelines.start", "_openlineage"),  # its client, only where somebody wants events
     ("lakebed.deferred", "_Deferred"),  # numpy and pyarrow, at their first use
     ("lakebed.__main__", "main"),  # the command line, within what heeds Ctrl-C

@@ -5,6 +5,7 @@
 
 from lakebed.pipelines.checks import Result, accepted, equal, fresh, not_null, references, row_count, unique
 from lakebed.pipelines.expectations import expect
+from lakebed.pipelines.files import spark_pipeline
 from lakebed.pipelines.inputs import appended, changes, read
 from lakebed.pipelines.pipeline import Pipeline
 from lakebed.pipelines.plan import Plan, PlannedStep
@@ -36,5 +37,6 @@ __all__ = [
     "row_count",
     "rows",
     "scd2",
+    "spark_pipeline",
     "unique",
 ]

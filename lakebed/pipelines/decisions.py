@@ -75,8 +75,9 @@ def decide(
     if _is_refreshed(step, asked):
         return Decision(Action.REBUILD, "full refresh")
     if fact.code != code:
-        return Decision(Action.REBUILD, "its code changed")
-    lost = list(_lost_positions(tables, line, fact)) if step.write.is_incremental else []
+        # What a stream has read may be gone from where it came: it goes on, as Spark's own does.
+        return Decision(Action.UPDATE if step.flows else Action.REBUILD, "its code changed")
+    lost = list(_lost_positions(tables, line, fact)) if step.write.is_incremental and not step.flows else []
     if lost:
         return Decision(Action.REBUILD, f"the last state of {lost[0]} can't be read any more")
     if asked.force:

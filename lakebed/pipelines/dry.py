@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from lakebed.catalog.feed.columns import CHANGE_TYPE
@@ -12,7 +13,7 @@ from lakebed.errors import Invalid, LakebedError
 from lakebed.lake.catalog import Catalog
 from lakebed.pipelines.contracts import ColumnChange, check_contract, column_changes
 from lakebed.pipelines.graph import Graph
-from lakebed.pipelines.inputs import Changed, Input, Read
+from lakebed.pipelines.inputs import Changed, Input, Read, Streamed
 from lakebed.pipelines.plan import Plan
 from lakebed.pipelines.rows import Rows
 from lakebed.pipelines.running.frames import Frames, Positions, checked_frame
@@ -30,6 +31,8 @@ class EmptyFrames(Frames):
 
     def frame(self, asked: Input, positions: Positions) -> DataFrame:
         schema = self._schema(asked)
+        if isinstance(asked, Streamed):
+            return _empty_stream(self.spark, schema).alias(f"lakebed:{asked.name}")
         rows = self.spark.createDataFrame([], schema).alias(f"lakebed:{asked.name}")
         if isinstance(asked, Read):
             kept = rows if asked.where is None else rows.where(asked.where)
@@ -105,13 +108,19 @@ def _evaluated(step: Step, frames: EmptyFrames, line: Catalog) -> Iterator[Colum
 
 
 def _outputs(step: Step, frames: EmptyFrames, window: Window | None) -> Iterator[Output]:
-    answer = step.function(**frames.arguments(step, Positions(), window))
+    answer = step.answer(frames.values(step, Positions(), window))
     if isinstance(answer, Rows) or hasattr(answer, "__next__"):
         listed = [answer] if isinstance(answer, Rows) else list(answer)
         for one in listed:
             yield Output(step, one.table, checked_frame(step, one.frame))
         return
     yield Output(step, step.outputs[0], checked_frame(step, answer))
+
+
+def _empty_stream(spark: SparkSession, schema: StructType) -> DataFrame:
+    """A stream with these columns, which never runs."""
+    source = spark.readStream.format("rate").load()
+    return source.select(*(F.lit(None).cast(one.dataType).alias(one.name) for one in schema.fields))
 
 
 def _readers(graph: Graph, name: str, gone: Sequence[ColumnChange], line: Catalog) -> Iterator[str]:

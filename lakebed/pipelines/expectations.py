@@ -1,12 +1,18 @@
 """Expectations: conditions on one row of what a step makes, counted in the pass that writes it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from lakebed.errors import Invalid
 
 Severity = Literal["error", "warn", "drop", "quarantine"]
 SEVERITIES = get_args(Severity)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_MARK = "__lakebed_expectations__"
+"""The attribute of a function that has its expectations."""
 
 QUARANTINE = "__quarantine"
 """What follows the name of a table in that of the table which has its quarantined rows."""
@@ -33,6 +39,18 @@ class Expectation:
     def passes(self, failed: int, rows: int) -> bool:
         """Whether so many failed rows are few enough."""
         return failed <= self.allowed(rows)
+
+    def __call__(self, function: Function) -> Function:
+        """Mark a function of Spark's declarative pipelines: the expectation stands below `@dp.table`."""
+        if not callable(function):
+            raise Invalid("an expectation stands above a function", found=f"{function!r:.80}")
+        function.__dict__[_MARK] = (self, *expectations_of(function))
+        return function
+
+
+def expectations_of(function: object) -> tuple[Expectation, ...]:
+    """The expectations that a function is marked with, the topmost first."""
+    return tuple(getattr(function, _MARK, ()))
 
 
 def expect(condition: str, *, or_: Severity = "error", up_to: float = 0, name: str | None = None) -> Expectation:

@@ -1,13 +1,20 @@
-"""Pipelines in files: an `etl.py` that is run like a module, and the `Pipeline` that it makes."""
+"""Pipelines in files: an `etl.py` that is run like a module, or a project of Spark's declarative pipelines."""
 
 import importlib.util
 import os
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from lakebed.errors import Invalid, NotFound
+from lakebed.lake.lake import Lake
 from lakebed.pipelines.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PROJECT = (".yml", ".yaml")
 
 
 def load_pipeline(address: str | os.PathLike[str]) -> Pipeline:
@@ -34,6 +41,22 @@ def load_pipeline(address: str | os.PathLike[str]) -> Pipeline:
             advice="" if not distinct else f"Name one: {path}:{next(iter(found))}",
         )
     return distinct[0]
+
+
+def is_project(address: str | os.PathLike[str]) -> bool:
+    """Whether an address is that of a project of Spark's declarative pipelines: its spec, or a folder."""
+    return Path(address).suffix in PROJECT or Path(address).is_dir()
+
+
+def spark_pipeline(path: str | os.PathLike[str], lake: Lake, spark: "SparkSession", *, into: str = "main") -> Pipeline:
+    """The pipeline of a project of Spark's declarative pipelines: `spark-pipeline.yml`, or the folder that has it.
+
+    Its files stay as they are. They are run now, and their functions are evaluated over empty frames with the columns
+    that the tables of the branch `into` have.
+    """
+    from lakebed.pipelines.declarative.project import spark_pipeline
+
+    return spark_pipeline(Path(path), lake, spark, into)
 
 
 def _run(path: Path) -> ModuleType:

@@ -34,6 +34,8 @@ def fingerprint(step: Step, params: Mapping[str, Any], views: Mapping[str, str])
         "window": None if step.window is None else [step.window.unit, step.window.column, step.window.into],
         "views": {name: views[name] for name in sorted(views)},
     }
+    if step.flows:
+        parts["flows"] = {flow.name: flow.code for flow in step.flows}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:LENGTH]
 
 

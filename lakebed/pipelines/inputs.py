@@ -42,13 +42,23 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
+class Streamed:
+    """The rows that are added to a table, as a stream that goes on where its flow stopped."""
+
+    name: str
+    on_change: OnChange = "error"
+    max_files: int | None = None
+    max_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Given:
     """What the runner itself has: a step by its function's name, a parameter of the pipeline, `spark`, `run`, …."""
 
     name: str
 
 
-Input = Read | Changed | Appended
+Input = Read | Changed | Appended | Streamed
 Source = Input | Given
 
 Frame = TypeVar("Frame")

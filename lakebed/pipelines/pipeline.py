@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from lakebed.catalog.refs.catalogs import DEFAULT
 from lakebed.errors import Invalid
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.lake import Lake
@@ -37,10 +38,18 @@ Given_ = Mapping[str, str | Input] | None
 class Pipeline:
     """Steps, views, checks and hooks, by decorators on it. A decorated function stays the function that it was.
 
-    `namespace` is where tables are that a step does not name. `params` are values that steps get by name.
+    `namespace` is where tables are that a step does not name. `params` are values that steps get by name. `catalog` is
+    the lake's catalog that its tables are in.
     """
 
-    def __init__(self, name: str, *, namespace: str | None = None, params: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        namespace: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        catalog: str = DEFAULT,
+    ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise Invalid("a pipeline has a name", expected="text", found=repr(name))
         self.name = name
@@ -49,6 +58,9 @@ class Pipeline:
         self._steps: list[Step] = []
         self._checks: list[Check] = []
         self._hooks: list[Hook] = []
+        self.catalog = catalog
+        self.notes: tuple[str, ...] = ()
+        """What of a project's definitions has no effect."""
 
     # What it is made of.
 
@@ -203,7 +215,7 @@ class Pipeline:
         evaluated over empty frames: types and contracts of the whole graph, and who reads columns that would go.
         """
         values = self._params(params)
-        graph, target = self.graph(**values), _target(lake, into)
+        graph, target = self.graph(**values), _target(lake, self.catalog, into)
         codes = self._parts(graph, values).codes()
         chosen = graph.select(select, exclude)
         if changed:
@@ -248,7 +260,7 @@ class Pipeline:
         """
         values = self._params(params)
         graph = self.graph(**values)
-        parts, target = self._parts(graph, values), _target(lake, into)
+        parts, target = self._parts(graph, values), _target(lake, self.catalog, into)
         chosen = graph.select(select, exclude)
         return _run_on_spark(
             parts,
@@ -377,8 +389,8 @@ _OPTIONS = frozenset(
 )
 
 
-def _target(lake: Lake, into: str) -> Catalog:
-    found = lake.catalog(into if "@" in into else f"default@{into}")
+def _target(lake: Lake, catalog: str, into: str) -> Catalog:
+    found = lake.catalog(into if "@" in into else f"{catalog}@{into}")
     found._line.check_live("run")
     return found
 

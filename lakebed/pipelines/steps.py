@@ -7,14 +7,15 @@ from typing import Any, Literal
 
 from lakebed.errors import Invalid
 from lakebed.pipelines.expectations import Expectation
-from lakebed.pipelines.inputs import Appended, Changed, Given, Input, Read, Source
+from lakebed.pipelines.flows import Flow, Values
+from lakebed.pipelines.inputs import Appended, Changed, Given, Input, Read, Source, Streamed
 from lakebed.pipelines.windows import Schedule
 from lakebed.pipelines.writes import Write
 
 Function = Callable[..., Any]
 Evolve = Literal["add", "fail", "replace"]
 EVOLVE = ("add", "fail", "replace")
-INPUTS = (Read, Changed, Appended)
+INPUTS = (Read, Changed, Appended, Streamed)
 
 ALWAYS = "always"
 """The version of a step that runs each time, since its rows depend on more than its code and inputs."""
@@ -46,6 +47,13 @@ class Step:
     comment: str | None = None
     text: str | None = None
     """The query of an SQL step."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    flows: tuple[Flow, ...] = ()
+    """The streams that add rows to its table; none for a step that makes its rows at once."""
+
+    def answer(self, values: Values) -> Any:
+        """What its function answers, given the values of its parameters by their names."""
+        return self.function(**{parameter: values(parameter) for parameter in self.inputs})
 
     @property
     def is_view(self) -> bool:

@@ -96,3 +96,26 @@ def test_words_of_pipelines_are_used_as_they_say(cli: Cli, lake: Lake, etl: str)
     assert cli("plan", etl, "--select", "nothing").code == 9
     assert cli("runs", "show").code == 2
     assert cli("quarantine", "sales.orders").code == 7
+
+
+def test_a_project_of_spark_is_run_by_its_spec_or_its_folder(cli: Cli, lake: Lake, folder: Path, spark: Any) -> None:
+    """The file stays as Spark's own runner takes it."""
+    (folder / "project").mkdir()
+    (folder / "project" / "spark-pipeline.yml").write_text(
+        "name: marts\nstorage: file:///x\ndatabase: marts\nlibraries: [{glob: {include: kept.sql}}]"
+    )
+    (folder / "project" / "kept.sql").write_text(
+        "CREATE MATERIALIZED VIEW kept USING delta AS SELECT * FROM sales.orders WHERE id > 1"
+    )
+    assert cli("graph", "project").lines[-1].strip() == "n0 --> n1"
+    [step] = cli("plan", "project/spark-pipeline.yml", "--types", "--json").json
+    assert (step["step"], step["action"], step["problem"]) == ("marts.kept", "create", None)
+    ran = cli("run", "project")
+    assert (ran.code, lake.catalog().table("marts.kept").scan().count()) == (0, 2)
+    assert "format delta is ignored" in ran.err
+    assert cli("run", "project", "--dry-run").code == 0
+    assert cli("runs", "--json").json[0]["pipeline"] == "marts"
+    (folder / "project" / "kept.sql").write_text("CREATE MATERIALIZED VIEW kept AS SELECT * FROM sales.orderz")
+    wrong = cli("run", "project")
+    assert (wrong.code, "kept.sql:1" in wrong.err, "Did you mean sales.orders?" in wrong.err) == (9, True, True)
+    assert "Traceback" not in wrong.err

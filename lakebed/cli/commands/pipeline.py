@@ -1,7 +1,8 @@
 """The words that work on pipelines: plan, run, graph, quarantine."""
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,9 @@ from lakebed.cli.failures import exit_code
 from lakebed.cli.session import Session, with_session
 from lakebed.cli.settings import word
 from lakebed.errors import Invalid
+from lakebed.pipelines.declarative.spec import read_spec, spec_path
 from lakebed.pipelines.expectations import QUARANTINE
-from lakebed.pipelines.files import load_pipeline
+from lakebed.pipelines.files import is_project, load_pipeline, spark_pipeline
 from lakebed.pipelines.pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -42,16 +44,23 @@ def _selecting(function: Any) -> Any:
     return function
 
 
-@word("lakebed plan etl.py", "lakebed plan etl.py --select '+sales.daily'", "lakebed plan etl.py --types")
+@word(
+    "lakebed plan etl.py",
+    "lakebed plan etl.py --select '+sales.daily'",
+    "lakebed plan etl.py --types",
+    "lakebed plan spark-pipeline.yml",
+)
 @click.argument("file", metavar="FILE")
 @click.option("--types", is_flag=True, help="Start Spark, and check types and contracts of the whole graph.")
 @_selecting
 @with_session
 def plan_word(session: Session, file: str, types: bool, **asked: Any) -> int:
-    """Show what a run of a pipeline would do, and why. Nothing is changed."""
-    pipeline = load_pipeline(file)
-    spark = _spark(session) if types else None
-    found = pipeline.plan(session.lake, spark, **_asked(pipeline, asked))
+    """Show what a run of a pipeline would do, and why. Nothing is changed.
+
+    FILE is Python, or the spec or the folder of a project of Spark Declarative Pipelines: then Spark is started.
+    """
+    with _loaded(session, file, asked["into"], needs_spark=types) as (pipeline, spark):
+        found = pipeline.plan(session.lake, spark if types else None, **_asked(pipeline, asked))
     if session.output.is_json:
         for step in found.steps:
             session.output.json(
@@ -75,6 +84,7 @@ def plan_word(session: Session, file: str, types: bool, **asked: Any) -> int:
     "lakebed run etl.py",
     "lakebed run etl.py --select 'orders+ tag:core' --no-publish",
     "lakebed run etl.py --resume 42",
+    "lakebed run spark-pipeline.yml --full-refresh sales.orders",
 )
 @click.argument("file", metavar="FILE")
 @_selecting
@@ -106,13 +116,16 @@ def run_word(
     dry_run: bool,
     **asked: Any,
 ) -> int:
-    """Run a pipeline on a branch, check what it made, and publish it by one merge; or leave the branch and say why."""
-    pipeline = load_pipeline(file)
-    if dry_run:
-        found = pipeline.plan(session.lake, _spark(session), **_asked(pipeline, asked))
-        session.output.text(str(found))
-        return 0 if found.ok else 9
-    with _sparks(session) as spark, _shown(session) as listener:
+    """Run a pipeline on a branch, check what it made, and publish it by one merge; or leave the branch and say why.
+
+    FILE is Python, or the spec or the folder of a project of Spark Declarative Pipelines.
+    """
+    with _loaded(session, file, asked["into"], needs_spark=True) as (pipeline, spark), _shown(session) as listener:
+        if dry_run:
+            found = pipeline.plan(session.lake, spark, **_asked(pipeline, asked))
+            session.output.text(str(found))
+            return 0 if found.ok else 9
+        assert spark is not None
         run = pipeline.run(
             session.lake,
             spark,
@@ -136,7 +149,8 @@ def run_word(
 @with_session
 def graph_word(session: Session, file: str, svg: str | None) -> None:
     """Show which step of a pipeline reads which: as Mermaid's text, or as a picture."""
-    found = load_pipeline(file).graph()
+    with _loaded(session, file, "main", needs_spark=False) as (pipeline, _):
+        found = pipeline.graph()
     if svg is not None:
         Path(svg).write_text(found._repr_svg_(), encoding="utf-8")
         session.output.note(f"wrote {svg}")
@@ -162,8 +176,9 @@ def quarantine_word(session: Session, table: str, limit: int, clear: bool, file:
         session.output.commit(kept.truncate(), f"cleared {table}{QUARANTINE}")
         return 0
     if file is not None:
-        pipeline = load_pipeline(file)
-        with _sparks(session) as spark, _shown(session) as listener:
+        loaded = _loaded(session, file, session.line.ref, needs_spark=True)
+        with loaded as (pipeline, spark), _shown(session) as listener:
+            assert spark is not None
             run = pipeline.run(session.lake, spark, into=session.line.ref, retry=table, listener=listener)
         return show_end(session, run)
     rows = kept.scan(limit=limit).to_arrow()
@@ -224,12 +239,33 @@ def _shown(session: Session) -> Iterator[Any]:
 
 
 @contextmanager
-def _sparks(session: Session) -> Iterator["SparkSession"]:
+def _loaded(
+    session: Session, file: str, into: str, *, needs_spark: bool
+) -> Iterator[tuple[Pipeline, "SparkSession | None"]]:
+    """The pipeline of a file or a project, and Spark if it is needed: a project is known by what Spark says of it."""
+    if not is_project(file):
+        pipeline = load_pipeline(file)
+        if not needs_spark:
+            yield pipeline, None
+            return
+        with _sparks(session, {}, None) as spark:
+            yield pipeline, spark
+        return
+    spec = read_spec(spec_path(Path(file)))
+    with _sparks(session, spec.configuration or {}, spec.folder) as spark:
+        pipeline = spark_pipeline(spec.path, session.lake, spark, into=into)
+        for note in pipeline.notes:
+            session.output.note(note)
+        yield pipeline, spark
+
+
+@contextmanager
+def _sparks(session: Session, settings: Mapping[str, str], folder: Path | None) -> Iterator["SparkSession"]:
     """A session of Spark: the one that runs here, else a new one that ends with the word."""
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
-    spark = running or _spark(session)
+    spark = running or _spark(session, settings, folder)
     try:
         yield spark
     finally:
@@ -237,12 +273,18 @@ def _sparks(session: Session) -> Iterator["SparkSession"]:
             spark.stop()
 
 
-def _spark(session: Session) -> "SparkSession":
+def _spark(session: Session, settings: Mapping[str, str], folder: Path | None) -> "SparkSession":
+    """A new session, whose relative paths begin at the folder."""
     from lakebed.cli.commands.sql import SETTINGS
     from lakebed.spark import session as spark_session
 
+    before = Path.cwd()
     with session.output.working("starting Spark"):
-        return spark_session(None, **SETTINGS)
+        try:
+            os.chdir(folder or before)
+            return spark_session(None, **{**SETTINGS, **settings})
+        finally:
+            os.chdir(before)
 
 
 def _asked(pipeline: Pipeline, asked: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from lakebed.errors import Invalid, NotFound
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.table import Table
 from lakebed.pipelines import windows
+from lakebed.pipelines.flows import Values
 from lakebed.pipelines.graph import Graph
-from lakebed.pipelines.inputs import PUBLISHED, Appended, Changed, Given, Input, Read
+from lakebed.pipelines.inputs import PUBLISHED, Appended, Changed, Given, Input, Read, Streamed
 from lakebed.pipelines.states import State, table_then
 from lakebed.pipelines.steps import INPUTS, Step
 from lakebed.spark.fit import quoted
@@ -48,9 +49,9 @@ class Frames:
     run: "Run | None" = None
     lake: Any = None
 
-    def arguments(self, step: Step, positions: Positions, window: windows.Window | None = None) -> dict[str, Any]:
-        """A value for each of the step's parameters."""
-        return {parameter: self._value(step, parameter, positions, window) for parameter in step.inputs}
+    def values(self, step: Step, positions: Positions, window: windows.Window | None = None) -> Values:
+        """The values of the step's parameters, each made when it is asked for."""
+        return lambda parameter: self._value(step, parameter, positions, window)
 
     def _value(self, step: Step, parameter: str, positions: Positions, window: windows.Window | None) -> Any:
         source = step.inputs[parameter]
@@ -65,10 +66,11 @@ class Frames:
         return self.params[source.name] if source.name in self.params else special[source.name]
 
     def _view(self, view: Step, asked: Input, positions: Positions, window: windows.Window | None) -> DataFrame:
-        if not isinstance(asked, Read):
+        if not isinstance(asked, Read | Streamed):
             raise Invalid("a view has no changes of its own", subject=view.name, advice="Read it with lp.read.")
-        made = checked_frame(view, view.function(**self.arguments(view, positions, window)))
-        return _narrowed(made, asked)
+        made = checked_frame(view, view.answer(self.values(view, positions, window)))
+        check_read(view.name, made, asked)
+        return made if isinstance(asked, Streamed) else _narrowed(made, asked)
 
     def frame(self, asked: Input, positions: Positions) -> DataFrame:
         """The rows of an input."""
@@ -79,6 +81,8 @@ class Frames:
         if isinstance(asked, Read):
             return self._read(asked)
         table, since = self.line.table(asked.name), positions.since.get(asked.name)
+        if isinstance(asked, Streamed):
+            return _streamed(self.spark, table, since, asked)
         if isinstance(asked, Changed):
             return _changed(self.spark, table, since, asked.net)
         return _appended(self.spark, table, since, asked)
@@ -109,6 +113,14 @@ def checked_frame(step: Step, made: object) -> DataFrame:
             advice="Return the rows: they are written when the function has ended.",
         )
     return made  # type: ignore[return-value]
+
+
+def check_read(view: str, rows: DataFrame, asked: Input) -> None:
+    """`Invalid` if a view of rows is read as a stream, or the other way round."""
+    if rows.isStreaming and not isinstance(asked, Streamed):
+        raise Invalid("a view that is a stream is read as one", subject=view, expected="spark.readStream, or STREAM")
+    if isinstance(asked, Streamed) and not rows.isStreaming:
+        raise Invalid("a view of rows is not read as a stream", subject=view, expected="spark.read, without STREAM")
 
 
 def time_kinds(tables: Mapping[str, Table[Any]]) -> dict[str, str]:
@@ -161,6 +173,10 @@ def _appended(spark: SparkSession, table: Table[Any], since: State | None, asked
             )
     rows = feed.read(spark)
     return rows.where(F.col(CHANGE_TYPE) == INSERT).drop(*FEED_NAMES)
+
+
+def _streamed(spark: SparkSession, table: Table[Any], since: State | None, asked: Streamed) -> DataFrame:
+    raise NotImplementedError
 
 
 def _by_whom(table: Table[Any], since: State) -> str:

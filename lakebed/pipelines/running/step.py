@@ -1,13 +1,10 @@
 """One step of a run: its rows are made, counted and written in one transaction on the run's branch."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from time import monotonic, sleep
 from typing import Any
-
-from pyspark.sql import SparkSession
 
 from lakebed.catalog.transaction.commits import event_id
 from lakebed.errors import CheckFailed, Conflict, Invalid, LakebedError, StepFailed
@@ -31,6 +28,7 @@ from lakebed.pipelines.running.writing import (
 from lakebed.pipelines.states import State, state_of
 from lakebed.pipelines.steps import Step
 from lakebed.pipelines.windows import Schedule, Window, runs_of, window_of
+from lakebed.spark.session import configured
 
 PAUSE = 1.0
 """How long the first pause before a step is tried again is, in seconds; each next one is twice as long."""
@@ -109,7 +107,7 @@ class StepRunner:
 
     def _make_once(self, decision: Decision, window: Window | None, numbers: range | None) -> Made:
         fact = self._fact()
-        with _configured(self._frames.spark, self._step.spark_conf):
+        with configured(self._frames.spark, self._step.spark_conf):
             outputs = list(self._outputs(self._positions(decision), window))
             for output in outputs:
                 check_output(self._branch, output)
@@ -126,7 +124,7 @@ class StepRunner:
                         output.rows.unpersist()
 
     def _outputs(self, positions: Positions, window: Window | None) -> Iterator[Output]:
-        answer = self._step.function(**self._frames.arguments(self._step, positions, window))
+        answer = self._step.answer(self._frames.values(self._step, positions, window))
         if len(self._step.outputs) == 1 and not isinstance(answer, Rows) and not hasattr(answer, "__next__"):
             yield Output(self._step, self._step.outputs[0], checked_frame(self._step, answer))
             return
@@ -282,19 +280,3 @@ def _failed(step: Step, error: Exception) -> LakebedError:
         subject=f"step {step.name}",
         advice="Fix the step or its input, then resume the run.",
     )
-
-
-@contextmanager
-def _configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Settings of the session, while a step runs."""
-    before = {name: spark.conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, str(value))
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            if old is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, old)

@@ -1,7 +1,7 @@
 """Writing a step's rows to its table, in the transaction of the step."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -34,8 +34,13 @@ class Output:
     def columns(self) -> Schema:
         """The columns of the table; what says how a row changed is not one."""
         kept = self.rows.drop(CHANGE_TYPE)
-        made = spark_schema(kept.schema)
+        made = _nullable(spark_schema(kept.schema))
         return Schema([*made.fields, *HISTORY_COLUMNS]) if self.step.write.mode == "scd2" else made
+
+
+def _nullable(schema: Schema) -> Schema:
+    """Columns that may be null: that Spark sees today that one never is, is no promise about the next rows."""
+    return Schema([replace(field, required=False) for field in schema.fields])
 
 
 def check_output(line: Objects, output: Output) -> None:
@@ -61,6 +66,7 @@ def opened_output(tx: Objects, output: Output) -> Table[Any]:
             partition_by=step.partition_by,
             sort_by=step.sort_by,
             primary_key=_key(step),
+            properties=step.properties,
             comment=step.comment,
         )
     table = tx.table(output.name)

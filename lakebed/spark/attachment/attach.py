@@ -1,12 +1,14 @@
 """Attaching a session to a lake: Spark's own names then work for the lake's tables. docs/guide/spark.md."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from lakebed.errors import Invalid
 from lakebed.spark.attachment import attachments
-from lakebed.spark.attachment.attached import Attachable
+from lakebed.spark.attachment.attached import Attachable, Attached
 from lakebed.spark.attachment.methods import replace_methods, restore_methods
 from lakebed.spark.session import check_running, is_remote, start_session
 
@@ -46,8 +48,13 @@ def detach(spark: SparkSession) -> None:
         gone = attachments.remove(spark)
         if gone is not None:
             gone.attached.leave()
-        if all(is_remote(other) != is_remote(spark) for other in attachments.attached_sessions()):
-            restore_methods(is_remote(spark))
+        _restore(spark)
+
+
+def _restore(spark: SparkSession) -> None:
+    """Put PySpark's methods back, if no session needs them any more."""
+    if all(is_remote(other) != is_remote(spark) for other in attachments.attached_sessions()):
+        restore_methods(is_remote(spark))
 
 
 def _check_session(spark: object) -> None:
@@ -55,3 +62,22 @@ def _check_session(spark: object) -> None:
         raise Invalid(
             "this is not a Spark session", expected="what lakebed.spark.session() returns", found=f"{spark!r:.80}"
         )
+
+
+@contextmanager
+def answered_by(spark: SparkSession, attached: Attached) -> Iterator[None]:
+    """While it lasts, `attached` answers this session's calls, whatever lake it is attached to otherwise."""
+    with attachments.LOCK:
+        before = attachments.attachment_in_place(spark)
+        attachments.put(spark, attached)
+        replace_methods(spark)
+    try:
+        with attachments.spark_attended():
+            yield
+    finally:
+        with attachments.LOCK:
+            if before is not None:
+                attachments.put(spark, before.attached)
+            else:
+                attachments.remove(spark)
+                _restore(spark)

@@ -43,6 +43,22 @@ def spark_alone() -> Iterator[None]:
         _SPARK_ALONE.reset(before)
 
 
+@contextmanager
+def spark_attended() -> Iterator[None]:
+    """While it lasts, calls of this thread on attached sessions ask for lakes: a user's function is called."""
+    before = _SPARK_ALONE.set(False)
+    try:
+        yield
+    finally:
+        _SPARK_ALONE.reset(before)
+
+
+def attachment_in_place(spark: SparkSession) -> Attachment | None:
+    """The lake that a session is attached to, whoever calls."""
+    key = _key(spark)
+    return None if key is None else _ATTACHMENTS.get(key)
+
+
 def attachment_of(spark: SparkSession) -> Attachment | None:
     """The lake that answers a call on a session; None if Spark does."""
     if not _ATTACHMENTS or _SPARK_ALONE.get():

@@ -268,16 +268,16 @@ def _qualifiers(
 ) -> Iterator[Qualifier]:
     """The whole names of tables before columns; `Invalid` if an alias that would replace one is another table's too."""
     taken = {use.name.start for use in uses}
-    whole = {_whole_name(words, use): use.alias for use in uses if use.alias is not None}
+    whole = {name: (use.alias, written) for use in uses if use.alias for name, written in _whole_names(words, use)}
     for begin, end in chains(words):
         parts = tuple(word.text.casefold() for word in words.words[begin:end:2])
         if words.words[begin].start in taken or parts[0] in aliases:
             continue
         starred = end + 1 < len(words.words) and words.words[end].reads(".") and words.words[end + 1].reads("*")
         for size in range(len(parts) if starred else len(parts) - 1, 1, -1):
-            alias = whole.get(parts[:size])
-            if alias is not None:
-                if names[alias.casefold()] - {parts[:size]}:
+            if parts[:size] in whole:
+                alias, written = whole[parts[:size]]
+                if names[alias.casefold()] - {written}:
                     advice = "Give each table an alias, and use it before the columns."
                     raise words.refused(
                         "another table of the query has the same name", words.words[begin], advice=advice
@@ -357,6 +357,10 @@ def _suspects(words: Words, uses: list[Use], aliases: set[str]) -> Iterator[Lake
             yield name
 
 
-def _whole_name(words: Words, use: Use) -> _WholeName:
+def _whole_names(words: Words, use: Use) -> Iterator[tuple[_WholeName, _WholeName]]:
+    """The names that a table may have before a column, each with its name as it is written: with its namespace too."""
     begin = words.words.index(use.name.word)
-    return tuple(word.text.casefold() for word in words.words[begin : chain_end(words, begin) : 2])
+    written = tuple(word.text.casefold() for word in words.words[begin : chain_end(words, begin) : 2])
+    yield written, written
+    if use.name.is_relative:
+        yield tuple(part.casefold() for part in use.name.parts), written

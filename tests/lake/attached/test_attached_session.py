@@ -622,3 +622,12 @@ def test_system_tables_and_other_catalogs_are_found(attached: SparkSession, lake
         assert not lake.catalog().table_exists("spark_items")
     finally:
         attached.sql("DROP TABLE default.spark_items")
+
+
+def test_a_column_behind_the_whole_name_of_a_table_that_stands_without_it_was_not_found(
+    attached: SparkSession, orders: str
+) -> None:
+    namespace, _, own = orders.rpartition(".")
+    attached.sql(f"USE {namespace}")
+    found = attached.sql(f"SELECT {orders}.id, {own}.id FROM {own} ORDER BY {orders}.id").collect()
+    assert [tuple(row) for row in found] == [(row.id, row.id) for row in attached.table(orders).orderBy("id").collect()]

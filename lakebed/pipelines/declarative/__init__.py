@@ -1,0 +1,1 @@
+"""Projects of Spark Declarative Pipelines, as pipelines of ours: docs/internals/declarative.md."""

@@ -55,7 +55,7 @@ class Address:
             return
         elsewhere = None if was_one else table_elsewhere(self.folder)
         if (was_one or elsewhere) and not self.has_lake():
-            raise lost_catalog(self.folder, f"no {DATABASE}, or an empty one", elsewhere or f"{TABLES}/")
+            raise lost_catalog(self.folder, f"no {DATABASE}, or an empty one", elsewhere)
         if read_only:
             advice = "Fix the path, or connect without read_only=True to create a lake."
             raise NotFound("there is no lake", subject=self.folder, advice=advice)
@@ -141,15 +141,17 @@ def _has_files(place: str) -> bool:
         return False
 
 
-def lost_catalog(folder: str, found: str, data: str = f"{TABLES}/") -> Corrupt:
+def lost_catalog(folder: str, found: str, elsewhere: str | None) -> Corrupt:
     """The error of a folder that has what belongs to a lake, and no catalog that knows of it."""
+    tables = [f"{TABLES}/"] if os.path.exists(os.path.join(folder, TABLES)) else []
+    left = [elsewhere] if elsewhere else tables
     return Corrupt(
         "there was a lake, but its catalog is lost",
         subject=folder,
         expected=DATABASE,
         found=found,
         advice="Restore a backup: a folder that lake.backup made can be used in its place. "
-        f"To begin a new lake here, move {data} and {DATABASE}-* away.",
+        f"To begin a new lake here, move {' and '.join([*left, f'{DATABASE}-*'])} away.",
     )
 
 

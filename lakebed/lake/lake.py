@@ -167,7 +167,7 @@ def _opened_store(folder: str, read_only: bool) -> Store:
     try:
         elsewhere = None if is_old or _has_commit(store) else table_elsewhere(folder)
         if (is_old or elsewhere) and not _has_commit(store):
-            raise lost_catalog(folder, f"a {DATABASE} without a commit", elsewhere or f"{TABLES}/")
+            raise lost_catalog(folder, f"a {DATABASE} without a commit", elsewhere)
     except BaseException:
         store.close()
         raise

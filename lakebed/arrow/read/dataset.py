@@ -176,6 +176,9 @@ class ScanDataset:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._scan.to_batches().__arrow_c_stream__(requested_schema)
 
+    def __repr__(self) -> str:
+        return f"Dataset of a {self._scan!r}"
+
     def __reduce__(self) -> NoReturn:
         raise _unsupported("pickle", "a handle of the table in the other process")
 

@@ -50,7 +50,8 @@ def lazy_frame(scan: Narrowable) -> "polars.LazyFrame":
         reading = Reading(needed, _as_arrow(predicate, form) if prunes else None, is_exact=False)
         for batch in _first(reading.reader(scan), rows):
             frame = polars.DataFrame(batch)
-            yield (frame if predicate is None else frame.filter(predicate)).select(shown)
+            passing = frame if predicate is None else frame.filter(predicate)
+            yield passing[shown]  # `select` takes names such as `*` and `^a.*$` for patterns
 
     return register_io_source(frames, schema=polars.DataFrame(form.empty_table()).schema)
 

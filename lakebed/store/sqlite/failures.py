@@ -36,6 +36,12 @@ def error_for(path: Path, error: apsw.Error | OSError) -> LakebedError:
         return Unavailable(
             "the disk is full; nothing was written", subject=subject, advice="Free some space and run again."
         )
+    if is_open_for_reading(path, error):
+        return Unavailable(
+            f"the system would open the database for reading only, though it may be written: {text}",
+            subject=subject,
+            advice="Check the disk, then run again: the database is opened again.",
+        )
     if _is_forbidden(path, error):
         return Forbidden(
             f"the database can't be written: {text}",
@@ -53,6 +59,18 @@ def error_for(path: Path, error: apsw.Error | OSError) -> LakebedError:
         subject=subject,
         advice="Check the disk and the folder, then run again.",
     )
+
+
+def is_open_for_reading(path: Path, error: object) -> bool:
+    """Whether SQLite can't write what the process may write: opening it for writing failed, and for reading did not.
+
+    SQLite then goes on reading, in the -shm for all connections of the process until the last of them is closed.
+    """
+    if not isinstance(error, apsw.ReadOnlyError):
+        return False
+    real = os.path.realpath(path)  # the others lie beside it
+    files = [file for file in (real, f"{real}-wal", f"{real}-shm") if os.path.exists(file)]
+    return all(os.access(file, os.W_OK) for file in (os.path.dirname(real), *files))
 
 
 def _is_forbidden(path: Path, error: apsw.Error | OSError) -> bool:

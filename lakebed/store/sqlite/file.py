@@ -17,7 +17,7 @@ from lakebed.store.sqlite import companions
 from lakebed.store.sqlite.checksums import checksummed_vfs
 from lakebed.store.sqlite.companions import Companions
 from lakebed.store.sqlite.deadlines import Deadlines
-from lakebed.store.sqlite.failures import error_for, errors_translated
+from lakebed.store.sqlite.failures import error_for, errors_translated, is_open_for_reading
 from lakebed.store.sqlite.fork_gate import GATE, ForkAware, close_connections, watch_forks
 from lakebed.store.sqlite.format import Found, identity_of, look, make_ready, upgrade
 from lakebed.store.sqlite.holders import READERS, holders, named
@@ -370,6 +370,8 @@ class _Calls:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         GATE.__exit__(kind, error, trace)
+        if is_open_for_reading(self._path, error):
+            close_connections(self._path)
         if isinstance(error, apsw.Error | OSError):
             raise error_for(self._path, error) from error
 

@@ -61,7 +61,9 @@ class Scope:
 
     def _missing(self, names: Names) -> Invalid:
         known = [f"{source}.{name}" if source else name for source in self.schemas for name in self._names(source)]
-        return Invalid("there is no such column", subject=repr(".".join(names)), expected=f"one of {', '.join(known)}")
+        shown, expected = ".".join(names), f"one of {', '.join(known)}"
+        advice = next(filter(None, (schema.advice_for(shown) for schema in self.schemas.values())), "")
+        return Invalid("there is no such column", subject=repr(shown), expected=expected, advice=advice)
 
     def _names(self, source: str) -> tuple[str, ...]:
         return self.schemas[source].names

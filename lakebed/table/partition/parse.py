@@ -103,7 +103,7 @@ def _quoted(name: str) -> str:
 
 
 def _fields(schema: Schema, column: TransformedColumn) -> tuple[Field, ...]:
-    path = [schema.field(column.path[0])]
+    path = [_outermost(schema, column)]
     for name in column.path[1:]:
         parent = path[-1].type
         if not isinstance(parent, Struct):
@@ -116,3 +116,11 @@ def _fields(schema: Schema, column: TransformedColumn) -> tuple[Field, ...]:
             raise Invalid("there is no such column", subject=str(column), expected=expected, found=name)
         path.append(inside[folded_column(name)])
     return tuple(path)
+
+
+def _outermost(schema: Schema, column: TransformedColumn) -> Field:
+    try:
+        return schema.field(column.path[0])
+    except Invalid as error:
+        error.advice = schema.advice_for(".".join(column.path))
+        raise

@@ -19,6 +19,7 @@ from lakebed.table.types.types import (
     children_of,
     named_fields,
     numbered_fields,
+    quoted_name,
     walk,
     with_children,
 )
@@ -93,8 +94,16 @@ class Schema:
             raise Invalid("two fields have this path", subject=repr(path), advice="Pass it as a tuple of names.")
         if not found:
             shown = path if isinstance(path, str) else ".".join(map(str, path))
-            raise Invalid("there is no such column", subject=repr(shown), expected=f"one of {', '.join(self.names)}")
+            expected = f"one of {', '.join(self.names)}"
+            raise Invalid(
+                "there is no such column", subject=repr(shown), expected=expected, advice=self.advice_for(shown)
+            )
         return found[0]
+
+    def advice_for(self, shown: str) -> str:
+        """What to write instead of a path that is not there, if it is the name of a column that has a dot."""
+        whole = self._by_name.get(folded_column(shown))
+        return "" if whole is None else f"The name of the column has a dot: write {quoted_name(whole.name)}."
 
     def field_by_id(self, id: int) -> Field:
         """The field with this id, on any level; `Invalid` if there is none."""

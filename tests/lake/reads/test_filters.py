@@ -1,5 +1,8 @@
 """Filters of tables: in words and in Python, on columns inside structs, by patterns, over files of several schemas."""
 
+import re
+from collections.abc import Callable
+
 import pyarrow
 import pytest
 
@@ -209,3 +212,24 @@ def test_a_name_in_double_quotes_says_backticks(main: Catalog) -> None:
     ):
         with pytest.raises(Invalid, match="Write the column in backticks: `my col`"):
             mistaken()
+
+
+@pytest.mark.parametrize("name", ["a.b", "unit.price.net"])
+def test_a_name_with_a_dot_is_said_to_need_backticks(main: Catalog, name: str) -> None:
+    """What it did: `there is no such column (expected one of a.b, z)`."""
+    columns = {name: "int", "z": "int"}
+    table = main.create_table("dotted", columns)
+    table.append([{name: 1, "z": 2}])
+    asked: list[Callable[[], object]] = [
+        lambda: table.scan(f"{name} = 1").count(),
+        lambda: table.scan(f"{name} + z > 1").count(),
+        lambda: table.scan(col(name) == 1).count(),
+        lambda: table.update({"z": f"{name} + 1"}),
+        lambda: table.set_properties({"check.positive": f"{name} > 0"}),
+        lambda: main.create_table("other", columns, partition_by=[name]),
+        lambda: main.create_table("other", columns, sort_by=[f"{name} desc"]),
+    ]
+    for ask in asked:
+        with pytest.raises(Invalid, match=re.escape(f"write `{name}`")):
+            ask()
+    assert table.scan(f"`{name}` = 1").count() == table.scan(col(f"`{name}`") == 1).count() == 1

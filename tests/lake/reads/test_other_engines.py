@@ -79,6 +79,25 @@ def test_duckdb_and_polars_read_the_same_rows_as_from_arrow(table):
         assert ours.execute(query).collect().equals(theirs.execute(query).collect()), where
 
 
+def test_polars_reads_columns_whose_names_it_takes_for_patterns(main: Catalog) -> None:
+    """What it did: a column `*` or `^z.*$` was all columns, or those that match: an error of polars, or other columns."""
+    names = ["*", "^z.*$", "z", "z z", "$", "^"]
+    table = main.create_table("patterns", dict.fromkeys(names, "long"))
+    table.append([{name: number for number, name in enumerate(names)}])
+    lazy = table.to_polars()
+    assert lazy.collect().to_dicts() == table.scan().to_arrow().to_pylist()
+    assert lazy.head(1).collect().columns == lazy.filter(polars.col("z") == 2).collect().columns == names
+    assert lazy.filter(polars.col("z") == 3).collect().height == 0
+
+
+def test_a_dataset_says_what_it_reads(main: Catalog) -> None:
+    """What it did: a console showed <lakebed.arrow.read.dataset.ScanDataset object at 0x…>."""
+    table = main.create_table("t", {"id": "long", "name": "string"})
+    table.append([{"id": 1, "name": "a"}])
+    shown = repr(table.scan(columns=["name"]).to_dataset())
+    assert shown == "Dataset of a Scan of name: reads 1 of 1 files, 1 of 1 row groups"
+
+
 def test_rows_are_streams_of_arrow(table):
     plain = table.scan().to_arrow()
     assert str(pyarrow.table(table).to_pylist()) == str(pyarrow.table(table.scan()).to_pylist())

@@ -1,18 +1,21 @@
 """What is opened as a database, and what is refused."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import apsw
 import pytest
 
-from lakebed.errors import Corrupt, Invalid, LakebedError, Unavailable
+from lakebed.errors import Corrupt, Forbidden, Invalid, LakebedError, Unavailable
 from lakebed.store import SQLiteStore
 from lakebed.store.sqlite import mounts
 from lakebed.store.sqlite.checksums import checksummed_vfs
 from lakebed.store.sqlite.file import refuse_old_library
 from lakebed.store.sqlite.format import APPLICATION_ID
 from lakebed.testing.store.steps import put, state
+from torture.shim import built, compiler
 
 
 @pytest.fixture
@@ -153,3 +156,60 @@ def test_a_sqlite_library_that_loses_pages_is_refused() -> None:
             refuse_old_library(old)
     for new in ("3.51.3", "3.52.0", "3.54.1.0", "4.0"):
         refuse_old_library(new)
+
+
+def test_a_process_is_not_forbidden_to_write_because_the_database_was_once_opened_for_reading_only(path: Path) -> None:
+    with SQLiteStore(path) as store:
+        put(store, a=b"1")
+        with store._file.borrowed_connection() as connection:
+            connection.execute("PRAGMA query_only = 1")  # as SQLite goes on if opening the file for writing fails
+        with pytest.raises(Unavailable, match="for reading only, though it may be written"):
+            put(store, b=b"2")
+        put(store, b=b"3")
+        assert state(store) == {b"a": b"1", b"b": b"3"}
+
+
+def test_a_database_that_may_only_be_read_is_still_forbidden_to_write(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SQLiteStore(path) as store:
+        put(store, a=b"1")
+        with store._file.borrowed_connection() as connection:
+            connection.execute("PRAGMA query_only = 1")
+        monkeypatch.setattr(os, "access", lambda file, mode: False)  # the tests may run as root, who may write all
+        with pytest.raises(Forbidden, match="read_only=True"):
+            put(store, b=b"2")
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no C compiler (cc, gcc or clang) to build the shim with")
+def test_an_open_that_fails_once_is_not_an_answer_that_writing_is_forbidden(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", _FAILING_OPENS, str(tmp_path.resolve())]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "LD_PRELOAD": str(built(tmp_path))}
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
+    assert set(ran.stdout.split()) == {"Unavailable", "done"}, ran.stdout + ran.stderr
+
+
+ROOT = Path(__file__).parents[3]
+_FAILING_OPENS = """
+import errno, sys
+from pathlib import Path
+from lakebed.errors import LakebedError
+from lakebed.store import SQLiteStore
+from lakebed.testing.store.steps import put
+from torture.shim import Call, Fault, failing
+
+folder = Path(sys.argv[1]) / "lake"
+SQLiteStore(folder / "lake.db").close()
+for nth in range(6):
+    store = None
+    try:
+        with failing(folder, Fault(Call.OPEN, nth, 1, errno.EIO)):
+            store = SQLiteStore(folder / "lake.db")
+            put(store, a=b"1")
+    except LakebedError as error:
+        print(type(error).__name__)
+    store = store or SQLiteStore(folder / "lake.db")
+    put(store, b=b"2")
+    print("done")
+    store.close()
+"""

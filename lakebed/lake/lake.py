@@ -29,7 +29,6 @@ from lakebed.files import LakeFiles, ReadOnlyFiles
 from lakebed.html import ROWS, table_html
 from lakebed.lake.address import (
     DATABASE,
-    TABLES,
     Address,
     check_option,
     has_data,

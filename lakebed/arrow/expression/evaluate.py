@@ -14,7 +14,8 @@ import pyarrow.compute as compute
 from lakebed.arrow.expression.arithmetic import calculate, extreme, negate, rounded, unsigned, whole
 from lakebed.arrow.expression.casts import cast
 from lakebed.arrow.expression.compare import among, compare, equal
-from lakebed.arrow.expression.filter import to_arrow
+from lakebed.arrow.expression.filter import filter_mask
+from lakebed.arrow.expression.pushed import PushedTest
 from lakebed.arrow.expression.text import concatenate, length, lower, matches, substring, trimmed, upper
 from lakebed.arrow.types import is_uuid, kernel_type
 from lakebed.table.expression.expression import (
@@ -75,7 +76,7 @@ def passing_mask(filter: Filter, batch: pyarrow.RecordBatch) -> pyarrow.BooleanA
     """Which rows pass a filter whose columns they have; predicates are evaluated on rows that pass the rest."""
     plain, predicates = without_predicates(filter), predicates_of(filter)
     if plain != ALWAYS:
-        mask = _is_true(to_arrow(plain, lambda field: field.name), batch)
+        mask = filter_mask(plain, batch)
     else:
         mask = _holds(predicates[0], batch) if predicates else pyarrow.repeat(True, batch.num_rows)
         predicates = predicates[1:]
@@ -91,24 +92,10 @@ def where_true(rows: pyarrow.RecordBatch, mask: pyarrow.BooleanArray) -> pyarrow
 
 
 def _holds(predicate: Predicate, rows: pyarrow.RecordBatch) -> pyarrow.BooleanArray:
-    if isinstance(predicate.expression, compute.Expression):
-        return _is_true(predicate.expression, rows)
+    if isinstance(predicate.expression, PushedTest):
+        return predicate.expression.mask(rows)
     holds = evaluate(typing_cast("Expression", predicate.expression), Rows({ROWS: rows}, rows.num_rows))
     return holds.fill_null(False)
-
-
-def _is_true(expression: compute.Expression, rows: pyarrow.RecordBatch) -> pyarrow.BooleanArray:
-    """For which rows an expression of Arrow's is true.
-
-    Arrow has no call for it but a plan. Filtering by the expression would copy the columns, and evaluate it again for
-    others.
-    """
-    import pyarrow.acero as acero  # here, since it loads pandas, which takes 0.4 s
-
-    source = acero.Declaration("table_source", acero.TableSourceNodeOptions(pyarrow.Table.from_batches([rows])))
-    project = acero.Declaration("project", acero.ProjectNodeOptions([expression], ["holds"]), [source])
-    holds = project.to_table(use_threads=False).column("holds").combine_chunks()
-    return holds.fill_null(False) if holds.null_count else holds
 
 
 def _readable(batch: pyarrow.RecordBatch, columns: Mapping[str, Type]) -> pyarrow.RecordBatch:

@@ -1,6 +1,5 @@
-"""A table's filter as an Arrow expression, over columns by the names that the caller gives them."""
+"""A table's filter, evaluated on rows in memory whose columns have the names that the caller gives them."""
 
-import operator
 from collections.abc import Callable, Iterable
 
 import pyarrow
@@ -29,54 +28,70 @@ from lakebed.table.filter.like import Pattern, Wildcard
 from lakebed.table.types.types import DOUBLE, FLOAT, UUID, Field
 
 NameOf = Callable[[Field], str]
-_Join = Callable[[compute.Expression, compute.Expression], compute.Expression]
+_Join = Callable[[pyarrow.Array, pyarrow.Array], pyarrow.Array]
 
-_COMPARED: dict[Operator, _Join] = {
-    Operator.EQUAL: operator.eq,
-    Operator.NOT_EQUAL: operator.ne,
-    Operator.LESS: operator.lt,
-    Operator.LESS_OR_EQUAL: operator.le,
-    Operator.GREATER: operator.gt,
-    Operator.GREATER_OR_EQUAL: operator.ge,
+_COMPARED: dict[Operator, Callable[[pyarrow.Array, pyarrow.Scalar], pyarrow.BooleanArray]] = {
+    Operator.EQUAL: compute.equal,
+    Operator.NOT_EQUAL: compute.not_equal,
+    Operator.LESS: compute.less,
+    Operator.LESS_OR_EQUAL: compute.less_equal,
+    Operator.GREATER: compute.greater,
+    Operator.GREATER_OR_EQUAL: compute.greater_equal,
 }
 
 
-def to_arrow(filter: Filter, name_of: NameOf) -> compute.Expression:
-    """An expression that is true for the rows that pass the filter, which has no predicate, for rows in memory.
+def _own_name(field: Field) -> str:
+    return field.name
 
-    Never give it to a Parquet scanner: Arrow takes a column with equal bounds as that one value, so that `is_nan(x)` is
-    false for [1.0, NaN] (pyarrow 26; related to apache/arrow#34162). Row groups are skipped by `plan.pruning` instead.
-    """
+
+def filter_mask(filter: Filter, rows: pyarrow.RecordBatch, name_of: NameOf = _own_name) -> pyarrow.BooleanArray:
+    """Which rows pass the filter, which has no predicate; by Arrow's kernels, in half of the time of its plans."""
+    mask = _mask(filter, rows, name_of)
+    return mask.fill_null(False) if mask.null_count else mask
+
+
+def _mask(filter: Filter, rows: pyarrow.RecordBatch, name_of: NameOf) -> pyarrow.BooleanArray:
     match filter:
         case And(parts):
-            return _joined(operator.and_, [to_arrow(part, name_of) for part in parts], empty=True)
+            return _joined(compute.and_kleene, (_mask(part, rows, name_of) for part in parts), True, rows)
         case Or(parts):
-            return _joined(operator.or_, [to_arrow(part, name_of) for part in parts], empty=False)
+            return _joined(compute.or_kleene, (_mask(part, rows, name_of) for part in parts), False, rows)
         case Predicate():
             raise AssertionError("predicates are evaluated, by `passing_rows`")
         case _:
-            return _leaf(filter, compute.field(*map(name_of, filter.way)))
+            return _leaf(filter, _column(rows, [name_of(field) for field in filter.way]))
 
 
-def _joined(join: _Join, parts: list[compute.Expression], empty: bool) -> compute.Expression:
-    """The parts, joined in pairs and pairs of pairs: Arrow recurses, and a chain would be as deep as it is long."""
-    while len(parts) > 1:
-        parts = [join(*parts[at : at + 2]) if at + 1 < len(parts) else parts[at] for at in range(0, len(parts), 2)]
-    return parts[0] if parts else compute.scalar(empty)
+def _joined(
+    join: _Join, parts: Iterable[pyarrow.BooleanArray], empty: bool, rows: pyarrow.RecordBatch
+) -> pyarrow.BooleanArray:
+    """The parts joined as they come: there may be thousands."""
+    joined: pyarrow.BooleanArray | None = None
+    for part in parts:
+        joined = part if joined is None else join(joined, part)
+    return pyarrow.repeat(empty, rows.num_rows) if joined is None else joined
 
 
-def _leaf(leaf: Leaf, column: compute.Expression) -> compute.Expression:
+def _column(rows: pyarrow.RecordBatch, names: list[str]) -> pyarrow.Array:
+    column = rows.column(names[0])
+    for name in names[1:]:  # by its place, since Arrow takes a name such as `.a` for a path
+        column = compute.struct_field(column, column.type.get_field_index(name))
+    return column
+
+
+def _leaf(leaf: Leaf, column: pyarrow.Array) -> pyarrow.BooleanArray:
     match leaf:
         case Comparison(field, compared, value):
-            return _COMPARED[compared](_comparable(field, column), _scalar(field, value))
+            return _COMPARED[compared](_comparable(field, column), pyarrow.scalar(value, kernel_type(field.type)))
         case OneOf(field, values):
-            return _comparable(field, column).isin(_array(field, values))
+            return compute.is_in(_comparable(field, column), _array(field, values))
         case NoneOf(field, values):
-            return column.is_valid() & ~_comparable(field, column).isin(_array(field, values))
+            among = compute.is_in(_comparable(field, column), _array(field, values))
+            return compute.and_kleene(column.is_valid(), compute.invert(among))
         case Like(_, pattern):
             return _like(pattern, column)
         case NotLike(_, pattern):
-            return ~_like(pattern, column)
+            return compute.invert(_like(pattern, column))
         case IsNull():
             return column.is_null()
         case NotNull():
@@ -84,10 +99,10 @@ def _leaf(leaf: Leaf, column: compute.Expression) -> compute.Expression:
         case IsNan():
             return compute.is_nan(column)
         case NotNan():
-            return ~compute.is_nan(column)
+            return compute.invert(compute.is_nan(column))
 
 
-def _like(pattern: Pattern, column: compute.Expression) -> compute.Expression:
+def _like(pattern: Pattern, column: pyarrow.Array) -> pyarrow.BooleanArray:
     match pattern.parts:
         case (str(prefix), Wildcard.ANY):
             return compute.starts_with(column, prefix)
@@ -107,12 +122,8 @@ def _regular(part: str | Wildcard) -> str:
     return "".join(char if char.isalnum() or not char.isascii() else rf"\x{{{ord(char):x}}}" for char in part)
 
 
-def _comparable(field: Field, column: compute.Expression) -> compute.Expression:
+def _comparable(field: Field, column: pyarrow.Array) -> pyarrow.Array:
     return column.cast(UUID_BYTES) if field.type == UUID else column
-
-
-def _scalar(field: Field, value: Value) -> compute.Expression:
-    return compute.scalar(pyarrow.scalar(value, kernel_type(field.type)))
 
 
 def _array(field: Field, values: Iterable[Value]) -> pyarrow.Array:

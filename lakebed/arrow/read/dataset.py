@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, cast
 import pyarrow
 import pyarrow.compute as compute
 
-from lakebed.arrow.expression.pushed import pushed_filter
+from lakebed.arrow.expression.pushed import Pushed, pushed_filter
 from lakebed.arrow.read.ahead import in_threads
 from lakebed.arrow.types import arrow_schema
 from lakebed.errors import Invalid, LakebedError
@@ -25,9 +25,6 @@ from lakebed.table.schema.schema import Schema
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset, Scanner
-
-TASK_BYTES = 4 << 20
-"""A task is a row group of this size, or several smaller ones: inline rows are fetched together."""
 
 
 class Narrowable(Protocol):
@@ -41,8 +38,8 @@ class Narrowable(Protocol):
     ) -> Self:
         """The scan of some columns, and of the rows that pass; it is pruned by the filter."""
 
-    def splits(self, target_bytes: int) -> list[Split]:
-        """The scan as tasks."""
+    def tasks(self) -> list[Split]:
+        """The scan as tasks for threads."""
 
     def of(self, split: Split) -> Self:
         """The rows of one task."""
@@ -69,7 +66,7 @@ class Reading:
             yield from self._of_limited(scan)
             return
         narrowed = self._narrowed(scan)
-        tasks = narrowed.splits(TASK_BYTES)
+        tasks = narrowed.tasks()
         if len(tasks) > 1:
             yield from in_threads(lambda split: list(narrowed.of(split).to_batches()), tasks)
         else:
@@ -81,7 +78,7 @@ class Reading:
             return scan.narrowed(columns=self.columns)
         own = Schema([field for field in scan.schema.fields if field.id not in METADATA_IDS])
         pushed = pushed_filter(self.filter, own)
-        predicate = _predicate(self.filter, pushed.columns, scan.schema) if self.is_exact else None
+        predicate = _predicate(pushed, scan.schema) if self.is_exact else None
         return scan.narrowed(pushed.filter, self.columns, predicate)
 
     def _of_limited(self, scan: Narrowable) -> Iterator[pyarrow.RecordBatch]:
@@ -91,10 +88,10 @@ class Reading:
             yield passing.select(list(self.columns))
 
 
-def _predicate(filter: compute.Expression, columns: frozenset[str] | None, schema: Schema) -> Predicate:
+def _predicate(pushed: Pushed, schema: Schema) -> Predicate:
     """The filter as a test of rows. One without columns gets the first: Arrow evaluates nothing on no columns."""
-    needed = [field for field in schema.fields if columns is None or field.name in columns]
-    return Predicate(filter, tuple(needed or schema.fields[:1]), str(filter))
+    needed = [field for field in schema.fields if pushed.columns is None or field.name in pushed.columns]
+    return Predicate(pushed.test, tuple(needed or schema.fields[:1]), str(pushed.test.expression))
 
 
 def dataset_of(scan: Narrowable) -> "Dataset":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow
 
+from lakebed.arrow.read.ahead import THREADS
 from lakebed.arrow.read.dataset import dataset_of
 from lakebed.arrow.read.frames import lazy_frame, relation
 from lakebed.arrow.read.plain_files import check_plain
@@ -22,7 +23,7 @@ from lakebed.table.filter.filter import ALWAYS, Filter, Predicate, all_of, field
 from lakebed.table.manifest.inline import inline_id, is_inline
 from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_text
 from lakebed.table.plan.pruning import may_match, row_group_matches
-from lakebed.table.plan.splits import TARGET_BYTES, Split, splits
+from lakebed.table.plan.splits import TARGET_BYTES, Split, splits, tasks
 from lakebed.table.schema.metadata_columns import METADATA_IDS, selected_columns
 from lakebed.table.schema.schema import Schema
 
@@ -129,6 +130,11 @@ class Scan:
         if self.limit is not None:
             raise Invalid("a scan with a limit has no splits", found=f"limit {self.limit}")
         return splits(self._plan.files, target_bytes)
+
+    def tasks(self) -> list[Split]:
+        """The scan as splits for the threads of this process: they read about as much each, and only its columns."""
+        tested = () if self._filter is None else fields_of(self._filter)
+        return tasks(self._plan.files, {*self.schema.ways, *(field.id for field in tested)}, THREADS)
 
     def of(self, split: Split) -> "Scan":
         """The rows of one of its splits. All splits, one after the other, give the scan's rows in its order."""

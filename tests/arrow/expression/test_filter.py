@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow.expression.filter import to_arrow
+from lakebed.arrow.expression.filter import filter_mask
 from lakebed.arrow.read.scan import Scan, pruned_plan
 from lakebed.arrow.types import file_schema
 from lakebed.files import LocalFiles
@@ -53,7 +53,7 @@ def where(text: str) -> Filter:
 @given(st.randoms(use_true_random=False))
 def test_arrow_keeps_the_rows_that_the_words_are_true_of(random: Random) -> None:
     asked = condition(random)
-    kept = TABLE.filter(to_arrow(where(asked.text), physical))
+    kept = TABLE.filter(filter_mask(where(asked.text), TABLE, physical))
     assert kept["row"].to_pylist() == [at for at, keeps in enumerate(asked.kept(ROWS)) if keeps], asked.text
 
 
@@ -106,14 +106,14 @@ def test_a_scan_skips_row_groups(file: DataFileRef) -> None:
 
 def test_a_column_is_called_what_it_is_in_the_files() -> None:
     table = pyarrow.table({"a.b": [1, 2], "small": [2, 1]}, pyarrow.schema([("a.b", "int32"), ("small", "int32")]))
-    assert table.filter(to_arrow(where("small = 1"), lambda field: "a.b"))["small"].to_pylist() == [2]
+    assert table.filter(filter_mask(where("small = 1"), table, lambda field: "a.b"))["small"].to_pylist() == [2]
 
 
 def test_a_column_that_was_narrower_when_written_is_compared_all_the_same() -> None:
     table = pyarrow.table({"big": pyarrow.array([1, 2, None], "int32")})
-    assert table.filter(to_arrow(where("big < 9999999999"), physical))["big"].to_pylist() == [1, 2]
-    assert table.filter(to_arrow(where("big in (2, 9999999999)"), physical))["big"].to_pylist() == [2]
-    assert table.filter(to_arrow(where("big not in (2, 9999999999)"), physical))["big"].to_pylist() == [1]
+    assert table.filter(filter_mask(where("big < 9999999999"), table, physical))["big"].to_pylist() == [1, 2]
+    assert table.filter(filter_mask(where("big in (2, 9999999999)"), table, physical))["big"].to_pylist() == [2]
+    assert table.filter(filter_mask(where("big not in (2, 9999999999)"), table, physical))["big"].to_pylist() == [1]
 
 
 def test_the_longest_chain_that_a_filter_may_have_is_scanned(folder: Path, file: DataFileRef) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.arrow.expression.filter import to_arrow
+from lakebed.arrow.expression.filter import filter_mask
 from lakebed.arrow.types import arrow_schema
 from lakebed.table.filter.bind import bind
 from lakebed.table.filter.column import col
@@ -46,7 +46,7 @@ def test_arrow_keeps_the_rows_that_a_filter_is_true_of(type: str, place: str) ->
     rows = [{"id": at} | row_of(way, value, level) for at, (value, level) in enumerate(values)]
     table = table_of(schema, rows)
     for filter in every_filter(way, NASTY[type]):
-        kept = table.filter(to_arrow(filter, lambda field: field.name))["id"].to_pylist()
+        kept = table.filter(filter_mask(filter, table, lambda field: field.name))["id"].to_pylist()
         assert kept == [row["id"] for row in rows if passes(filter, row)], filter
 
 
@@ -81,15 +81,17 @@ def test_arrow_matches_any_pattern_as_it_is_meant(parts: list[str], text: str) -
     for one in (text, parse_pattern(pattern).text, pattern.replace("%", "").replace("_", text[:1])):
         table = pyarrow.table({"word": [one, None]})
         expected = [one] if parse_pattern(pattern).matches(one) else []
-        assert table.filter(to_arrow(filter, lambda field: field.name))["word"].to_pylist() == expected
+        assert table.filter(filter_mask(filter, table, lambda field: field.name))["word"].to_pylist() == expected
         other = bind(~col("word").like(pattern), WORDS)
-        assert table.filter(to_arrow(other, lambda field: field.name)).num_rows == 1 - len(expected)
+        assert table.filter(filter_mask(other, table, lambda field: field.name)).num_rows == 1 - len(expected)
 
 
 def test_names_with_dots_are_no_ways() -> None:
     schema = with_ids(Schema({"a.b": "struct<`c.d`: int>", "a": "struct<b: int>"}), 1, 1)
     table = table_of(schema, [{"a.b": {"c.d": at}, "a": {"b": -at}} for at in range(3)])
-    assert table.filter(to_arrow(bind("`a.b`.`c.d` = 1", schema), lambda field: field.name))["a"].to_pylist() == [
-        {"b": -1}
+    assert table.filter(filter_mask(bind("`a.b`.`c.d` = 1", schema), table, lambda field: field.name))[
+        "a"
+    ].to_pylist() == [{"b": -1}]
+    assert table.filter(filter_mask(bind("a.b = -2", schema), table, lambda field: field.name))["a"].to_pylist() == [
+        {"b": -2}
     ]
-    assert table.filter(to_arrow(bind("a.b = -2", schema), lambda field: field.name))["a"].to_pylist() == [{"b": -2}]

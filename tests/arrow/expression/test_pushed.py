@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.arrow.expression.filter import to_arrow
+from lakebed.arrow.expression.filter import filter_mask
 from lakebed.arrow.expression.pushed import pushed_filter
 from lakebed.arrow.expression.tree import Call, Column, Literal, columns_of, tree_of
 from lakebed.arrow.types import arrow_schema
@@ -131,7 +131,13 @@ def test_what_is_not_known_prunes_nothing(expression):
 
 
 def _passing(filter):
-    return ROWS if filter == ALWAYS else ROWS.slice(0, 0) if filter == NEVER else ROWS.filter(to_arrow(filter, _name))
+    return (
+        ROWS
+        if filter == ALWAYS
+        else ROWS.slice(0, 0)
+        if filter == NEVER
+        else ROWS.filter(filter_mask(filter, ROWS, _name))
+    )
 
 
 def _name(of):
@@ -150,6 +156,7 @@ def _compared(name, values):
 
 LEAVES = st.one_of(
     _compared("i", [pyarrow.scalar(value, pyarrow.int64()) for value in (-3, 1, 2, 5, None)]),
+    _compared("l", [-1, 0, 7, 2**40]),
     _compared("d", [0.0, 1.5, 7.0, NAN]),
     _compared("f", [0.5, 0.1, -1.5]),
     _compared("s", ["", "a", "text ü", "zz"]),
@@ -182,4 +189,32 @@ def test_no_row_that_an_expression_keeps_is_pruned(expression):
     if filter == NEVER:
         assert kept == []
     elif filter != ALWAYS:
-        assert set(kept) <= set(pruned.filter(to_arrow(filter, _name))["place"].to_pylist())
+        assert set(kept) <= set(pruned.filter(filter_mask(filter, pruned, _name))["place"].to_pylist())
+
+
+@given(EXPRESSIONS)
+def test_rows_are_tested_as_arrow_tests_them(expression):
+    numbered = ROWS.append_column("place", pyarrow.array(range(ROWS.num_rows)))
+    [batch] = numbered.combine_chunks().to_batches()
+    mask = pushed_filter(expression, SCHEMA).test.mask(batch)
+    assert mask.null_count == 0
+    assert numbered.filter(mask)["place"].to_pylist() == numbered.filter(expression)["place"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_plain"),
+    [
+        (field("l") < 7, True),
+        ((field("s") >= "a") & ~(field("l") == 0) | field("b"), True),
+        (field("i").is_valid() & (field("d") > 1.0), True),
+        (field("i") < 7, False),  # an int and a long: Arrow decides what is cast
+        (field("l") + 1 > field("i"), False),
+    ],
+    ids=str,
+)
+def test_plain_comparisons_are_not_worth_a_plan(expression, is_plain, monkeypatch):
+    monkeypatch.setattr(
+        "lakebed.arrow.expression.pushed._by_plan", lambda _, rows: pyarrow.nulls(rows.num_rows, pyarrow.bool_())
+    )
+    [batch] = ROWS.combine_chunks().to_batches()
+    assert bool(pushed_filter(expression, SCHEMA).test.mask(batch).true_count) == is_plain

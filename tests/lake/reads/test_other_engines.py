@@ -80,7 +80,7 @@ def test_duckdb_and_polars_read_the_same_rows_as_from_arrow(table):
 
 
 def test_polars_reads_columns_whose_names_it_takes_for_patterns(main: Catalog) -> None:
-    """What it did: a column `*` or `^z.*$` was all columns, or those that match: an error of polars, or other columns."""
+    """What it did: a column `*` or `^z.*$` was all columns, or all that match: an error of polars."""
     names = ["*", "^z.*$", "z", "z z", "$", "^"]
     table = main.create_table("patterns", dict.fromkeys(names, "long"))
     table.append([{name: number for number, name in enumerate(names)}])
@@ -95,7 +95,7 @@ def test_a_dataset_says_what_it_reads(main: Catalog) -> None:
     table = main.create_table("t", {"id": "long", "name": "string"})
     table.append([{"id": 1, "name": "a"}])
     shown = repr(table.scan(columns=["name"]).to_dataset())
-    assert shown == "Dataset of a Scan of name: reads 1 of 1 files, 1 of 1 row groups"
+    assert shown == "Dataset of a Scan of name: reads 1 of 1 file, 1 of 1 row group"
 
 
 def test_rows_are_streams_of_arrow(table):

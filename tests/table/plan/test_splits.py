@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lakebed.errors import Invalid
 from lakebed.table.manifest.manifest_pb2 import Block, ColumnStatistics, DataFileRef
 from lakebed.table.plan.plan import PlannedFile
-from lakebed.table.plan.splits import Split, splits
+from lakebed.table.plan.splits import Split, splits, tasks
 
 
 def entry(path: str, size: int, *blocks: tuple[int, int | None]) -> DataFileRef:
@@ -118,3 +118,37 @@ def test_no_file_is_no_split() -> None:
 def test_a_target_is_a_number_of_bytes(target: object) -> None:
     with pytest.raises(Invalid, match="a split can't have this size"):
         splits([], target)  # type: ignore[arg-type]
+
+
+MEGABYTE = 1 << 20
+
+
+def wide(path: str, *group_bytes: int) -> PlannedFile:
+    """A file with row groups of these sizes, whose columns 1 to 10 take a tenth each."""
+    file = DataFileRef(path=path, file_size=sum(group_bytes), num_rows=len(group_bytes))
+    for size in group_bytes:
+        columns = [ColumnStatistics(field_id=id, size=size // 10) for id in range(1, 11)]
+        file.blocks.append(Block(num_rows=1, columns=columns))
+    return PlannedFile(file)
+
+
+@pytest.mark.parametrize(
+    ("ids", "threads", "expected"),
+    [
+        (range(1, 11), 1, 40),  # all columns: 4 MB are a row group
+        ([3], 1, 4),  # one of ten: ten row groups have as much to read
+        ([3], 8, 20),  # but there is enough for all threads
+        ([3], 1000, 40),  # and no task is smaller than it was
+        ([99], 1, 2),  # no column that was measured: as large as leaves both halves
+    ],
+)
+def test_a_task_is_as_much_to_read_however_few_columns_are_read(ids: list[int], threads: int, expected: int) -> None:
+    """What it did: a thread opened a file for each 4 MB of it, of which it read a fifteenth."""
+    files = [wide(f"f{number}", *[4 * MEGABYTE] * 4) for number in range(10)]
+    assert len(tasks(files, ids, threads)) == expected
+
+
+def test_tasks_of_files_that_say_nothing_of_their_columns() -> None:
+    files = [PlannedFile(entry(str(place), 4 * MEGABYTE)) for place in range(6)]
+    assert len(tasks(files, [1], 2)) == 6
+    assert tasks([], [1], 2) == []

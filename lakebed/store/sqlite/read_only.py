@@ -102,8 +102,8 @@ class ReadOnlyFile(DatabaseFile):
             raise Unavailable(
                 "the last writers left commits in a log that only a writer can bring into the database",
                 subject=str(self._wal),
-                advice="Connect to it once with the right to write, then again read-only; or copy its folder to where you"
-                " may write, and connect to the copy.",
+                advice="Connect to it once with the right to write, then again read-only; or copy its folder to where"
+                " you may write, and connect to the copy.",
             )
         if way == "immutable=1":
             self._companions.presence.withdraw()  # it has no locks, and keeps no file from being deleted

@@ -3,7 +3,9 @@
 import multiprocessing
 import os
 import pickle
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 import lakebed
 from lakebed import Catalog, Lake
-from lakebed.errors import Forbidden, Invalid, LakebedError, NotFound
+from lakebed.errors import Forbidden, Invalid, LakebedError, NotFound, Unavailable
 
 ROWS = pa.table({"id": [1, 2]})
 
@@ -247,6 +249,25 @@ def test_a_lake_on_a_read_only_disk_is_read(read_only_disk: Path) -> None:
 
 
 # Handles that travel
+
+
+def test_what_a_killed_writer_left_without_its_index_is_read_after_the_advice_of_the_error(tmp_path: Path) -> None:
+    """Its last commits are in the log alone, and a copy left out the index of it: `-shm`."""
+    folder, copy = tmp_path / "lake", tmp_path / "copy"
+    script = f"""
+import lakebed, os
+main = lakebed.connect({str(folder)!r}).catalog()
+main.create_table("t", {{"x": "int"}}).append([{{"x": 1}}])
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+    (folder / "catalog.db-shm").unlink()
+    with pytest.raises(Unavailable, match=r"Connect to it once with the right to write.*or copy its folder"):
+        lakebed.connect(folder, read_only=True)
+    shutil.copytree(folder, copy)
+    lakebed.connect(copy).close()
+    with lakebed.connect(copy, read_only=True) as lake:
+        assert lake.catalog().table("t").scan().to_arrow().to_pylist() == [{"x": 1}]
 
 
 def test_handles_cross_the_border_of_a_process(folder: Path) -> None:

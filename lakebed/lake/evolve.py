@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
+from lakebed.catalog.data.same_columns import column_of_another_line
 from lakebed.catalog.data.target import target_of
 from lakebed.catalog.objects.properties import is_text
 from lakebed.catalog.tables import evolution
@@ -156,7 +157,9 @@ class Evolve:
         self._is_used = True
         self._seen = self._begun()
         state = table_state(self._seen, self._table)
-        self._open = Evolution(state, self._seen.base, dict(table_properties(self._seen, self._table)))
+        self._open = Evolution(
+            state, self._seen.base, dict(table_properties(self._seen, self._table)), column_of_another_line
+        )
         return self
 
     def __exit__(

@@ -8,7 +8,7 @@ from lakebed.catalog.merge import diff, merge, restore
 from lakebed.catalog.merge.diff import ObjectDifference
 from lakebed.catalog.merge.merge import MergeResult, parse_strategy
 from lakebed.catalog.merge.merge_base import Head
-from lakebed.catalog.merge.objects import Settling
+from lakebed.catalog.merge.settling import Settling
 from lakebed.catalog.refs.branches import branch_name, check_readable
 from lakebed.catalog.refs.closed import check_open
 from lakebed.catalog.transaction.commits import Commit, Request

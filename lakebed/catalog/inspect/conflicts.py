@@ -7,7 +7,7 @@ from lakebed.catalog.inspect.system_table import Keep, Row, SystemTable, columns
 from lakebed.catalog.merge.logs import Logs
 from lakebed.catalog.merge.merge import dry_run
 from lakebed.catalog.merge.merge_base import Head, Reached
-from lakebed.catalog.merge.objects import Settling
+from lakebed.catalog.merge.settling import Settling
 from lakebed.catalog.transaction.context import TRUNK, Ref
 from lakebed.catalog.transaction.lines import open_lines
 from lakebed.catalog.transaction.work import Work

@@ -16,8 +16,8 @@ from uuid import UUID
 from lakebed.catalog.merge.bases import Bases
 from lakebed.catalog.merge.logs import Logs
 from lakebed.catalog.merge.merge_base import Divergence, Head, divergence, merges_of_base, touched
-from lakebed.catalog.merge.objects import AnyConflict, Settling
 from lakebed.catalog.merge.plan import Plan, Triple, apply, plan
+from lakebed.catalog.merge.settling import AnyConflict, Settling
 from lakebed.catalog.merge.states import read_states
 from lakebed.catalog.transaction.commits import Commit, Request, check_event_id
 from lakebed.catalog.transaction.conflicts import MergeConflict

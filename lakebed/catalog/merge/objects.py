@@ -5,10 +5,9 @@ a strategy settles each row by itself. Containers, and whether names are free, a
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
-from lakebed.catalog.data.changes import COPIES
 from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.merge.bases import Bases
@@ -20,6 +19,7 @@ from lakebed.catalog.merge.levels import (
     is_commit_of_staged,
     wrote_rows,
 )
+from lakebed.catalog.merge.outcome import Outcome
 from lakebed.catalog.merge.row_conflicts import row_conflict
 from lakebed.catalog.merge.rows import (
     OURS,
@@ -27,23 +27,31 @@ from lakebed.catalog.merge.rows import (
     Choice,
     DisputedRow,
     Past,
-    RowChecker,
     RowMerge,
-    RowMerger,
     new_pieces,
     plan_rows,
 )
+from lakebed.catalog.merge.settling import IN_PROGRESS, AnyConflict, Settling
 from lakebed.catalog.merge.sides import ACTIVE, BACK, HARD, HELD, PICK, SOFT, STATE, MergeSide, changes
 from lakebed.catalog.merge.states import ObjectState, kind_name
+from lakebed.catalog.merge.table_files import (
+    TableFiles,
+    falls_in,
+    has_brought,
+    may_be_null,
+    newly_required,
+    order_text,
+    overwritten_condition,
+    spec_text,
+    with_optional,
+)
 from lakebed.catalog.tables.properties import checks_of
 from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.conflicts import MergeConflict, RowConflict
+from lakebed.catalog.transaction.conflicts import MergeConflict
 from lakebed.catalog.transaction.objects import last_name
-from lakebed.catalog.transaction.pending_delta import any_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.records import records_pb2 as pb
-from lakebed.table.filter.bind import parse_filter
 from lakebed.table.keys.ranges import may_share_keys
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.manifest.summary import free_properties, newest
@@ -60,85 +68,17 @@ from lakebed.table.merge.files import (
 from lakebed.table.merge.schemas import SchemaConflict, merge_schemas
 from lakebed.table.merge.sides import Files
 from lakebed.table.merge.strategy import Settle
-from lakebed.table.partition.sort_order import order_texts
-from lakebed.table.partition.spec import spec_texts
-from lakebed.table.plan.pruning import may_match
-from lakebed.table.schema.evolution import make_optional
 from lakebed.table.schema.schema import Schema
 
 T = TypeVar("T")
-
-AnyConflict = MergeConflict | RowConflict
-
-IN_PROGRESS: Final = "lakebed.merge"
-"""The property of a line that has a merge in progress."""
-
-Resolve = Callable[[AnyConflict], Choice]
-"""How a caller settles conflicts: `ours`, `theirs`, for a row also another row; None leaves it to the strategy."""
 
 SeenAs = Callable[[Side, Side], Side]
 """How a merge sees our files, given ours and theirs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settling:
-    """How conflicts are settled: by a caller's decision, else by the strategy. An engine reads the rows in dispute.
-
-    Without an engine, rows that both sides changed are one conflict for their table.
-    """
-
-    strategy: Settle = Settle.FAIL
-    merger: RowMerger | None = None
-    resolve: Resolve | None = None
-    checker: RowChecker | None = None
-
-    def choice(self, conflict: AnyConflict) -> Choice:
-        decided = None if self.resolve is None else self.resolve(conflict)
-        return self.by_strategy if decided is None else decided
-
-    @property
-    def by_strategy(self) -> str | None:
-        return None if self.strategy is Settle.FAIL else self.strategy.value
-
-
 def as_it_is(ours: Side, theirs: Side) -> Side:
     """Our files with everything that was done to them."""
     return ours
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What an object becomes on our side. `bring` copies all of theirs; otherwise an attribute that is None stays.
-
-    `skipped`: it stays as it is, whatever was planned, because its container is dropped. `lost`: it is dropped because
-    another object has its name, or arrives dropped because its container is; its children are dropped with it.
-    """
-
-    id: str
-    ours: ObjectState | None
-    theirs: ObjectState | None
-    base: ObjectState | None
-    dropped: bool
-    place: tuple[str, str]
-    bring: bool = False
-    skipped: bool = False
-    lost: bool = False
-    properties: Mapping[str, str] | None = None
-    fields: Mapping[str, str] | None = None
-    schema: Schema | None = None
-    take: list[str] = field(default_factory=list)  # attributes to copy from theirs
-    files: FileMerge | None = None
-    rows: tuple[Compared, RowMerge] | None = None
-    overwritten: str | None = None
-    summary: Mapping[str, str] = field(default_factory=dict)  # of the snapshots of theirs that it brings
-    ours_did: frozenset[str] = frozenset()
-    theirs_did: frozenset[str] = frozenset()
-
-    @property
-    def state(self) -> ObjectState:
-        state = self.ours or self.theirs or self.base
-        assert state is not None
-        return state
 
 
 class ThreeWay:
@@ -318,7 +258,7 @@ class ThreeWay:
 
     # Attributes and data
 
-    def _merge_parts(self, outcome: Outcome, files: "_Files") -> None:
+    def _merge_parts(self, outcome: Outcome, files: TableFiles) -> None:
         self._merge_properties(outcome)
         self._merge_fields(outcome)
         self._merge_view(outcome)
@@ -332,9 +272,9 @@ class ThreeWay:
             return
         before = ours.table if base is None or base.table is None else base.table
         readable = self._merge_schema(outcome, before, ours.table, theirs.table)
-        self._merge_whole(outcome, "spec", before, ours.table, theirs.table, lambda table: table.spec, _spec_text)
+        self._merge_whole(outcome, "spec", before, ours.table, theirs.table, lambda table: table.spec, spec_text)
         self._merge_whole(
-            outcome, "sort order", before, ours.table, theirs.table, lambda table: table.sort_order, _order_text
+            outcome, "sort order", before, ours.table, theirs.table, lambda table: table.sort_order, order_text
         )
         self._check_sources(outcome, before, ours.table, theirs.table)
         self._check_required(outcome, files, ours.table, theirs.table)
@@ -435,13 +375,28 @@ class ThreeWay:
         """Merge the schemas. The returned schema can read the files of both sides, however conflicts are settled."""
         if ours.schema == theirs.schema:
             return ours.schema
-        merged = merge_schemas(base.schema, ours.schema, theirs.schema, self.settle)
+        dropped = self._dropped_again(base.schema, ours, theirs)
+        merged = merge_schemas(base.schema, ours.schema, theirs.schema, self.settle, dropped=dropped)
         self._add_all(outcome, merged.conflicts)
         if merged.schema.id != ours.schema.id:
             outcome.schema = merged.schema
         if merged.conflicts and self.settle is Settle.FAIL:
             return merge_schemas(base.schema, ours.schema, theirs.schema, Settle.OURS).schema
         return merged.schema
+
+    def _dropped_again(self, base: Schema, ours: TableState, theirs: TableState) -> frozenset[int]:
+        """The columns that both sides have added since the base, and one has dropped since.
+
+        Who picks or reverts one commit means what it does, whatever the other side had before.
+        """
+        if self._seen_as is not as_it_is:
+            return frozenset()
+        found = set[int]()
+        for side, table, other in ((self.ours, ours, theirs), (self.theirs, theirs, ours)):
+            alone = other.schema.ways.keys() - table.schema.ways.keys() - base.ways.keys()
+            if alone:
+                found |= alone & side.columns_since(table)
+        return frozenset(found)
 
     def _merge_whole(
         self,
@@ -465,38 +420,41 @@ class ThreeWay:
         spec = theirs.spec if "spec" in outcome.take else ours.spec
         order = theirs.sort_order if "sort order" in outcome.take else ours.sort_order
         if any(id not in schema.ways for id in spec.source_ids | order.source_ids):
-            texts = [f"{table.schema}, {_spec_text(table)}, {_order_text(table)}" for table in (ours, theirs)]
+            texts = [f"{table.schema}, {spec_text(table)}, {order_text(table)}" for table in (ours, theirs)]
             wins = self.conflict(outcome, "schema", "a column that a spec or order needs", *texts)
             winner = theirs if wins else ours
             needed = winner.spec.source_ids | winner.sort_order.source_ids
             # The rest is merged as usual: the files of both sides have to fit.
-            merged = merge_schemas(base.schema, ours.schema, theirs.schema, self.settle, needed).schema
+            dropped = self._dropped_again(base.schema, ours, theirs)
+            merged = merge_schemas(base.schema, ours.schema, theirs.schema, self.settle, needed, dropped).schema
             outcome.schema = None if merged.id == ours.schema.id else merged
             kept = [what for what in outcome.take if what not in ("spec", "sort order")]
             outcome.take = [*kept, "spec", "sort order"] if wins else kept
 
-    def _check_required(self, outcome: Outcome, files: "_Files", ours: TableState, theirs: TableState) -> None:
+    def _check_required(self, outcome: Outcome, files: TableFiles, ours: TableState, theirs: TableState) -> None:
         """Find a column that one side requires and that may be null in rows added by the other side."""
         merged = outcome.schema or ours.schema
         for side, table in ((files.ours, ours), (files.theirs, theirs)):
             added = [file for path, file in side.files.items() if path not in files.base]
-            for id in _newly_required(merged, table.schema):
-                if any(_may_be_null(file, id) for file in added):
+            for id in newly_required(merged, table.schema):
+                if any(may_be_null(file, id) for file in added):
                     what, texts = f"column {merged.path_of(id)}: required", ("required", "null in some rows")
                     ours_text, theirs_text = texts[::-1] if side is files.ours else texts
                     self.conflict(outcome, what, "", ours_text, theirs_text)
-                    merged = outcome.schema = _with_optional(merged, id)
+                    merged = outcome.schema = with_optional(merged, id)
 
-    def _merge_files(self, outcome: Outcome, files: "_Files", table: TableState) -> None:
-        def falls_in(file: DataFileRef, delta: SideDelta) -> bool:
-            return _falls_in(self.ours.work.context.bodies.get(table.id, delta.manifest.schema_id), file, delta)
+    def _merge_files(self, outcome: Outcome, files: TableFiles, table: TableState) -> None:
+        def in_overwritten(file: DataFileRef, delta: SideDelta) -> bool:
+            return falls_in(self.ours.work.context.bodies.get(table.id, delta.manifest.schema_id), file, delta)
 
         def by_bounds(ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
             return may_share_keys(table.schema, ours, theirs)
 
         share_keys = by_bounds if table.schema.identifier_ids else None
-        compared = compare_files(files.base, files.ours, files.theirs, falls_in=falls_in, may_share_keys=share_keys)
-        outcome.overwritten = _overwritten_condition(files.theirs.deltas)
+        compared = compare_files(
+            files.base, files.ours, files.theirs, falls_in=in_overwritten, may_share_keys=share_keys
+        )
+        outcome.overwritten = overwritten_condition(files.theirs.deltas)
         past = self._past(outcome, compared, files)
         if compared.has_disputed_rows or self._may_come_again(compared) or past is not None:
             self._merge_rows(outcome, table, compared, files, past)
@@ -513,7 +471,7 @@ class ThreeWay:
             any(path in side.files for path in side.changed) for side in (compared.mine, compared.other)
         )
 
-    def _past(self, outcome: Outcome, compared: Compared, files: "_Files") -> Past | None:
+    def _past(self, outcome: Outcome, compared: Compared, files: TableFiles) -> Past | None:
         """What rows are compared with by their ids, if both sides may have got one row by different ways.
 
         Merges that crossed brought it, a side picked it, or both sides brought it back from the past.
@@ -525,7 +483,7 @@ class ThreeWay:
         return Past(files.base) if may_come_twice and compared.mine.changed and compared.other.changed else None
 
     def _merge_rows(
-        self, outcome: Outcome, table: TableState, compared: Compared, files: "_Files", past: Past | None
+        self, outcome: Outcome, table: TableState, compared: Compared, files: TableFiles, past: Past | None
     ) -> None:
         """Merge row by row what can't be merged file by file."""
         self._add_all(outcome, (clash.conflict for clash in compared.by_file))
@@ -541,7 +499,7 @@ class ThreeWay:
             sides_by_row(compared, self.settle),
             [file for path, file in compared.base.items() if path not in files.base],
             any(clash.conflict.what == "keys" for clash in compared.clashes),
-            self._seen_as is not as_it_is or _has_brought(files.ours) or _has_brought(files.theirs),
+            self._seen_as is not as_it_is or has_brought(files.ours) or has_brought(files.theirs),
             past,
             self._settling.merger,
             decide,
@@ -552,7 +510,7 @@ class ThreeWay:
         else:
             self.conflict(outcome, "rows", f"{planned} rows", "changed, or new with one key", "changed otherwise")
 
-    def _check_rows(self, outcome: Outcome, table: TableState, files: "_Files", rows: RowMerge | None = None) -> None:
+    def _check_rows(self, outcome: Outcome, table: TableState, files: TableFiles, rows: RowMerge | None = None) -> None:
         """Find rows that break a check of the other side, or that do so only when combined. No strategy settles it."""
         checks, checker = checks_of(outcome.properties or outcome.state.properties), self._settling.checker
         if not checks or checker is None:
@@ -594,20 +552,20 @@ class ThreeWay:
         base_work: Work,
         ours: ObjectState | None,
         theirs: ObjectState | None,
-    ) -> "_Files":
+    ) -> TableFiles:
         """The files of all three states, read only if they may differ."""
         states = base, ours, theirs
         if len({None if state is None else state.delta for state in states}) == 1:
-            return _Files({}, Side({}), Side({}))
+            return TableFiles({}, Side({}), Side({}))
         past = None if self._bases is None else self._bases.past(object_id)
         if past is not None:
-            return _Files(past.files, _all_files(self.ours, ours), _all_files(self.theirs, theirs), past)
+            return TableFiles(past.files, _all_files(self.ours, ours), _all_files(self.theirs, theirs), past)
         before = {} if base is None or base.table is None else committed_files(base_work, base.table)
         our_files, their_files = (
             _side_files(self.ours, ours, base, before),
             _side_files(self.theirs, theirs, base, before),
         )
-        return _Files(before, self._seen_as(our_files, their_files), their_files)
+        return TableFiles(before, self._seen_as(our_files, their_files), their_files)
 
 
 def _three(outcome: Outcome) -> tuple[ObjectState | None, ObjectState | None, ObjectState | None]:
@@ -627,64 +585,6 @@ def _side_files(side: MergeSide, state: ObjectState | None, base: ObjectState | 
 
 def _all_files(side: MergeSide, state: ObjectState | None) -> Side:
     return Side({}) if state is None or state.table is None else side.files(state.table)
-
-
-@dataclass(frozen=True, slots=True)
-class _Files:
-    """A table's files at the base and on both sides."""
-
-    base: Mapping[str, DataFileRef]
-    ours: Side
-    theirs: Side
-    past: Past | None = None  # if merges have crossed
-
-
-def _has_brought(side: Side) -> bool:
-    """Whether a side got rows from another line or from the past since the base."""
-    return any(delta.operation in COPIES for delta in side.deltas)
-
-
-def _overwritten_condition(deltas: Sequence[SideDelta]) -> str | None:
-    """The condition whose rows the overwrites among the deltas replaced, kept for later merges."""
-    manifests = [delta.manifest for delta in deltas if delta.overwrites]
-    return any_of(manifest.overwritten if manifest.HasField("overwritten") else "true" for manifest in manifests)
-
-
-def _falls_in(schema: Schema, file: DataFileRef, delta: SideDelta) -> bool:
-    """Whether a file may have rows that a delta overwrote; `schema` is the one that the delta was written for."""
-    if not delta.manifest.HasField("overwritten"):
-        return True
-    try:
-        return may_match(parse_filter(delta.manifest.overwritten, schema), file)
-    except Invalid:  # a merge joined the conditions of several deltas and schemas: any row may match
-        return True
-
-
-def _newly_required(merged: Schema, side: Schema) -> list[int]:
-    """The columns, at any depth, that are required in the merged schema and optional on the side."""
-    return [
-        id for id, way in merged.ways.items() if way[-1].required and id in side.ways and not side.ways[id][-1].required
-    ]
-
-
-def _may_be_null(file: DataFileRef, id: int) -> bool:
-    statistics = [column for column in file.statistics if column.field_id == id]
-    return not statistics or not statistics[0].HasField("null_count") or statistics[0].null_count > 0
-
-
-def _with_optional(schema: Schema, id: int) -> Schema:
-    """The schema with one column made optional, even a key column: rows are never lost for a constraint."""
-    key = [key_id for key_id in schema.identifier_ids if key_id != id]
-    path = tuple(field.name for field in schema.way_by_id(id))
-    return make_optional(Schema(schema.fields, 0, key, schema.unknown), path)
-
-
-def _spec_text(table: TableState) -> str:
-    return ", ".join(spec_texts(table.spec, table.schema)) or "none"
-
-
-def _order_text(table: TableState) -> str:
-    return ", ".join(order_texts(table.sort_order, table.schema)) or "none"
 
 
 def _changes_text(did: frozenset[str]) -> str:

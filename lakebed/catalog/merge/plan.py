@@ -8,6 +8,7 @@ commit as base and the state before it as theirs.
 import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from lakebed.catalog.data.changes import change_files, delta_of, put_rows
 from lakebed.catalog.data.levels import entering
@@ -16,12 +17,14 @@ from lakebed.catalog.data.target import target_of
 from lakebed.catalog.merge.bases import Bases
 from lakebed.catalog.merge.fields import with_fields
 from lakebed.catalog.merge.merge_base import Head
-from lakebed.catalog.merge.objects import AnyConflict, Outcome, SeenAs, Settling, ThreeWay, as_it_is
+from lakebed.catalog.merge.objects import SeenAs, ThreeWay, as_it_is
+from lakebed.catalog.merge.outcome import Outcome
+from lakebed.catalog.merge.settling import AnyConflict, Settling
 from lakebed.catalog.merge.sides import ACTIVE, FIELDS, STATE, STREAM, MergeSide
 from lakebed.catalog.merge.states import ObjectState, read_states, rely_on_states
 from lakebed.catalog.merge.tree import MergedTree
 from lakebed.catalog.objects.properties import put_properties
-from lakebed.catalog.tables.tables import TableState, put_schema, table_state
+from lakebed.catalog.tables.tables import TableState, note_dropped, put_schema, schema_of, table_state
 from lakebed.catalog.transaction.bodies import SCHEMA
 from lakebed.catalog.transaction.bound import bound_to
 from lakebed.catalog.transaction.conflicts import MergeConflict
@@ -348,6 +351,8 @@ def _put_fields(work: Work, object_id: str, fields: Mapping[str, str]) -> None:
 
 
 def _put_schema(work: Work, table: str, schema: Schema) -> None:
+    current = cast(pb.TableSchema, work.attribute(table, Attribute.SCHEMA))
+    note_dropped(work, table, schema_of(work, table, current.schema_id), schema)
     if schema.id:  # it is theirs: every line can read its body
         work.put_attribute(table, Attribute.SCHEMA, pb.TableSchema(schema_id=schema.id))
         return

@@ -15,8 +15,8 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
-from lakebed.catalog.merge.objects import IN_PROGRESS, AnyConflict
 from lakebed.catalog.merge.rows import Choice
+from lakebed.catalog.merge.settling import IN_PROGRESS, AnyConflict
 from lakebed.catalog.objects.properties import is_text, properties_of, put_properties
 from lakebed.catalog.transaction.conflicts import RowConflict
 from lakebed.catalog.transaction.work import Work

@@ -7,11 +7,12 @@ from typing import cast
 from lakebed.catalog.data.deltas import history, whole_manifest
 from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.merge.states import ObjectState, read_states
-from lakebed.catalog.tables.tables import TableState
+from lakebed.catalog.tables.tables import TableState, schema_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import Commit, State
 from lakebed.metastore.kinds import operation_name
 from lakebed.records import records_pb2 as pb
+from lakebed.records.layout import Attribute
 from lakebed.store import Version
 from lakebed.table.manifest.manifest_pb2 import Manifest
 from lakebed.table.merge.files import Side, SideDelta
@@ -91,6 +92,17 @@ class MergeSide:
         if delta.version in self.at_base:
             manifest.ClearField("overwritten")
         return manifest
+
+    def columns_since(self, table: TableState) -> frozenset[int]:
+        """The ids of all columns that a table had on this side after the base."""
+        own = {(commit.line, commit.version) for commit in self.commits}
+        past = (
+            history(self.work, str(table.id), min(version for _, version in own).previous(), Attribute.SCHEMA)
+            if own
+            else []
+        )
+        numbers = {cast(pb.TableSchema, one.record).schema_id for one in past if (one.line, one.version) in own}
+        return frozenset().union(*(schema_of(self.work, table.id, number).ways for number in numbers))
 
     def operations_on(self, object_id: str) -> frozenset[str]:
         """The types of all operations on an object since the base."""

@@ -6,7 +6,8 @@ strategy, until nothing is left to settle.
 
 from collections.abc import Iterator
 
-from lakebed.catalog.merge.objects import Outcome, ThreeWay
+from lakebed.catalog.merge.objects import ThreeWay
+from lakebed.catalog.merge.outcome import Outcome
 from lakebed.catalog.merge.sides import CREATED, HARD, SOFT
 from lakebed.catalog.merge.states import read_states
 from lakebed.catalog.transaction.objects import last_name

@@ -4,16 +4,16 @@ A step is a value that can be applied to any state of the table: first to the st
 once that it is legal, and then to the newest state, which another writer may have changed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from lakebed.catalog.objects.properties import properties_of, put_properties
 from lakebed.catalog.tables.checks import changes_lengths, evolved_checks
-from lakebed.catalog.tables.ids import DraftIds, TableIds, TakenIds
+from lakebed.catalog.tables.ids import DraftIds, KnownColumn, TableIds, TakenIds
 from lakebed.catalog.tables.properties import Properties
-from lakebed.catalog.tables.tables import TableState, put_schema, put_sort_order, put_spec, table_state
-from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC
+from lakebed.catalog.tables.tables import TableState, note_dropped, put_schema, put_sort_order, put_spec, table_state
+from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SORT_ORDER, SPEC
 from lakebed.catalog.transaction.commits import Argument
 from lakebed.catalog.transaction.conflicts import changed_meanwhile
 from lakebed.catalog.transaction.names import spelled
@@ -67,13 +67,13 @@ class Step:
 class Evolution:
     """Steps, each checked when it is added; `make` applies them to the newest state, and may be called again."""
 
-    def __init__(self, seen: TableState, version: Version, properties: Properties) -> None:
+    def __init__(self, seen: TableState, version: Version, properties: Properties, find_known: KnownColumn) -> None:
         self._seen = seen
         self._properties = properties
         self._version = version
         self._drafted = seen
         self._draft_ids = DraftIds()
-        self._ids = TakenIds(seen.id)
+        self._ids = TakenIds(seen.id, find_known)
         self._steps: list[tuple[Step, Relied]] = []
 
     @property
@@ -131,7 +131,8 @@ def _last_evolution(work: Work, table: str, since: Version) -> Commit | None:
 def _put(work: Work, before: TableState, after: TableState, ids: TableIds) -> None:
     if after.schema != before.schema:
         schema = after.schema
-        put_schema(work, before.id, Schema(schema.fields, ids.take(SCHEMA), schema.identifier_ids, schema.unknown))
+        note_dropped(work, before.id, before.schema, schema)
+        put_schema(work, before.id, Schema(schema.fields, ids.schema_number(), schema.identifier_ids, schema.unknown))
     if after.spec != before.spec:
         put_spec(work, before.id, after.spec)
     if after.sort_order != before.sort_order:
@@ -156,23 +157,33 @@ def _keeps_names(before: Schema, after: Schema) -> bool:
 def add_column(
     path: Path, type: Type | str, *, required: bool, default: Any, comment: str, position: Position | None
 ) -> Step:
-    """Add a column; the struct around it must not have been renamed or dropped."""
+    """Add a column; the struct around it must not have been renamed or dropped.
+
+    If another line has a column of its name and type, it is that column.
+    """
     count = evolution.column_id_count(type)
 
     def take(state: TableState, ids: TableIds) -> TableState:
-        first, used = ids.take(FIELD, count), set(ids.first_names())
-        while True:
-            schema = evolution.add_column(
+        def added(numbers: Iterator[int], used: Collection[str], known: Field | None) -> Schema:
+            return evolution.add_column(
                 state.schema,
                 path,
                 type,
-                ids=iter(range(first, first + count)),
+                ids=numbers,
                 used_names=used,
                 required=required,
                 default=default,
                 comment=comment,
                 position=position,
+                known=known,
             )
+
+        known = ids.known_column(*evolution.new_column(state.schema, path, type))
+        if known is not None:
+            return replace(state, schema=added(iter(()), (), known))
+        first, used = ids.take(FIELD, count), set(ids.first_names())
+        while True:
+            schema = added(iter(range(first, first + count)), used, None)
             name = folded_column(schema.field_by_id(first).physical_name)
             if ids.claim(name):
                 return replace(state, schema=schema)

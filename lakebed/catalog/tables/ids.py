@@ -5,20 +5,28 @@ They come from the table's allocators, which all lines share, before the commit;
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from lakebed.catalog.tables.tables import schema_of
-from lakebed.catalog.transaction.bodies import SORT_ORDER, SPEC
+from lakebed.catalog.transaction.bodies import SCHEMA, SORT_ORDER, SPEC
+from lakebed.catalog.transaction.pending_delta import Delta
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.table.schema.schema import physical_names
+from lakebed.table.types.types import Field
+
+KnownColumn = Callable[[Work, str, int, int | None, Field], Field | None]
+"""Finds the column of another line that a new one is: `same_columns.column_of_another_line`."""
 
 _NAME = "column_name:"
 """Each folded physical name has an allocator of its own: the change that gets its first id owns the name."""
+
+_KNOWN = "known column"
 
 _ATTRIBUTES = {SPEC: Attribute.SPEC, SORT_ORDER: Attribute.SORT}
 
@@ -37,6 +45,14 @@ class TableIds(ABC):
     @abstractmethod
     def first_names(self) -> frozenset[str]:
         """The folded physical names of the table's first schema, which were never claimed."""
+
+    @abstractmethod
+    def schema_number(self) -> int:
+        """The number of the schema that the change makes."""
+
+    @abstractmethod
+    def known_column(self, above: int | None, new: Field) -> Field | None:
+        """The column of another line that a new one is: it keeps that one's ids and names in files."""
 
     @abstractmethod
     def of_line(self, kind: str) -> list[bytes]:
@@ -63,6 +79,12 @@ class DraftIds(TableIds):
     def first_names(self) -> frozenset[str]:
         return frozenset()
 
+    def schema_number(self) -> int:
+        return self.take(SCHEMA)
+
+    def known_column(self, above: int | None, new: Field) -> Field | None:
+        return None
+
     def of_line(self, kind: str) -> list[bytes]:
         return []
 
@@ -73,9 +95,11 @@ class DraftIds(TableIds):
 class TakenIds(TableIds):
     """Ids of a table. A change that is made again, after `begin`, gets the same ids as the first time."""
 
-    def __init__(self, table: str) -> None:
+    def __init__(self, table: str, find_known: KnownColumn) -> None:
         self._table = table
+        self._find_known = find_known
         self._given: dict[tuple[str, int, int], int] = {}
+        self._known: dict[int, Field | None] = {}
         self._asked: Counter[str] = Counter()
         self._work: Work
 
@@ -97,6 +121,19 @@ class TakenIds(TableIds):
     def first_names(self) -> frozenset[str]:
         return physical_names(schema_of(self._work, self._table, 1))
 
+    def schema_number(self) -> int:
+        self._asked[SCHEMA] = 0  # one number, however often it is asked for
+        return self.take(SCHEMA)
+
+    def known_column(self, above: int | None, new: Field) -> Field | None:
+        place = self._asked[_KNOWN]
+        self._asked[_KNOWN] += 1
+        if place not in self._known:  # once: rows may have been written with the ids of the first time
+            is_new = _new_table(self._work, self._table) is not None
+            below = 0 if is_new else self.schema_number()
+            self._known[place] = None if is_new else self._find_known(self._work, self._table, below, above, new)
+        return self._known[place]
+
     def of_line(self, kind: str) -> list[bytes]:
         return self._bodies(kind, sorted(_ids_on_line(self._work, self._table, kind)))
 
@@ -111,11 +148,16 @@ class TakenIds(TableIds):
         return [body for body in found.values() if body is not None]
 
 
+def _new_table(work: Work, table: str) -> Delta | None:
+    """The first delta of a table that this work creates: nobody else can know it."""
+    return next((delta for delta in work.deltas.values() if delta.table == table and delta.first_ids), None)
+
+
 def _allocated(work: Work, table: str, kind: str, count: int) -> int:
-    pending = next((delta for delta in work.deltas.values() if delta.table == table and delta.first_ids), None)
+    pending = _new_table(work, table)
     if pending is None:
         return work.context.metastore.allocate(table, kind, count)
-    # Nobody else can know a table that this work creates. Its commit takes the ids that are counted here.
+    # Its commit takes the ids that are counted here.
     first = pending.first_ids.get(kind, 0) + 1
     work.deltas[pending.partition] = replace(pending, first_ids={**pending.first_ids, kind: first + count - 1})
     return first

@@ -10,7 +10,7 @@ from lakebed.catalog.objects.namespaces import location_of
 from lakebed.catalog.objects.properties import with_comment
 from lakebed.catalog.tables.locations import check_location
 from lakebed.catalog.tables.storage import PARQUET, SOURCE, table_folder
-from lakebed.catalog.transaction.bodies import FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC, BodyKey
+from lakebed.catalog.transaction.bodies import DROPPED_FIELD, FIELD, PARTITION_FIELD, SCHEMA, SORT_ORDER, SPEC, BodyKey
 from lakebed.catalog.transaction.bound import Bound
 from lakebed.catalog.transaction.commits import Argument
 from lakebed.catalog.transaction.holders import check_alive, holder_of
@@ -270,6 +270,13 @@ def _used_ids(schema: Schema, spec: PartitionSpec, order: SortOrder) -> dict[str
     """How many ids of each kind a new table uses."""
     used = {SCHEMA: 1, FIELD: schema.highest_id, SPEC: spec.id, PARTITION_FIELD: len(spec.fields), SORT_ORDER: order.id}
     return {kind: count for kind, count in used.items() if count}
+
+
+def note_dropped(work: Work, table: str, before: Schema, after: Schema) -> None:
+    """Let all lines know which columns this one drops: no other takes them up any more."""
+    for id, way in before.ways.items():
+        if id not in after.ways and all(outer.id in after.ways for outer in way[:-1]):
+            work.put_body(table, DROPPED_FIELD, id, b"dropped")
 
 
 def put_schema(work: Work, table: str, schema: Schema) -> None:

@@ -16,6 +16,7 @@ SCHEMA = "schema"
 SPEC = "spec"
 SORT_ORDER = "sort_order"
 FIELD = "field"
+DROPPED_FIELD = "dropped_field"
 PARTITION_FIELD = "partition_field"
 """Kinds of a table's bodies, and of the ids that its allocators give out."""
 

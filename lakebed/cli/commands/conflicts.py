@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from lakebed.catalog.merge.objects import AnyConflict
 from lakebed.catalog.merge.progress import from_json
+from lakebed.catalog.merge.settling import AnyConflict
 from lakebed.catalog.transaction.commits import Commit
 from lakebed.catalog.transaction.conflicts import RowConflict, value_text
 from lakebed.cli import arguments

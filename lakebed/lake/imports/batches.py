@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import Protocol
 
 from lakebed.catalog.merge.merge import merge
-from lakebed.catalog.merge.objects import Settling
+from lakebed.catalog.merge.settling import Settling
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import shown_name
 from lakebed.catalog.transaction.scopes import Open

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from lakebed.catalog.merge.objects import AnyConflict, Resolve
 from lakebed.catalog.merge.rows import OURS, THEIRS, Choice
+from lakebed.catalog.merge.settling import AnyConflict, Resolve
 from lakebed.catalog.transaction.conflicts import RowConflict
 from lakebed.errors import Invalid
 

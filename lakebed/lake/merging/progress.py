@@ -9,9 +9,9 @@ from uuid import UUID
 from lakebed.catalog.merge import merge
 from lakebed.catalog.merge.merge import MergeResult
 from lakebed.catalog.merge.merge_base import Head
-from lakebed.catalog.merge.objects import AnyConflict, Settling
 from lakebed.catalog.merge.progress import Kept, conflict_id, from_json, keep_merge, kept_merge, to_json
 from lakebed.catalog.merge.rows import OURS, THEIRS, Choice
+from lakebed.catalog.merge.settling import AnyConflict, Settling
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.conflicts import RowConflict
 from lakebed.catalog.transaction.lines import open_line
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import SparkSession
 
-    from lakebed.catalog.merge.objects import Resolve
+    from lakebed.catalog.merge.settling import Resolve
 
 _COLUMNS = ("id", "name", "type", "what", "key", "columns", "base", "ours", "theirs", "decision")
 

@@ -5,6 +5,7 @@ from typing import Literal
 
 from lakebed.catalog.data import changes
 from lakebed.catalog.data.engine import can_be_read_again
+from lakebed.catalog.data.same_columns import column_of_another_line
 from lakebed.catalog.tables.evolution import Evolution as Steps
 from lakebed.catalog.tables.evolution import add_column
 from lakebed.catalog.tables.properties import looks_at_keys, table_properties, watched_checks
@@ -93,7 +94,8 @@ def _append_stream(scope: Scope, table: str, data: object, request: Request) -> 
 def _append_grown(scope: Scope, table: str, rows: object, added: NewColumns, request: Request) -> Commit | None:
     """Write the rows once for the grown table, then add the columns and commit them, on whatever others have made."""
     seen = scope.read()
-    evolution = Steps(table_state(seen, table), seen.base, dict(table_properties(seen, table)))
+    properties = dict(table_properties(seen, table))
+    evolution = Steps(table_state(seen, table), seen.base, properties, column_of_another_line)
     for path, type in added:
         evolution.add(add_column(path, type, required=False, default=None, comment="", position=None))
     evolution.make(seen)

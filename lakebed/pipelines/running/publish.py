@@ -8,7 +8,7 @@ from lakebed.catalog.data.reads import rows_read
 from lakebed.catalog.inspect.runs import publish_event
 from lakebed.catalog.merge import merge
 from lakebed.catalog.merge.merge import MergeResult
-from lakebed.catalog.merge.objects import Settling
+from lakebed.catalog.merge.settling import Settling
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.commits import Commit, Request, commit_of
 from lakebed.catalog.transaction.work import Work

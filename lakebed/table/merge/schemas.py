@@ -1,8 +1,9 @@
 """The three-way merge of schemas: field by field, by the ids that fields keep.
 
 A change that one side made is taken, and so is a change that both made alike. Different changes are a conflict: of an
-aspect of a field (name, type, required, comment, default), of a field that one side dropped and the other changed, of a
-name that two fields would have, or of the primary key.
+aspect of a field (name, type, required, comment, default), of a field that one side dropped and the other changed or
+added too, of a name that two fields would have, or of the primary key. A field that both sides added is compared with
+one as it is added: without a comment, and with its first default and type.
 
 `Settle` decides whose state each conflict gets, except for types: the wider type is taken, since both sides have files.
 A field that loses its name gets the name that it has on the winner's side. If it is not there, it leaves the schema:
@@ -19,11 +20,12 @@ from lakebed.table.merge.strategy import Settle
 from lakebed.table.schema.evolution import widens
 from lakebed.table.schema.schema import Schema, check_identifier, dotted_path
 from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import Field, Fields, Way, children_of, walk, with_children
+from lakebed.table.types.types import STRING, Field, Fields, List, Type, Way, children_of, walk, with_children
 
 Side = TypeVar("Side")
 
 _NOTHING = "none"
+_NEITHER, _NEITHER_TYPE = object(), List(STRING)  # sides that are asked for a type have simple ones
 _Fields = dict[int, Field]
 
 
@@ -49,17 +51,25 @@ class SchemaMerge:
 
 
 def merge_schemas(
-    base: Schema, ours: Schema, theirs: Schema, settle: Settle, kept: Collection[int] = ()
+    base: Schema,
+    ours: Schema,
+    theirs: Schema,
+    settle: Settle,
+    kept: Collection[int] = (),
+    dropped: Collection[int] = (),
 ) -> SchemaMerge:
-    """Merge two sides' changes of the schema `base`; a column of `kept` that the winner has is never dropped."""
-    merging = _Merging(settle, kept=kept)
+    """Merge two sides' changes of the schema `base`; a column of `kept` that the winner has is never dropped.
+
+    `dropped` are fields that a side has added and dropped since the base: a conflict if the other has added them too.
+    """
+    merging = _Merging(settle, kept=kept, dropped=dropped)
     fields = merging.fields(base.fields, ours.fields, theirs.fields)
     key = _key(merging, fields, base, ours, theirs)
     if key is None:
         # The winner's key needs its columns, whatever the other side did to them.
         winner = merging.winner(ours, theirs)
         needed = {field.id for id in winner.identifier_ids for field in winner.ways[id]}
-        again = _Merging(settle, needed, kept)
+        again = _Merging(settle, needed, kept, dropped)
         key, fields = winner.identifier_ids, again.fields(base.fields, ours.fields, theirs.fields)
     if settle is Settle.FAIL and merging.conflicts:
         return SchemaMerge(ours, tuple(merging.conflicts))
@@ -101,9 +111,16 @@ class _Merging:
     Fields in `needed` or `kept` stay if the winner has them; those in `needed`, which a key needs, also stay required.
     """
 
-    def __init__(self, settle: Settle, needed: Collection[int] = (), kept: Collection[int] = ()) -> None:
+    def __init__(
+        self,
+        settle: Settle,
+        needed: Collection[int] = (),
+        kept: Collection[int] = (),
+        dropped: Collection[int] = (),
+    ) -> None:
         self.conflicts: list[SchemaConflict] = []
         self._settle = settle
+        self._added_and_dropped = frozenset(dropped)
         self._needed = frozenset(needed)
         self._kept = self._needed.union(kept)
         self._undecided: set[int] = set()
@@ -134,44 +151,48 @@ class _Merging:
         if ours is not None and theirs is not None:
             return self._aspects(base, ours, theirs, above)
         left = ours or theirs
-        if base is None or left is None:
+        if left is None or (base is None and left.id not in self._added_and_dropped):
             return left
-        return self._dropped(base, ours, theirs, above)
+        return self._dropped(base, left, ours, theirs, above)
 
-    def _dropped(self, base: Field, ours: Field | None, theirs: Field | None, above: Way) -> Field | None:
+    def _dropped(
+        self, base: Field | None, left: Field, ours: Field | None, theirs: Field | None, above: Way
+    ) -> Field | None:
         """A field that one side dropped: dropped, unless the other side changed it or anything inside it."""
         winners = self.winner(ours, theirs)
-        if winners is not None and base.id in self._kept:
+        if winners is not None and left.id in self._kept:
             return winners
-        left = ours or theirs
         if left == base:
             return None
-        texts = [_field_text(field) for field in (base, ours, theirs)]
-        self.add(f"column {dotted_path((*above, base))}", *texts)
-        self._undecided.add(base.id)
+        texts = [_field_text(field) for field in (ours, theirs)]
+        self.add(f"column {dotted_path((*above, base or left))}", _field_text(base) if base else _NOTHING, *texts)
+        self._undecided.add(left.id)
         return left if self._settle is Settle.FAIL else winners
 
     def _aspects(self, base: Field | None, ours: Field, theirs: Field, above: Way) -> Field:
         way = (*above, base or ours)
         path = f"column {dotted_path(way)}"
 
+        before = _as_added(ours, theirs) if base is None else base
+
         def settled(aspect: str, of: Callable[[Field], Any], text: Callable[[Any], str] = str) -> Any:
-            before = of(base) if base is not None else None
-            here, there = of(ours), of(theirs)
-            if here == there or (base is not None and before == there):
+            was, here, there = of(before), of(ours), of(theirs)
+            if here == there or was == there:
                 return here
-            if base is not None and before == here:
+            if was == here:
                 return there
-            self.add(f"{path}: {aspect}", text(before), text(here), text(there))
+            self.add(f"{path}: {aspect}", _NOTHING if base is None else text(was), text(here), text(there))
             self._undecided |= {ours.id} if aspect == "name" else set()
             return self.winner(here, there)
 
+        first, written = settled("default", _defaults, lambda both: _default_text(both[1]))
         merged = replace(
             ours,
             name=settled("name", lambda field: field.name),
             required=ours.id in self._needed or settled("required", lambda field: field.required, _required_text),
             comment=settled("comment", lambda field: field.comment),
-            write_default=settled("default", lambda field: field.write_default, _default_text),
+            initial_default=first,
+            write_default=written,
         )
         if parts := children_of(ours.type):
             inner = self.fields(children_of(base.type) if base else (), parts, children_of(theirs.type), way)
@@ -263,3 +284,26 @@ def _required_text(required: bool | None) -> str:
 
 def _default_text(value: Any) -> str:
     return _NOTHING if value is None else str(value)
+
+
+def _defaults(field: Field) -> tuple[Any, Any]:
+    return field.initial_default, field.write_default
+
+
+def _as_added(ours: Field, theirs: Field) -> Field:
+    """A field that both sides added, as it was then; where they don't agree on that, as neither has it."""
+    firsts, types = ([of(side) for side in (ours, theirs)] for of in (_first_default, _first_type))
+    return Field(
+        ours.name if ours.name == theirs.name else "",
+        types[0] if types[0] == types[1] else _NEITHER_TYPE,
+        initial_default=firsts[0] if repr(firsts[0]) == repr(firsts[1]) else _NEITHER,
+        write_default=firsts[0] if repr(firsts[0]) == repr(firsts[1]) else _NEITHER,
+    )
+
+
+def _first_default(field: Field) -> Any:
+    return field.initial_default
+
+
+def _first_type(field: Field) -> Type:
+    return field.widened_from or field.type

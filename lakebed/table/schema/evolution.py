@@ -93,26 +93,62 @@ def add_column(
     default: Any = None,
     comment: str = "",
     position: Position | None = None,
+    known: Field | None = None,
 ) -> Schema:
     """Add a column, last in its struct unless a position is given.
 
     Rows that exist already, and rows written later without the column, show the default, or null if there is none. A
     required column must have a default. `used_names` are all physical names that the table ever had (`physical_names`),
-    on any level: data of a dropped column must not come back under a new one.
+    on any level: data of a dropped column must not come back under a new one. If the column is one that is `known` on
+    another line, it has its ids and its names in files, and takes no new ones.
     """
-    above, name = _new_place(schema, path)
-    new = Field(name, type, required, comment)  # type: ignore[arg-type]  # text is parsed there
+    above, new = _new_column(schema, path, type, required=required, comment=comment)
     value = plain_default(new, default)
     if required and value is None:
         raise _refused(path, "a required column can't be added without a default: existing rows would have no value")
     check_nesting([new], above)
-    [numbered] = numbered_fields((new,), ids)
-    used = {*used_names, *physical_names(schema)}
-    column = replace(
-        numbered, physical_name=physical_name(name, numbered.id, used), initial_default=value, write_default=value
-    )
+    if known is None:
+        [numbered] = numbered_fields((new,), ids)
+        used = {*used_names, *physical_names(schema)}
+        named = replace(numbered, physical_name=physical_name(new.name, numbered.id, used))
+    else:
+        named = _numbered_as(new, known)
+    column = replace(named, initial_default=value, write_default=value)
     grown = _with_fields(schema, above, lambda fields: (*fields, column))
     return grown if position is None else _with_moved(grown, (*above, column), position)
+
+
+def new_column(schema: Schema, path: Path, type: Type | str) -> tuple[int | None, Field]:
+    """The id of the struct that a column would be added to, None if it is the table itself; and the column."""
+    above, new = _new_column(schema, path, type, required=False, comment="")
+    return (above[-1].id if above else None), new
+
+
+def is_like(one: Field, other: Field) -> bool:
+    """Whether two columns have one name and one type, whatever their ids, comments and defaults are."""
+    return one.name == other.name and _bare_type(one.type) == _bare_type(other.type)
+
+
+def _new_column(schema: Schema, path: Path, type: Type | str, *, required: bool, comment: str) -> tuple[Way, Field]:
+    above, name = _new_place(schema, path)
+    return above, Field(name, type, required, comment)  # type: ignore[arg-type]  # text is parsed there
+
+
+def _bare_type(type: Type) -> Type:
+    parts = children_of(type)
+    return with_children(type, tuple(Field(part.name, _bare_type(part.type), part.required) for part in parts))
+
+
+def _numbered_as(new: Field, known: Field) -> Field:
+    parts = zip(children_of(new.type), children_of(known.type), strict=True)
+    inner = tuple(_numbered_as(part, same) for part, same in parts)
+    return replace(
+        new,
+        id=known.id,
+        physical_name=known.physical_name,
+        widened_from=known.widened_from,
+        type=with_children(new.type, inner),
+    )
 
 
 def drop_column(schema: Schema, path: Path, *, in_use: Collection[int] = ()) -> Schema:

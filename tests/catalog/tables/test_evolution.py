@@ -16,7 +16,7 @@ def table(main):
 
 def begun(table):
     work = table._scope.read()
-    return Evolution(table_state(work, table.id), work.base, {})
+    return Evolution(table_state(work, table.id), work.base, {}, lambda *_: None)
 
 
 def add(path, type="int", default=None):

@@ -5,6 +5,7 @@ import pytest
 from lakebed.catalog.tables.ids import DraftIds, TakenIds
 from lakebed.catalog.transaction.bodies import FIELD, SCHEMA, SORT_ORDER, SPEC
 from lakebed.table.partition.json import order_from_json, spec_from_json
+from lakebed.table.types.types import Field
 
 
 @pytest.fixture
@@ -12,8 +13,12 @@ def table(main):
     return main.create_table("t", {"id": "long", "Name": "string"}, partition_by=["id"], sort_by=["name"])
 
 
-def taken(table, work=None):
-    ids = TakenIds(table.id)
+def unknown(work, table, below, above, new):
+    return None
+
+
+def taken(table, work=None, find=unknown):
+    ids = TakenIds(table.id, find)
     ids.begin(work or table._scope.read())
     return ids
 
@@ -32,6 +37,24 @@ def test_a_change_that_is_made_anew_gets_the_ids_that_it_had(table):
     assert [ids.take(FIELD), ids.take(FIELD, 2), ids.take(SCHEMA)] == first
     ids.begin(table._scope.read())
     assert ids.take(FIELD, 5) == 7, "another number of them is another question"
+
+
+def test_a_change_that_is_made_again_keeps_what_it_knew_of_a_column(table):
+    """Rows may have been written with the ids of the first time."""
+    answers = iter([None, Field("note", "string", id=7), Field("note", "string", id=8)])
+    asked = []
+
+    def find(work, table, below, above, new):
+        asked.append(below)
+        return next(answers)
+
+    ids = taken(table, find=find)
+    for _ in range(2):
+        assert ids.known_column(None, Field("note", "string")) is None
+        assert ids.known_column(None, Field("more", "string")).id == 7
+        assert ids.schema_number() == 2
+        ids.begin(table._scope.read())
+    assert asked == [2, 2]
 
 
 def test_a_name_is_claimed_once(table):

@@ -7,7 +7,7 @@ import pytest
 
 import lakebed
 from lakebed import AlreadyExists, Catalog, Conflict, Corrupt, Invalid, NotFound, TooLarge
-from lakebed.catalog.merge.objects import IN_PROGRESS
+from lakebed.catalog.merge.settling import IN_PROGRESS
 from lakebed.catalog.objects.properties import put_properties
 from lakebed.catalog.transaction.commits import Request
 

@@ -21,6 +21,7 @@ from lakebed.table.schema.evolution import (
     before,
     column_id_count,
     drop_column,
+    is_like,
     make_optional,
     move_column,
     rename_column,
@@ -118,6 +119,20 @@ def test_a_name_that_files_had_is_never_used_again():
     assert add(renamed, "price", "string").field("price").physical_name == "price_100"
     taken = {*physical_names(ORDERS), "price_100", "x_100"}
     assert add(renamed, "price", "int", used_names=taken).field("price").physical_name == "price_100_100"
+
+
+def test_a_column_that_is_known_keeps_its_ids_and_names_in_files_and_the_type_of_its_oldest():
+    known = widen_column(
+        add(ORDERS, "tax rate", "struct<a: decimal(5, 2), b: list<int>>"), "tax rate.a", "decimal(9, 2)"
+    )
+    again = add(ORDERS, "tax rate", "struct<a: decimal(9, 2), b: list<int>>", 900, known=known.field("tax rate"))
+    assert again == known
+    more = add(ORDERS, "tax rate", str(known.field("tax rate").type), comment="new", known=known.field("tax rate"))
+    assert more == set_comment(known, "tax rate", "new")
+    assert is_like(more.field("tax rate"), known.field("tax rate"))
+    assert not is_like(Field("a", "struct<x: int>"), Field("a", "struct<x: long>"))
+    assert not is_like(Field("a", "struct<x: int>"), Field("a", Struct((Field("x", "int", required=True),))))
+    assert not is_like(Field("a", List(parse_type("int"))), Field("a", List(parse_type("int"), element_required=True)))
 
 
 def test_a_comment_and_a_key_can_change():

@@ -143,7 +143,7 @@ def seen(line: Catalog) -> list[object]:
     found = []
     for one in line.tables("s"):
         spec, order = str(one.spec), str(one.sort_order)
-        found.append((one.name, one.id, one.properties, one.schema, spec, order, live(one), content(one)))
+        found.append((one.name, one.id, one.properties, one.schema.fields, spec, order, live(one), content(one)))
     return found
 
 

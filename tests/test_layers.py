@@ -33,7 +33,7 @@ DRAWINGS = {
     "lakebed.cli": """
         main
         words
-        commands
+        commands | completing
         session
         graph | output | sources
         csv_rows | decisions | json_rows | switched | terminal

@@ -1,11 +1,13 @@
 """Words about metadata load neither the libraries of rows nor those of terminals."""
 
+import gc
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import lakebed
+from tests.cli.conftest import Cli
 
 ROOT = Path(__file__).parents[2]
 OF_ROWS = {"numpy", "pyarrow", "sqlglot", "duckdb", "pandas", "polars", "pyspark"}
@@ -68,3 +70,17 @@ def test_rows_are_read_by_arrow_and_not_by_spark(folder: Path, lake: lakebed.Lak
     [loaded] = loaded_after(folder, "head sales.orders")
     assert "pyarrow" in loaded
     assert loaded & {"pyspark", "duckdb", "rich"} == set()
+
+
+def test_a_process_of_others_keeps_its_garbage_collector(cli: Cli, lake: lakebed.Lake) -> None:
+    """What is frozen is never collected: only a process that ends with the word may freeze what it imported."""
+    before = gc.get_freeze_count()
+    assert cli("branch").code == 0
+    assert (gc.get_freeze_count(), gc.isenabled()) == (before, True)
+    script = "import gc, sys; from lakebed.cli import main; sys.argv = ['lakebed', 'branch']\n"
+    script += "import atexit; atexit.register(lambda: print(gc.get_freeze_count(), gc.isenabled()))\n"
+    script += "run = main.run; main.run = lambda words: (run(words), print(gc.get_freeze_count()))[0]; main.main()"
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    imported, ended = (int(line.split()[0]) for line in done.stdout.splitlines()[-2:])
+    assert 50_000 < imported < ended

@@ -65,9 +65,9 @@ DRAWINGS = {
         start
         dry
         running
-        plan | records
+        definition | plan | records
         parts
-        checks | contracts | decisions | fingerprint | graph | hooks
+        checks | code | contracts | decisions | graph | hooks
         facts | late | sql
         steps
         expectations | flows | inputs | loading | picture | rows | states | windows | writes

@@ -10,6 +10,7 @@ from lakebed.pipelines.inputs import appended, changes, read
 from lakebed.pipelines.pipeline import Pipeline
 from lakebed.pipelines.plan import Plan, PlannedStep
 from lakebed.pipelines.rows import rows
+from lakebed.pipelines.running.run import Run
 from lakebed.pipelines.steps import ALWAYS as always
 from lakebed.pipelines.windows import Window, daily, hourly, monthly
 from lakebed.pipelines.writes import merge, scd2
@@ -19,6 +20,7 @@ __all__ = [
     "Plan",
     "PlannedStep",
     "Result",
+    "Run",
     "Window",
     "accepted",
     "always",

@@ -55,6 +55,10 @@ class Check:
     test: Test | None = None
     others: tuple[str, ...] = ()
     """Other tables that it reads."""
+    columns: tuple[str, ...] = ()
+    """The columns of its table that it looks at."""
+    is_about_time: bool = False
+    """Whether it may fail although no row has changed."""
 
     def tables(self) -> Iterator[str]:
         """The tables that have to be made before it can look at them."""
@@ -75,7 +79,7 @@ def unique(table: str, *columns: str, severity: Severity = "error", whole: bool 
         counted = seen.rows.dropna(subset=list(names)).groupBy(*map(_quoted, names)).agg(F.count("*").alias("rows"))
         return counted.where("rows > 1")
 
-    return Check(f"unique({', '.join(names)})", table, _severity(severity), whole, test=test)
+    return Check(f"unique({', '.join(names)})", table, _severity(severity), whole, test=test, columns=names)
 
 
 def not_null(table: str, *columns: str, severity: Severity = "error", whole: bool = False) -> Check:
@@ -85,7 +89,7 @@ def not_null(table: str, *columns: str, severity: Severity = "error", whole: boo
     def test(seen: Seen) -> Any:
         return seen.rows.where(" OR ".join(f"{_quoted(name)} IS NULL" for name in names))
 
-    return Check(f"not_null({', '.join(names)})", table, _severity(severity), whole, test=test)
+    return Check(f"not_null({', '.join(names)})", table, _severity(severity), whole, test=test, columns=names)
 
 
 def references(
@@ -108,7 +112,7 @@ def references(
         return rows.join(known, F.col(_quoted(column)) == F.col("__known"), "left_anti")
 
     name = f"references({column}, {other}.{there})"
-    return Check(name, table, _severity(severity), whole, test=test, others=(other,))
+    return Check(name, table, _severity(severity), whole, test=test, others=(other,), columns=(column,))
 
 
 def accepted(
@@ -122,7 +126,7 @@ def accepted(
 
         return seen.rows.where(F.col(_quoted(column)).isNotNull() & ~F.col(_quoted(column)).isin(allowed))
 
-    return Check(f"accepted({column})", table, _severity(severity), whole, test=test)
+    return Check(f"accepted({column})", table, _severity(severity), whole, test=test, columns=(column,))
 
 
 def row_count(
@@ -166,7 +170,8 @@ def fresh(table: str, column: str, within: str, *, severity: Severity = "error")
         age = datetime.now(UTC) - datetime.fromtimestamp(newest / 1e6, UTC)
         return Result(age <= limit, str(age), f"the newest row is {age} old")
 
-    return Check(f"fresh({column}, {within})", table, _severity(severity), True, test=test)
+    name = f"fresh({column}, {within})"
+    return Check(name, table, _severity(severity), True, test=test, columns=(column,), is_about_time=True)
 
 
 def equal(table: str, query: str, other: str, *, severity: Severity = "error") -> Check:

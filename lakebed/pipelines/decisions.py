@@ -1,7 +1,7 @@
 """Whether a step has to run, and why: its code and its inputs against what its last published run noted."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -57,6 +57,8 @@ class Asked:
     first: datetime | None = None
     last: datetime | None = None
     now: datetime = field(default_factory=datetime.now)
+    goes_on: bool = False
+    """Whether the run has made some of a step's windows, and only the others are left."""
 
 
 def decide(
@@ -68,11 +70,18 @@ def decide(
     found = [line.table(name) for name in step.outputs if line.table_exists(name)]
     facts = [fact_of(table) for table in found]
     fact = next((one for one in facts if one is not None), None)
+    dirty = set(dirty)
     if step.window is not None:
-        return _decide_windows(step, step.window, tables, line, code, asked, found, fact)
+        found_now = _decide_windows(step, step.window, tables, line, code, asked, found, fact)
+        waits = sorted(name for name in tables if name in dirty)
+        if not waits or asked.first is not None or asked.last is not None:
+            return found_now
+        more = f"those in which {', '.join(waits)} changes"
+        reason = f"{found_now.reason}, and {more}" if found_now.runs else more
+        return replace(found_now, action=Action.WINDOWS, reason=reason)
     if len(found) < len(step.outputs) or fact is None:
         return Decision(Action.CREATE, "new" if not found else "not yet made by a pipeline")
-    if _is_refreshed(step, asked):
+    if is_refreshed(step, asked):
         return Decision(Action.REBUILD, "full refresh")
     if fact.code != code:
         # What a stream has read may be gone from where it came: it goes on, as Spark's own does.
@@ -88,7 +97,7 @@ def decide(
         return Decision(Action.UPDATE, "runs always")
     if step.version is None and _reads_unseen(step, tables):
         return Decision(Action.UPDATE, "reads what can't be seen")
-    changed = list(changed_inputs(tables, line, fact, set(dirty)))
+    changed = list(changed_inputs(tables, line, fact, dirty))
     if changed:
         return Decision(Action.UPDATE, f"{', '.join(changed)} changed")
     return Decision(Action.SKIP, "same code, same inputs")
@@ -123,10 +132,12 @@ def _decide_windows(
         last = due.stop - 1 if asked.last is None else schedule.number(asked.last)
         wanted = set(range(first, last + 1))
         reason = "asked for"
-    elif asked.force or _is_refreshed(step, asked):
+    elif asked.force or is_refreshed(step, asked):
         wanted, reason = set(due), "forced" if asked.force else "full refresh"
     else:
         reason = _reasons(schedule, wanted, late, fact is not None and fact.code != code)
+    if asked.goes_on:
+        wanted -= done - late
     if not wanted:
         return Decision(Action.SKIP, "all windows are made, and no input changed in them")
     return Decision(Action.WINDOWS, reason, tuple(sorted(wanted)), frozenset(late))
@@ -179,7 +190,8 @@ def _is_readable(now: Table[Any], then: State) -> bool:
     return True
 
 
-def _is_refreshed(step: Step, asked: Asked) -> bool:
+def is_refreshed(step: Step, asked: Asked) -> bool:
+    """Whether the caller wants a step to be made from all rows."""
     return bool({step.name, *step.outputs} & asked.full_refresh)
 
 

@@ -1,26 +1,36 @@
 """A dry run: functions over empty frames of their inputs' columns: types and contracts are known without a job."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyspark.errors import AnalysisException, PySparkAttributeError, PySparkTypeError, PySparkValueError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from lakebed.catalog.feed.columns import CHANGE_TYPE
 from lakebed.errors import Invalid, LakebedError
 from lakebed.lake.catalog import Catalog
-from lakebed.pipelines.contracts import ColumnChange, check_contract, column_changes
-from lakebed.pipelines.graph import Graph
+from lakebed.pipelines.checks import Check
+from lakebed.pipelines.contracts import ColumnChange, column_changes
 from lakebed.pipelines.inputs import Changed, Input, Read, Streamed
-from lakebed.pipelines.plan import Plan
-from lakebed.pipelines.rows import Rows
-from lakebed.pipelines.running.frames import Frames, Positions, checked_frame
-from lakebed.pipelines.running.writing import Output
+from lakebed.pipelines.parts import Parts
+from lakebed.pipelines.plan import Plan, PlannedStep
+from lakebed.pipelines.records.readers import readers
+from lakebed.pipelines.running.counted import CountedRows
+from lakebed.pipelines.running.frames import MARK, Frames, Positions
+from lakebed.pipelines.running.outputs import outputs_of
+from lakebed.pipelines.running.quiet import quiet_spark
+from lakebed.pipelines.running.writing import check_output
 from lakebed.pipelines.steps import Step
 from lakebed.pipelines.windows import Window, window_of
+from lakebed.spark.session import configured
 from lakebed.spark.types import result_schema
+
+CERTAIN = (LakebedError, AnalysisException, PySparkAttributeError, PySparkTypeError, PySparkValueError)
+CERTAIN_OF_PYTHON = (NameError, ImportError)
+"""What fails over rows too. Another error may come from looking at a row, of which an empty frame has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +42,8 @@ class EmptyFrames(Frames):
     def frame(self, asked: Input, positions: Positions) -> DataFrame:
         schema = self._schema(asked)
         if isinstance(asked, Streamed):
-            return _empty_stream(self.spark, schema).alias(f"lakebed:{asked.name}")
-        rows = self.spark.createDataFrame([], schema).alias(f"lakebed:{asked.name}")
+            return _empty_stream(self.spark, schema).alias(MARK + asked.name)
+        rows = self.spark.createDataFrame([], schema).alias(MARK + asked.name)
         if isinstance(asked, Read):
             kept = rows if asked.where is None else rows.where(asked.where)
             return kept if asked.columns is None else kept.select(*asked.columns)
@@ -44,7 +54,7 @@ class EmptyFrames(Frames):
         if known is None or (isinstance(asked, Read) and asked.at is not None and self.line.table_exists(asked.name)):
             known = self._stored(asked.name)
         if isinstance(asked, Changed):
-            return StructType([*known.fields, StructField(CHANGE_TYPE.name, _text())])
+            return StructType([*known.fields, StructField(CHANGE_TYPE.name, StringType())])
         return known
 
     def _stored(self, name: str) -> StructType:
@@ -55,66 +65,103 @@ class EmptyFrames(Frames):
         return result_schema(self.line.table(name).schema)
 
 
-def dried(known: Plan, graph: Graph, line: Catalog, spark: SparkSession, params: Mapping[str, Any]) -> Plan:
-    """A plan with what only functions know: columns that change, who reads those that go, and what would fail."""
-    found = dry_steps(graph, line, spark, params, [step.name for step in known.steps])
-    return replace(known, steps=tuple(replace(step, **found.get(step.name, {})) for step in known.steps))
+def dried(known: Plan, parts: Parts, line: Catalog, spark: SparkSession, *, skipped: bool = True) -> Plan:
+    """A plan with what only functions know: columns that change, who reads those that go, and what would fail.
+
+    Steps that are skipped are evaluated too, unless the caller runs the plan now.
+    """
+    dry = _Dry(parts, line, spark)
+    for name in parts.graph.order:
+        planned = next((step for step in known.steps if step.name == name), None)
+        if planned is not None and planned.problem is None and (skipped or planned.decision.runs):
+            dry.evaluate(parts.graph.steps[name])
+    return replace(known, steps=tuple(map(dry.with_findings, known.steps)))
 
 
-def dry_steps(
-    graph: Graph, line: Catalog, spark: SparkSession, params: Mapping[str, Any], chosen: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """For each chosen step, the columns that change, who reads those that go, and what would keep it from running."""
-    frames = EmptyFrames(graph, spark, line, line, params)
-    found: dict[str, dict[str, Any]] = {}
-    changes: dict[str, list[ColumnChange]] = {}
-    for name in graph.order:
-        step = graph.steps[name]
-        if step.is_view:
-            continue
+class _Dry:
+    """What the steps of a pipeline would make, one after the other."""
+
+    def __init__(self, parts: Parts, line: Catalog, spark: SparkSession) -> None:
+        self._parts, self._graph, self._line, self._spark = parts, parts.graph, line, spark
+        self._frames = EmptyFrames(parts.graph, spark, line, line, parts.params)
+        self._changes: dict[str, list[ColumnChange]] = {}
+        self._problems: dict[str, LakebedError] = {}
+        self._doubts: dict[str, str] = {}
+
+    def evaluate(self, step: Step) -> None:
+        """Call a step's function over empty frames; what reads a step that can't be evaluated can't be either."""
+        above = self._graph.reach(step.name, down=False) - {step.name}
+        if above & (self._problems.keys() | self._doubts.keys()):
+            return
         try:
-            changes[name] = list(_evaluated(step, frames, line))
-        except LakebedError as error:
-            found[name] = {"problem": error}
+            with quiet_spark():
+                self._changes[step.name] = list(self._evaluated(step))
+            self._check(step)
+        except (*CERTAIN, *CERTAIN_OF_PYTHON) as error:
+            self._problems[step.name] = _problem(step, error)
         except Exception as error:
-            text = str(error).strip().splitlines()
-            found[name] = {
-                "problem": Invalid(
-                    f"its function failed over empty frames: {type(error).__name__}: {text[0] if text else ''}",
-                    subject=f"step {name}",
-                )
-            }
-        if name in found:
-            break  # what reads it can't be evaluated
-    for name, listed in changes.items():
-        if name in chosen and listed:
-            gone = [change for change in listed if change.is_breaking]
-            found.setdefault(name, {})["columns"] = tuple(listed)
-            if gone:
-                found[name]["readers"] = tuple(_readers(graph, name, gone, line))
-    return {name: parts for name, parts in found.items() if name in chosen}
+            self._doubts[step.name] = f"{type(error).__name__}: {_first_line(error)}"
+
+    def with_findings(self, planned: PlannedStep) -> PlannedStep:
+        """A planned step with what is known of it now."""
+        changes = self._changes.get(planned.name, [])
+        gone = {change.name for change in changes if change.is_breaking}
+        return replace(
+            planned,
+            columns=tuple(changes),
+            readers=tuple(self._readers(planned.name, gone)) if gone else (),
+            problem=planned.problem or self._problems.get(planned.name),
+            doubt=self._doubts.get(planned.name),
+        )
+
+    def _evaluated(self, step: Step) -> Iterator[ColumnChange]:
+        window = _first_window(step)
+        with configured(self._spark, step.spark_conf):
+            answer = step.answer(self._frames.values(step, Positions(), window))
+        for output in outputs_of(step, answer):
+            check_output(self._line, output)
+            CountedRows(output.rows, output.expectations)
+            self._frames.made[output.name] = result_schema(output.columns)
+            if self._line.table_exists(output.name):
+                yield from column_changes(step, self._line.table(output.name), output.columns)
+
+    def _check(self, step: Step) -> None:
+        """`Invalid` if a check names a column that a table of the step does not have."""
+        for check in self._parts.checks:
+            if check.table in step.outputs:
+                _check_columns(check, self._frames.made[check.table].names)
+
+    def _readers(self, name: str, gone: set[str]) -> Iterator[str]:
+        own = {table for step in self._graph.steps.values() for table in step.outputs}
+        for output in self._graph.steps[name].outputs:
+            yield from readers(self._line, output, gone, own)
+        for reader in self._graph.readers(name):
+            step = self._graph.steps[reader]
+            if not step.is_view and reader not in self._changes and reader not in self._problems:
+                yield from self._left_out(step)
+
+    def _left_out(self, step: Step) -> Iterator[str]:
+        """The step itself, if it is not part of the run and fails over the columns that are left."""
+        try:
+            with quiet_spark():
+                for _ in self._evaluated(step):
+                    pass
+        except CERTAIN:
+            yield f"step {step.name}, which does not run"
+        except Exception:  # nobody knows before it sees rows
+            return
 
 
-def _evaluated(step: Step, frames: EmptyFrames, line: Catalog) -> Iterator[ColumnChange]:
-    window = None
-    if step.window is not None:
-        first = step.window.number(step.window.since)
-        window = window_of(step.window, range(first, first + 1), {})
-    for output in _outputs(step, frames, window):
-        check_contract(step, output.columns)
-        frames.made[output.name] = result_schema(output.columns)
-        if line.table_exists(output.name):
-            yield from column_changes(step, line.table(output.name), output.columns)
-
-
-def _outputs(step: Step, frames: EmptyFrames, window: Window | None) -> Iterator[Output]:
-    answer = step.answer(frames.values(step, Positions(), window))
-    if isinstance(answer, Rows) or hasattr(answer, "__next__"):
-        listed = [answer] if isinstance(answer, Rows) else list(answer)
-        for one in listed:
-            yield Output(step, one.table, checked_frame(step, one.frame))
-        return
-    yield Output(step, step.outputs[0], checked_frame(step, answer))
+def _check_columns(check: Check, columns: Iterable[str]) -> None:
+    known = {name.casefold() for name in columns}
+    missing = [name for name in check.columns if name.casefold() not in known]
+    if missing:
+        raise Invalid(
+            "a check is of columns that the table does not have",
+            subject=f"check {check.name} of {check.table}",
+            expected=", ".join(columns),
+            found=", ".join(missing),
+        )
 
 
 def _empty_stream(spark: SparkSession, schema: StructType) -> DataFrame:
@@ -123,17 +170,22 @@ def _empty_stream(spark: SparkSession, schema: StructType) -> DataFrame:
     return source.select(*(F.lit(None).cast(one.dataType).alias(one.name) for one in schema.fields))
 
 
-def _readers(graph: Graph, name: str, gone: Sequence[ColumnChange], line: Catalog) -> Iterator[str]:
-    """Views and shares of the lake, and tables of other steps, that may read columns that go."""
-    columns = {change.name.casefold() for change in gone}
-    for output in graph.steps[name].outputs:
-        for view in line.views(recursive=True):
-            texts = " ".join(view.sql.values()).casefold()
-            if output.casefold() in texts and any(column in texts for column in columns):
-                yield f"view {view.name}"
+def _first_window(step: Step) -> Window | None:
+    if step.window is None:
+        return None
+    first = step.window.number(step.window.since)
+    return window_of(step.window, range(first, first + 1), {})
 
 
-def _text() -> Any:
-    from pyspark.sql.types import StringType
+def _problem(step: Step, error: BaseException) -> LakebedError:
+    if isinstance(error, LakebedError):
+        return error
+    return Invalid(
+        f"its function failed over empty frames: {type(error).__name__}: {_first_line(error)}",
+        subject=f"step {step.name}",
+    )
 
-    return StringType()
+
+def _first_line(error: BaseException) -> str:
+    lines: list[Any] = str(error).strip().splitlines()
+    return str(lines[0]) if lines else ""

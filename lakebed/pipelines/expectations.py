@@ -1,6 +1,6 @@
 """Expectations: conditions on one row of what a step makes, counted in the pass that writes it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
@@ -67,3 +67,14 @@ def expect(condition: str, *, or_: Severity = "error", up_to: float = 0, name: s
     if isinstance(up_to, bool) or not isinstance(up_to, int | float) or up_to < 0:
         raise Invalid("up_to is a number of rows, or a share", expected="0 or more", found=repr(up_to))
     return Expectation(condition, name or condition, or_, up_to)
+
+
+def check_expectations(given: Sequence[object], subject: str) -> None:
+    """`Invalid` for what is not an expectation, and for two of one name: they are counted by their names."""
+    names: set[str] = set()
+    for one in given:
+        if not isinstance(one, Expectation):
+            raise Invalid("this is not an expectation", expected="lp.expect(…)", found=f"{one!r:.80}")
+        if one.name in names:
+            raise Invalid("two expectations have one name", subject=subject, found=one.name, advice="Pass name=….")
+        names.add(one.name)

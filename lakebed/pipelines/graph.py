@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from lakebed.errors import Invalid
-from lakebed.pipelines.inputs import Given, Input, Read
+from lakebed.pipelines.inputs import Changed, Given, Input, Read
 from lakebed.pipelines.picture import Kind, mermaid, svg
 from lakebed.pipelines.steps import INPUTS, Step
 
@@ -58,6 +58,14 @@ class Graph:
                 yield maker
                 yield from self.views(maker)
 
+    def called(self, name: str) -> Step | None:
+        """The step that a parameter of a check or a hook means; None if none is called so."""
+        return next((step for step in self.steps.values() if name in (step.short_name, step.name)), None)
+
+    def made(self, names: Iterable[str] | None = None) -> set[str]:
+        """The tables that steps make, or those of some of them."""
+        return {table for name in (self.order if names is None else names) for table in self.steps[name].outputs}
+
     def reach(self, name: str, *, down: bool) -> set[str]:
         """A step, and all that it reads or, `down`, all that read it."""
         found, rest = {name}, [name]
@@ -102,7 +110,7 @@ class Graph:
                     "no step is called so",
                     subject=term,
                     expected=", ".join(self.order),
-                    advice=_nearest(bare, self.order),
+                    advice=nearest(bare, self.order),
                 )
             for name in named:
                 found |= {name}
@@ -139,7 +147,25 @@ def graph_of(steps: Iterable[Step], params: Mapping[str, Any]) -> Graph:
             found=" -> ".join(reversed(error.args[1])),
             advice='Read one of them as it was published: lp.read(name, at="published").',
         ) from None
-    return Graph(by_name, edges, order)
+    found = Graph(by_name, edges, order)
+    for name in order:
+        _check_windowed(found, name)
+    return found
+
+
+def _check_windowed(graph: Graph, name: str) -> None:
+    """`Invalid` for a step by windows that reads changes: each window but the first would get none of them."""
+    if graph.steps[name].window is None:
+        return
+    for table, source in graph.tables(name).items():
+        if not isinstance(source, Read):
+            raise Invalid(
+                "a step with windows reads whole tables, of which it takes the window's rows",
+                subject=f"step {name}",
+                expected=f"lp.read({table!r}), then .where(window.of(…))",
+                found=f"lp.{'changes' if isinstance(source, Changed) else 'appended'}({table!r})",
+                advice="Windows in which rows changed are made again by themselves.",
+            )
 
 
 def _check_new(step: Step, steps: Mapping[str, Step], outputs: Mapping[str, str]) -> None:
@@ -162,7 +188,7 @@ def _edges(
                     f"nothing is called {source.name!r}",
                     subject=f"step {step.name}",
                     expected="a step, a parameter of the pipeline, or spark, run, window or lake",
-                    advice=_nearest(source.name, known) or 'Name a table as its default value: lp.read("a.b").',
+                    advice=nearest(source.name, known) or 'Name a table as its default value: lp.read("a.b").',
                 )
             if len(found) > 1:
                 raise Invalid(
@@ -181,6 +207,7 @@ def _looks_back(edge: Edge) -> bool:
     return isinstance(edge.input, Read) and edge.input.at is not None
 
 
-def _nearest(word: str, known: Sequence[str]) -> str:
+def nearest(word: str, known: Sequence[str]) -> str:
+    """What somebody may have meant who wrote a word that nobody knows."""
     near = get_close_matches(word, known, n=3)
     return f"Did you mean {' or '.join(near)}?" if near else ""

@@ -1,26 +1,29 @@
 """A pipeline: functions from tables to tables, run on a branch, checked, and published by one merge."""
 
+import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from lakebed.catalog.refs.catalogs import DEFAULT
 from lakebed.errors import Invalid
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.lake import Lake
 from lakebed.pipelines.checks import Check
-from lakebed.pipelines.decisions import Asked
-from lakebed.pipelines.expectations import Expectation
-from lakebed.pipelines.facts import fact_of
-from lakebed.pipelines.graph import Graph, graph_of
+from lakebed.pipelines.definition import Definition
+from lakebed.pipelines.expectations import Expectation, check_expectations
+from lakebed.pipelines.graph import Graph
 from lakebed.pipelines.hooks import Hook
 from lakebed.pipelines.inputs import Input
 from lakebed.pipelines.parts import Parts
 from lakebed.pipelines.plan import Plan, plan
+from lakebed.pipelines.records.request import How, Isolation, Names, Request
 from lakebed.pipelines.sql import sql_function, sql_inputs
-from lakebed.pipelines.steps import EVOLVE, Evolve, Function, Step, check_retried, inputs_of, words
-from lakebed.pipelines.windows import Schedule, moment_of
+from lakebed.pipelines.steps import EVOLVE, Evolve, Function, Step, inner_of, inputs_of, name_of, words
+from lakebed.pipelines.windows import Schedule, length_of
 from lakebed.pipelines.writes import Mode, Write, parse_write
 
 if TYPE_CHECKING:
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-Names = str | Sequence[str] | None
 Given_ = Mapping[str, str | Input] | None
 
 
@@ -39,7 +41,7 @@ class Pipeline:
     """Steps, views, checks and hooks, by decorators on it. A decorated function stays the function that it was.
 
     `namespace` is where tables are that a step does not name. `params` are values that steps get by name. `catalog` is
-    the lake's catalog that its tables are in.
+    the lake's catalog that its tables are in, `keep` how long the branch of a run that was not published stays.
     """
 
     def __init__(
@@ -49,10 +51,13 @@ class Pipeline:
         namespace: str | None = None,
         params: Mapping[str, Any] | None = None,
         catalog: str = DEFAULT,
+        keep: timedelta | str = "14 days",
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise Invalid("a pipeline has a name", expected="text", found=repr(name))
         self.name = name
+        self.keep = length_of(keep, "keep")
+        self.file = _calling_file()
         self.namespace = namespace
         self.params: dict[str, Any] = dict(params or {})
         self._steps: list[Step] = []
@@ -103,17 +108,21 @@ class Pipeline:
         return self._table(name, options)
 
     def tables(self, *names: str, expect: Mapping[str, Sequence[Expectation]] | None = None, **options: Any) -> Any:
-        """A step that makes several tables, in one commit: it yields `lp.rows(table, frame)` for each of them."""
+        """A step that makes several tables, in one commit: it yields `lp.rows(table, frame)` for each of them.
+
+        `expect` and `schema` are given by table; so is `primary_key`, unless all tables have the same.
+        """
         if not names:
             raise Invalid("name the tables", expected='@shop.tables("sales.orders", "sales.items")')
 
         def decorate(function: F) -> F:
             full = tuple(self._named(name) for name in names)
-            by_table = {self._named(table): tuple(found) for table, found in (expect or {}).items()}
-            unknown = sorted(set(by_table) - set(full))
-            if unknown:
-                raise Invalid("the step does not make this table", subject=", ".join(unknown), expected=", ".join(full))
-            self._add(self._step(self._named(function.__name__), function, full, by_table, options))
+            expected = {table: tuple(found) for table, found in self._by_table(expect or {}, full).items()}
+            rest = dict(options)
+            for option in ("schema", "primary_key"):
+                if isinstance(rest.get(option), Mapping):
+                    rest[option] = self._by_table(rest[option], full)
+            self._add(self._step(self._named(name_of(function)), function, full, expected, rest))
             return function
 
         return decorate
@@ -122,7 +131,7 @@ class Pipeline:
         """A step that is not stored: it is evaluated where it is used. `@shop.view` above its function."""
 
         def decorate(function: F) -> F:
-            self._add(Step(function.__name__, function, inputs_of(function, inputs), version=version))
+            self._add(Step(name_of(function), function, inputs_of(function, inputs), version=version))
             return function
 
         return decorate if function is None else decorate(function)
@@ -155,15 +164,15 @@ class Pipeline:
             for check in checks:
                 if not isinstance(check, Check):
                     raise Invalid("this is not a check", expected="such as lp.unique(…)", found=f"{check!r:.80}")
-                self._checks.append(check)
+                self._add_check(check)
             return None
         if on is None:
             raise Invalid("a check is of a table", expected='@shop.check(on="sales.orders")')
 
         def decorate(function: F) -> F:
             found = inputs_of(function, inputs)
-            self._checks.append(
-                Check(name or function.__name__, self._named(on), _severity(severity), whole, function, found)
+            self._add_check(
+                Check(name or name_of(function), self._named(on), _severity(severity), whole, function, found)
             )
             return function
 
@@ -173,7 +182,7 @@ class Pipeline:
         """A function that is called after a run was published, at least once: mails, caches, other systems."""
 
         def decorate(function: F) -> F:
-            self._hooks.append(Hook(function.__name__, function, inputs_of(function, inputs), retries))
+            self._hooks.append(Hook(name_of(function), function, inputs_of(function, inputs), retries))
             return function
 
         return decorate if function is None else decorate(function)
@@ -190,7 +199,7 @@ class Pipeline:
 
     def graph(self, **params: Any) -> Graph:
         """Which step reads which; `Invalid` for inputs that nobody has, and circles. A notebook draws it."""
-        return graph_of(self._steps, {**self.params, **params})
+        return self._definition().graph(params)
 
     # What it does.
 
@@ -214,15 +223,10 @@ class Pipeline:
         Without Spark: the graph, which steps run, their windows, how many rows are new. With it, every function is
         evaluated over empty frames: types and contracts of the whole graph, and who reads columns that would go.
         """
-        values = self._params(params)
-        graph, target = self.graph(**values), _target(lake, self.catalog, into)
-        codes = self._parts(graph, values).codes()
-        chosen = graph.select(select, exclude)
-        if changed:
-            chosen = _changed(graph, codes, target, chosen)
-        asked = _asked(graph, from_, to, full_refresh, force)
-        known = plan(self.name, graph, codes, target, chosen, asked, len(self._checks))
-        return known if spark is None else _dried(known, graph, target, spark, values)
+        asked = Request(self._into(into), select, exclude, changed, params or {}, from_, to, full_refresh, force=force)
+        parts, target = self._definition().parts(params), asked.target(lake)
+        known = plan(parts, target, asked.chosen(parts, target), asked.asked(parts.graph))
+        return known if spark is None else _dried(known, parts, target, spark)
 
     def run(
         self,
@@ -258,27 +262,24 @@ class Pipeline:
         goes on is `Held`, unless it is to `wait`. `openlineage` sends its events to a file or a server, or with `True`
         to where the client's own settings say.
         """
-        values = self._params(params)
-        graph = self.graph(**values)
-        parts, target = self._parts(graph, values), _target(lake, self.catalog, into)
-        chosen = graph.select(select, exclude)
-        return _run_on_spark(
-            parts,
-            lake,
-            spark,
-            target,
-            chosen=_changed(graph, parts.codes(), target, chosen) if changed else chosen,
-            asked=_asked(graph, from_, to, full_refresh, force, retry),
-            resume=resume,
-            publish=publish,
-            isolation=isolation,
-            no_checks=no_checks,
-            breaking=breaking,
-            wait=wait,
-            author=author,
-            listener=listener,
-            openlineage=openlineage,
+        asked = Request(
+            self._into(into),
+            select,
+            exclude,
+            changed,
+            params or {},
+            from_,
+            to,
+            full_refresh,
+            retry,
+            force,
+            publish,
+            cast("Isolation", isolation),
+            no_checks,
+            breaking,
         )
+        how = How(resume, wait, author, listener, openlineage)
+        return _run_on_spark(self._definition(), lake, spark, asked, how)
 
     def __repr__(self) -> str:
         return f"Pipeline {self.name}: {', '.join(step.name for step in self._steps)}"
@@ -287,13 +288,20 @@ class Pipeline:
 
     def _table(self, name: str | None, options: dict[str, Any]) -> Callable[[F], F]:
         def decorate(function: F) -> F:
-            full = self._named(name or function.__name__)
+            full = self._named(name or name_of(function))
             expectations = {full: tuple(options.get("expect", ()))}
             rest = {key: value for key, value in options.items() if key != "expect"}
             self._add(self._step(full, function, (full,), expectations, rest))
             return function
 
         return decorate
+
+    def _by_table(self, given: Mapping[str, Any], tables: Sequence[str]) -> dict[str, Any]:
+        found = {self._named(table): value for table, value in given.items()}
+        unknown = sorted(found.keys() - set(tables))
+        if unknown:
+            raise Invalid("the step does not make this table", subject=", ".join(unknown), expected=", ".join(tables))
+        return found
 
     def _step(
         self,
@@ -314,12 +322,17 @@ class Pipeline:
         if evolve not in EVOLVE:
             raise Invalid("a table can't evolve like this", expected=", ".join(EVOLVE), found=repr(evolve))
         found = inputs_of(function, known.get("inputs")) if inputs is None else dict(inputs)
-        key = words(known.get("primary_key"), "the columns of a primary key")
+        given = known.get("primary_key")
+        keys = (
+            {table: words(one, "the columns of a primary key") for table, one in given.items()}
+            if isinstance(given, Mapping)
+            else {}
+        )
+        key = () if keys else words(given, "the columns of a primary key")
         if write.mode == "scd2" and not key:
             key = (*write.on, "valid_from")
-        for expectation in (one for listed in expectations.values() for one in listed):
-            if not isinstance(expectation, Expectation):
-                raise Invalid("this is not an expectation", expected="lp.expect(…)", found=f"{expectation!r:.80}")
+        for table, listed in expectations.items():
+            check_expectations(listed, f"step {name}, table {table}")
         return Step(
             name,
             function,
@@ -339,8 +352,9 @@ class Pipeline:
             known.get("version"),
             dict(known.get("spark_conf") or {}),
             bool(known.get("enabled", True)),
-            (function.__doc__ or "").strip() or None,
+            inspect.cleandoc(inner_of(function).__doc__ or "") or None,
             text,
+            keys=keys,
         )
 
     def _add(self, step: Step) -> None:
@@ -350,23 +364,32 @@ class Pipeline:
                 raise Invalid("two steps have one name", subject=name, advice="A table is written by one step.")
         self._steps.append(step)
 
+    def _add_check(self, check: Check) -> None:
+        """A check with the name of another of its table gets a number."""
+        taken, number, name = {(one.table, one.name) for one in self._checks}, 1, check.name
+        while (check.table, name) in taken:
+            number += 1
+            name = f"{check.name} #{number}"
+        self._checks.append(replace(check, name=name))
+
     def _named(self, name: str) -> str:
         if "." in name or self.namespace is None:
             return name
         return f"{self.namespace}.{name}"
 
-    def _params(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        unknown = sorted((given or {}).keys() - self.params.keys())
-        if unknown:
-            raise Invalid(
-                "the pipeline has no such parameter",
-                subject=", ".join(unknown),
-                expected=", ".join(self.params) or "none",
-            )
-        return {**self.params, **(given or {})}
+    def _into(self, branch: str) -> str:
+        return branch if "@" in branch else f"{self.catalog}@{branch}"
 
-    def _parts(self, graph: Graph, params: Mapping[str, Any]) -> Parts:
-        return Parts(self.name, graph, params, self._checks, self._hooks)
+    def _definition(self) -> Definition:
+        return Definition(
+            self.name,
+            tuple(self._steps),
+            tuple(self._checks),
+            tuple(self._hooks),
+            self.params,
+            self.keep,
+            self.file,
+        )
 
 
 _OPTIONS = frozenset(
@@ -389,51 +412,25 @@ _OPTIONS = frozenset(
 )
 
 
-def _target(lake: Lake, catalog: str, into: str) -> Catalog:
-    found = lake.catalog(into if "@" in into else f"{catalog}@{into}")
-    found._line.check_live("run")
-    return found
-
-
-def _asked(graph: Graph, first: Any, last: Any, full_refresh: Names, force: bool, retry: Names = None) -> Asked:
-    refreshed = frozenset() if full_refresh is None else frozenset(graph.select(full_refresh))
-    retried = frozenset() if retry is None else frozenset(graph.select(retry))
-    for name in sorted(retried):
-        check_retried(graph.steps[name])
-    return Asked(
-        force,
-        refreshed,
-        retried,
-        None if first is None else moment_of(first, "from_"),
-        None if last is None else moment_of(last, "to"),
-        datetime.now(UTC).replace(tzinfo=None),
-    )
-
-
-def _changed(graph: Graph, codes: Mapping[str, str], target: Catalog, chosen: Sequence[str]) -> list[str]:
-    """Of the chosen steps those whose code has changed, and all that read them."""
-    found: set[str] = set()
-    for name in graph.order:
-        step = graph.steps[name]
-        facts = [fact_of(target.table(table)) for table in step.outputs if target.table_exists(table)]
-        if not step.is_view and (not facts or any(fact is None or fact.code != codes[name] for fact in facts)):
-            found |= graph.reach(name, down=True)
-    return [name for name in chosen if name in found]
-
-
 def _severity(given: str) -> Any:
     if given not in ("error", "warn"):
         raise Invalid("a check is an error or a warning", expected="error or warn", found=repr(given))
     return given
 
 
-def _run_on_spark(parts: Parts, lake: Lake, spark: "SparkSession", target: Catalog, **asked: Any) -> "Run":
-    from lakebed.pipelines.start import Request, start
+def _calling_file() -> str | None:
+    """The file that makes a pipeline; None at a prompt and in a notebook."""
+    path = Path(sys._getframe(2).f_code.co_filename)
+    return str(path.resolve()) if path.is_file() else None
 
-    return start(parts, lake, spark, target, Request(**asked))
+
+def _run_on_spark(definition: Definition, lake: Lake, spark: "SparkSession", asked: Request, how: How) -> "Run":
+    from lakebed.pipelines.start import start
+
+    return start(definition, lake, spark, asked, how)
 
 
-def _dried(known: Plan, graph: Graph, target: Catalog, spark: "SparkSession", params: Mapping[str, Any]) -> Plan:
+def _dried(known: Plan, parts: Parts, target: Catalog, spark: "SparkSession") -> Plan:
     from lakebed.pipelines.dry import dried
 
-    return dried(known, graph, target, spark, params)
+    return dried(known, parts, target, spark)

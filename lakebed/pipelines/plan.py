@@ -1,19 +1,20 @@
 """Plans: what a run would do with each step, and why; without Spark from metadata, with it also types and contracts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from lakebed.errors import Expired, LakebedError, NotFound
+from lakebed.errors import Expired, Forbidden, Invalid, LakebedError, NotFound
 from lakebed.html import pre_html
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.table import Table
 from lakebed.pipelines.contracts import ColumnChange
-from lakebed.pipelines.decisions import Action, Asked, Decision, decide
+from lakebed.pipelines.decisions import Action, Asked, Decision, decide, is_refreshed
 from lakebed.pipelines.facts import fact_of
-from lakebed.pipelines.graph import Graph
+from lakebed.pipelines.graph import nearest
 from lakebed.pipelines.inputs import Input, Read
+from lakebed.pipelines.parts import Parts
 from lakebed.pipelines.states import State, table_then
 from lakebed.pipelines.steps import Step
 
@@ -31,6 +32,8 @@ class PlannedStep:
     readers: tuple[str, ...] = ()
     """Who reads columns that would go or change."""
     problem: LakebedError | None = None
+    doubt: str | None = None
+    """What its function raised over empty frames, which may come from looking at rows that are not there."""
 
     @property
     def action(self) -> str:
@@ -47,11 +50,14 @@ class PlannedStep:
         what = f"{len(self.windows)} of {self.of} windows" if self.windows else self.action
         yield f"{self.name:<{width}}  {what}  {self.decision.reason}"
         yield from (f"  {line}" for line in self.inputs)
-        yield from (f"  {change}" for change in self.columns)
+        for change in self.columns:
+            yield f"  {change}{'  read by nobody' if change.is_breaking and not self.readers else ''}"
         if self.readers:
             yield f"  breaking: read by {', '.join(self.readers)}"
         if self.problem is not None:
             yield f"  ✗ {self.problem}"
+        if self.doubt is not None:
+            yield f"  ? its types are known when it runs: over empty frames its function raised {self.doubt}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,7 @@ class Plan:
     @property
     def ok(self) -> bool:
         """Whether nothing is known that would keep the run from being published."""
-        return not any(step.problem or step.is_breaking for step in self.steps)
+        return not any(step.problem or step.doubt or step.is_breaking for step in self.steps)
 
     def __str__(self) -> str:
         width = max((len(step.name) for step in self.steps), default=0)
@@ -80,16 +86,10 @@ class Plan:
         return pre_html(str(self))
 
 
-def plan(
-    name: str,
-    graph: Graph,
-    codes: Mapping[str, str],
-    target: Catalog,
-    chosen: Sequence[str],
-    asked: Asked,
-    checks: int,
-) -> Plan:
-    """What a run on a line would do with the chosen steps."""
+def plan(parts: Parts, target: Catalog, chosen: Sequence[str], asked: Asked) -> Plan:
+    """What a run on a line would do with the chosen steps; `Invalid` for a check of a table that nobody has."""
+    graph, codes = parts.graph, parts.codes()
+    _check_tables(parts, target)
     dirty: set[str] = set()
     planned: list[PlannedStep] = []
     for step_name in graph.order:
@@ -98,10 +98,54 @@ def plan(
             continue
         tables = graph.tables(step_name)
         decision = decide(step, tables, target, codes[step_name], asked, dirty)
+        problem = None
         if decision.runs:
+            problem = _owned(parts.name, step, target, asked) or _missing(step, tables, target, dirty)
             dirty |= set(step.outputs)
-        planned.append(_planned(step, decision, tables, target, dirty - set(step.outputs)))
-    return Plan(name, target.ref, str(target.version), tuple(planned), checks)
+        found = _planned(step, decision, tables, target, dirty - set(step.outputs))
+        planned.append(replace(found, problem=problem))
+    return Plan(parts.name, target.ref, str(target.version), tuple(planned), len(parts.checks))
+
+
+def _check_tables(parts: Parts, target: Catalog) -> None:
+    made = parts.graph.made() | {name for name, step in parts.graph.steps.items() if step.is_view}
+    for check in parts.checks:
+        for name in sorted(parts.tables(check) - made):
+            if not target.table_exists(name) and not target.view_exists(name):
+                raise Invalid(
+                    f"a check is of {name}, which no step makes and the lake does not have",
+                    subject=f"check {check.name}",
+                    advice=nearest(name, sorted(made)),
+                )
+
+
+def _owned(pipeline: str, step: Step, target: Catalog, asked: Asked) -> LakebedError | None:
+    """What keeps a step from writing a table that another pipeline makes: it would make its rows go."""
+    if is_refreshed(step, asked):
+        return None
+    for name in step.outputs:
+        fact = fact_of(target.table(name)) if target.table_exists(name) else None
+        if fact is not None and fact.pipeline != pipeline:
+            return Forbidden(
+                f"pipeline {fact.pipeline} makes this table, in its step {fact.step}",
+                subject=f"step {step.name}, table {name}",
+                advice=f"Write another table. To take it over, and make its rows again: full_refresh={step.name!r}.",
+            )
+    return None
+
+
+def _missing(step: Step, tables: Mapping[str, Input], target: Catalog, made: set[str]) -> LakebedError | None:
+    """What keeps a step from running whose input is neither in the lake nor made before it."""
+    for name, source in tables.items():
+        is_past = isinstance(source, Read) and source.at is not None
+        if is_past or name in made or target.table_exists(name) or target.view_exists(name):
+            continue
+        return NotFound(
+            "an input is not there, and no step of this run makes it",
+            subject=f"step {step.name}, input {name}",
+            advice=f"Select the step that makes it, too: +{step.name}.",
+        )
+    return None
 
 
 def _planned(

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from lakebed.errors import Invalid
@@ -50,6 +51,8 @@ class Step:
     properties: Mapping[str, str] = field(default_factory=dict)
     flows: tuple[Flow, ...] = ()
     """The streams that add rows to its table; none for a step that makes its rows at once."""
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Primary keys by the table that they are of, where tables have different ones."""
 
     def answer(self, values: Values) -> Any:
         """What its function answers, given the values of its parameters by their names."""
@@ -63,7 +66,24 @@ class Step:
     @property
     def short_name(self) -> str:
         """What parameters of other steps call it: its function's name."""
-        return self.function.__name__
+        return name_of(self.function)
+
+    def key(self, table: str) -> tuple[str, ...]:
+        """The primary key of one of its tables."""
+        return self.keys.get(table, self.primary_key)
+
+
+def inner_of(function: Function) -> Function:
+    """The function inside of a `functools.partial`."""
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+def name_of(function: Function) -> str:
+    """A function's name; of an object that can be called, its class."""
+    inner = inner_of(function)
+    return str(getattr(inner, "__name__", type(inner).__name__))
 
 
 def inputs_of(function: Function, given: Mapping[str, str | Input] | None = None) -> dict[str, Source]:
@@ -74,11 +94,12 @@ def inputs_of(function: Function, given: Mapping[str, str | Input] | None = None
         raise Invalid("this is not a step", expected="a function", found=f"{function!r:.80}") from None
     asked = dict(given or {})
     found: dict[str, Source] = {}
+    name = name_of(function)
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise Invalid(
                 "a step's inputs are its parameters by name",
-                subject=function.__qualname__,
+                subject=name,
                 found=str(parameter),
                 advice="Name each input as a parameter of its own.",
             )
@@ -92,7 +113,7 @@ def inputs_of(function: Function, given: Mapping[str, str | Input] | None = None
     if asked:
         raise Invalid(
             "inputs= names parameters that the function does not have",
-            subject=function.__qualname__,
+            subject=name,
             expected=", ".join(parameter.name for parameter in inspect.signature(function).parameters.values()),
             found=", ".join(asked),
         )

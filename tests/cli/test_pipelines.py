@@ -58,14 +58,24 @@ def test_a_run_is_published_or_ends_with_the_code_of_what_went_wrong(
     cli: Cli, lake: Lake, etl: str, spark: Any
 ) -> None:
     events = cli("run", etl, "--json").json
-    assert [event["event"] for event in events] == ["begin", "step", "done", "step", "done", "check", "publish", "end"]
+    assert [event["event"] for event in events] == [
+        "begin",
+        "step",
+        "done",
+        "step",
+        "done",
+        "check",
+        "checked",
+        "publish",
+        "end",
+    ]
     assert (events[-1]["status"], events[2]["rows"] > 0) == ("published", True)
     assert lake.catalog().table("marts.counted").scan().count() == 1
     assert (cli("run", etl).code, cli("run", etl).lines[-1]) == (0, "nothing to do")
     failed = cli("run", etl, "--param", "least=6")
-    assert (failed.code, "Traceback" in failed.err, "too much" in failed.err) == (9, False, True)  # in the dry run
+    assert (failed.code, "Traceback" in failed.err, "too much" in failed.err) == (4, False, True)
     listed = cli("runs", "--json").json
-    assert [row["status"] for row in listed] == ["unchanged", "unchanged", "published"]
+    assert [row["status"] for row in listed] == ["step_failed", "unchanged", "unchanged", "published"]
     shown = cli("runs", "show", "1", "--json").json[0]
     assert [step["status"] for step in shown["steps"]] == ["done", "done"]
     assert cli("lineage", "marts.kept.id").lines[1].split("\t")[:4] == ["marts.kept", "id", "sales.orders", "id"]
@@ -82,7 +92,7 @@ def test_the_pipeline_that_init_writes_runs_as_it_is(cli: Cli, folder: Path, spa
 
 def test_a_run_that_stopped_is_given_up(cli: Cli, lake: Lake, etl: str) -> None:
     main = lake.catalog()
-    begun = journal.begin(lake, "shop", main, {}, "", "ada")
+    begun = journal.begin(lake, main, {"pipeline": "shop"})
     main.create_branch(f"run/{begun.number}")
     assert cli("runs", "discard", str(begun.number)).code == 9  # nobody can answer here
     assert cli("runs", "discard", str(begun.number), "--yes").code == 0

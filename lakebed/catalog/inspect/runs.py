@@ -60,6 +60,10 @@ RUNS = _kept(
     ("error", "string", "what was wrong"),
     ("uuid", "string", "its id: event ids are made from it"),
     ("attempt", "int", "how often it began, because others changed its inputs"),
+    ("asked", "string", "the steps, parameters and windows that it was asked for, as JSON: a resume goes on with them"),
+    ("file", "string", "the file that makes the pipeline"),
+    ("revision", "string", "the commit of the repository that the file is in, with -dirty if files were changed"),
+    ("process", "string", "the host and the process that ran it"),
 )
 STEPS = _kept(
     "steps",
@@ -67,7 +71,7 @@ STEPS = _kept(
     ("run", "step"),
     ("run", "long", "the run's number"),
     ("step", "string", "the step's name"),
-    ("status", "string", "running, done, skipped or failed"),
+    ("status", "string", "waiting, running, done, skipped or failed"),
     ("action", "string", "create, update, rebuild, windows, skip or hook"),
     ("reason", "string", "why"),
     ("started", "timestamptz", "when it began"),
@@ -100,7 +104,7 @@ LINEAGE = _kept(
     ("run", "table", "column", "input_table", "input_column"),
     ("run", "long", "the run's number"),
     ("table", "string", "the table"),
-    ("column", "string", "its column; empty if only the tables are known"),
+    ("column", "string", "its column; empty for what decides which rows there are, or if only tables are known"),
     ("input_table", "string", "a table that it was made from"),
     ("input_column", "string", "a column of that; empty if only the tables are known"),
     ("input_version", "string", "the version at which that was read"),

@@ -225,9 +225,8 @@ def _shown(session: Session) -> Iterator[Any]:
         if output.is_json:
             if event.kind != "end":
                 detail = event.detail
-                fields = (
-                    {} if detail is None else {"status": detail.status, "rows": detail.rows, "reason": detail.reason}
-                )
+                is_step = event.kind == "done"
+                fields = {"status": detail.status, "rows": detail.rows, "reason": detail.reason} if is_step else {}
                 output.json({"event": event.kind, "run": event.run.id, "about": event.about, **fields})
         elif event.kind == "begin" and not output.is_quiet:
             run = event.run

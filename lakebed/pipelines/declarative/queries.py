@@ -7,10 +7,10 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from lakebed.errors import Invalid
+from lakebed.pipelines.code.fingerprint import code_of
 from lakebed.pipelines.declarative.session import FlowSession
 from lakebed.pipelines.declarative.sql import rows_of_query
 from lakebed.pipelines.declarative.wanted import Find, Parts, WantedStream
-from lakebed.pipelines.fingerprint import code_of
 from lakebed.spark.attachment.attach import answered_by
 from lakebed.spark.attachment.attachments import spark_alone
 from lakebed.spark.sql.tokens import Words

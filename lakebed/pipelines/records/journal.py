@@ -1,4 +1,7 @@
-"""The journal of one run: what it notes while it goes on. Nothing that is right or wrong depends on it."""
+"""The journal of one run: what it was asked for, and what it notes while it goes on.
+
+What is done is never asked here, but by the facts on the run's branch: a journal may lag behind them.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from lakebed.catalog.inspect.runs import CHECKS, LINEAGE, RUNS, STEPS, WINDOWS
+from lakebed.catalog.inspect.runs import CHECKS, LINEAGE, RUNS, STEPS, WINDOWS, RunTable
 from lakebed.errors import Conflict, NotFound
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.lake import Lake
@@ -56,24 +59,25 @@ class Journal:
         """Note windows that were made."""
         put(self._catalog, WINDOWS, [{"run": self.number, "time": now(), **row} for row in rows])
 
+    def noted(self, kind: RunTable) -> list[dict[str, Any]]:
+        """The rows of a table about this run."""
+        return rows_of(self._catalog, kind, f"run = {self.number}")
+
     def noted_steps(self) -> dict[str, dict[str, Any]]:
         """What was noted of the run's steps, by their names."""
-        return {row["step"]: row for row in rows_of(self._catalog, STEPS, f"run = {self.number}")}
+        return {row["step"]: row for row in self.noted(STEPS)}
 
 
-def begin(lake: Lake, pipeline: str, target: Catalog, params: Mapping[str, Any], code: str, author: str) -> Journal:
+def begin(lake: Lake, target: Catalog, about: Mapping[str, Any]) -> Journal:
     """Give a new run the next number, and note that it goes on."""
     catalog = opened_or_made(lake)
     row = {
-        "pipeline": pipeline,
+        **about,
         "status": "running",
         "catalog": target.name,
         "into": target.ref,
         "base": str(target.version),
         "started": now(),
-        "author": author,
-        "params": json.dumps(params, default=str, sort_keys=True),
-        "code": code,
         "uuid": str(uuid4()),
         "attempt": 1,
     }
@@ -100,6 +104,18 @@ def found(lake: Lake, number: int) -> Journal:
     if catalog is None or not rows:
         raise NotFound("there is no such run", subject=f"run {number}", advice="`lakebed runs` lists them.")
     return Journal(catalog, rows[0])
+
+
+def of_pipeline(lake: Lake, pipeline: str) -> list[Journal]:
+    """The journals of all runs of a pipeline, the oldest first."""
+    catalog = opened(lake)
+    rows = [] if catalog is None else [row for row in rows_of(catalog, RUNS) if row["pipeline"] == pipeline]
+    return [] if catalog is None else [Journal(catalog, row) for row in sorted(rows, key=lambda row: row["id"])]
+
+
+def params_text(params: Mapping[str, Any]) -> str:
+    """Parameters as the row of a run has them."""
+    return json.dumps(params, default=str, sort_keys=True)
 
 
 def newest(lake: Lake, pipeline: str) -> int | None:

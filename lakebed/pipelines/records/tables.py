@@ -22,13 +22,25 @@ def opened_or_made(lake: Lake) -> Catalog:
     """The catalog of the runs, made now if it is not there."""
     catalog = lake.create_catalog(CATALOG, if_not_exists=True, message="runs of pipelines")
     for kind in RUN_TABLES.values():
-        if not catalog.table_exists(kind.table):
+        if catalog.table_exists(kind.table):
+            _widen(catalog, kind)
+        else:
             make = partial(catalog.create_table, kind.table, kind.schema, primary_key=kind.key)
             try:
                 make()
             except AlreadyExists:  # another first run
                 continue
     return catalog
+
+
+def _widen(catalog: Catalog, kind: RunTable) -> None:
+    """Add the columns that an older Lakebed did not note."""
+    table = catalog.table(kind.table)
+    missing = [field for field in kind.schema.fields if field.name not in table.schema.names]
+    if missing:
+        with table.evolve(message="columns of a newer Lakebed") as change:
+            for field in missing:
+                change.add_column((field.name,), field.type)
 
 
 def put(catalog: Catalog, kind: RunTable, rows: Sequence[Mapping[str, Any]]) -> None:

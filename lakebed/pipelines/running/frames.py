@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -65,6 +65,15 @@ class Frames:
         special = {"spark": self.spark, "run": self.run, "window": window, "lake": self.lake}
         return self.params[source.name] if source.name in self.params else special[source.name]
 
+    def value(self, asked: Input, positions: Positions) -> DataFrame:
+        """The rows of an input of a check or a hook: a table, or a view of the pipeline."""
+        view = self.graph.steps.get(asked.name)
+        return (
+            self._view(view, asked, positions, None)
+            if view is not None and view.is_view
+            else self.frame(asked, positions)
+        )
+
     def _view(self, view: Step, asked: Input, positions: Positions, window: windows.Window | None) -> DataFrame:
         if not isinstance(asked, Read | Streamed):
             raise Invalid("a view has no changes of its own", subject=view.name, advice="Read it with lp.read.")
@@ -103,16 +112,21 @@ class Frames:
         return table.read(self.spark, asked.where, asked.columns)
 
 
+def is_frame(made: object) -> TypeGuard[DataFrame]:
+    """Whether it is a DataFrame of Spark, of a classic session or a remote one."""
+    return any(kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.") for kind in type(made).__mro__)
+
+
 def checked_frame(step: Step, made: object) -> DataFrame:
     """What a function answered, if it is a DataFrame."""
-    if not any(kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.") for kind in type(made).__mro__):
+    if not is_frame(made):
         raise Invalid(
             "a step answers a DataFrame",
             subject=f"step {step.name}",
             found=type(made).__name__,
             advice="Return the rows: they are written when the function has ended.",
         )
-    return made  # type: ignore[return-value]
+    return made
 
 
 def check_read(view: str, rows: DataFrame, asked: Input) -> None:

@@ -19,15 +19,20 @@ Columns = frozenset[tuple[str, str]]
 NONE: Columns = frozenset()
 
 
+ROWS = ""
+"""In place of a column's name: what decides which rows there are, by filters, joins, groups and orders."""
+
+
 def lineage(frame: DataFrame) -> dict[str, Columns] | None:
-    """For each column of a frame, what it was made from; None if that can't be known."""
+    """For each column of a frame, and for its rows, what it was made from; None if that can't be known."""
     if is_remote(frame.sparkSession):
         return None
     rows: Any = frame
     try:
-        plan = rows._jdf.queryExecution().analyzed()
-        found = _Walk().columns(plan)
-        return {column.name(): found.get(_id(column), NONE) for column in _listed(plan.output())}
+        plan, walk = rows._jdf.queryExecution().analyzed(), _Walk()
+        found = walk.columns(plan)
+        columns = {column.name(): found.get(_id(column), NONE) for column in _listed(plan.output())}
+        return columns | {ROWS: walk.deciding}
     except Py4JError:  # a plan of another version of Spark
         return None
 
@@ -35,6 +40,7 @@ def lineage(frame: DataFrame) -> dict[str, Columns] | None:
 class _Walk:
     def __init__(self) -> None:
         self._tables: dict[int, list[Columns]] = {}
+        self.deciding: Columns = NONE
 
     def columns(self, node: Any) -> dict[int, Columns]:
         """(id of an output column) -> what it was made from"""
@@ -54,7 +60,25 @@ class _Walk:
             table = node.alias().removeprefix(MARK)
             return {_id(one): frozenset({(table, one.name())}) for one in _listed(node.output())}
         children = [(child, self.columns(child)) for child in _listed(node.children())]
+        self._note_deciding(name, node, children)
         return self._union(node, children) if name == "Union" else self._made(node, children)
+
+    def _note_deciding(self, name: str, node: Any, children: list[tuple[Any, dict[int, Columns]]]) -> None:
+        """Note what a node that leaves out, joins, groups or orders rows looks at."""
+        below: dict[int, Columns] = {}
+        for _, columns in children:
+            below |= columns
+        if name in ("Filter", "Join", "LateralJoin", "AsOfJoin", "Sort", "Generate", "Deduplicate"):
+            looked_at = list(_listed(node.expressions()))
+        elif name == "Aggregate":
+            looked_at = list(_listed(node.groupingExpressions()))
+        elif name == "Window":
+            looked_at = [*_listed(node.partitionSpec()), *_listed(node.orderSpec())]
+        else:
+            looked_at = []
+            if name.startswith(("Intersect", "Except")):
+                self.deciding |= _joined(below.values())
+        self.deciding |= _joined(self._from(one, below) for one in looked_at)
 
     def _union(self, node: Any, children: list[tuple[Any, dict[int, Columns]]]) -> dict[int, Columns]:
         outputs = [list(_listed(child.output())) for child, _ in children]
@@ -90,7 +114,7 @@ class _Walk:
 
     def _inside(self, expression: Any) -> Columns:
         """What the subqueries inside an expression read."""
-        if expression.getClass().getSimpleName() == "ScalarSubquery":
+        if expression.getClass().getSimpleName() in ("ScalarSubquery", "Exists", "ListQuery", "LateralSubquery"):
             return _joined(self.columns(expression.plan()).values())
         return _joined(self._inside(child) for child in _listed(expression.children()))
 

@@ -10,21 +10,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from lakebed.errors import Held
 from lakebed.lake.lake import Lake
 
 FOLDER = "locks"
 PAUSE = 0.5
+LONGEST = 60
+"""How many letters of a pipeline's name its file has; two that share a file wait for each other."""
 PLAIN = re.compile(r"[^\w-]")
 
 
 @contextmanager
 def held(lake: Lake, pipeline: str, *, wait: bool = False) -> Iterator[None]:
     """Hold the pipeline while a run goes on; `Held` if another run does, unless `wait`."""
-    folder = Path(lake.url.removeprefix("file://")) / FOLDER
+    address = urlsplit(lake.url)
+    if address.scheme != "file":
+        yield
+        return
+    folder = Path(url2pathname(address.path)) / FOLDER
     folder.mkdir(exist_ok=True)
-    place = os.open(folder / f"{PLAIN.sub('_', pipeline)}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    place = os.open(folder / f"{PLAIN.sub('_', pipeline)[:LONGEST]}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         _take(place, pipeline, wait)
         os.truncate(place, 0)

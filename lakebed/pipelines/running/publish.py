@@ -1,8 +1,7 @@
 """Publishing a run: one merge of its branch, with the facts of the run on its commit."""
 
-import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakebed.catalog.data.reads import rows_read
 from lakebed.catalog.inspect.runs import publish_event
@@ -29,16 +28,13 @@ def publish(
     message: str,
     author: str,
     run: str,
-    facts: Mapping[str, Any],
+    facts: Mapping[str, str],
     relied_on: Mapping[str, State],
 ) -> MergeResult:
     """Merge a run's branch into its target, once; `Conflict` if that has changed what the run relied on."""
     engine = row_engine(spark)
-    texts = {
-        f"pipeline.{name}": value if isinstance(value, str) else json.dumps(value) for name, value in facts.items()
-    }
     head = branch._head()
-    request = Request("merge", (head.ref.line.id, None, "fail"), message, author or None, publish_event(run), texts)
+    request = Request("merge", (head.ref.line.id, None, "fail"), message, author or None, publish_event(run), facts)
     settling = Settling(merger=engine, checker=engine)
     return merge.merge(target._scope, head, settling, request, branch.ref, also=_relying_on(target, relied_on))
 

@@ -94,11 +94,14 @@ class Run:
         return [check for check in self.checks if check.is_error]
 
     def raise_for_status(self) -> "Run":
-        """The run itself if it was published, is ready, or had nothing to do; else what was wrong."""
-        if self.status in ("published", "unchanged", "ready"):
-            return self
+        """The run itself if all went well: it was published, is ready, or had nothing to do; else what was wrong.
+
+        Of a run that was published, and then called a hook that failed, that is the hook's error.
+        """
         if self.error is not None:
             raise self.error
+        if self.status in ("published", "unchanged", "ready"):
+            return self
         raise CheckFailed(f"the run ended as {self.status}", subject=f"{self.pipeline}, run {self.id}")
 
     def __str__(self) -> str:
@@ -108,5 +111,7 @@ class Run:
             "unchanged": "nothing to do",
             "ready": f"complete, not published; look at {self.branch}",
         }.get(self.status, f"{self.status.replace('_', ' ')}: {self.error}; {self.branch} is kept")
+        if self.status == "published" and self.error is not None:
+            end += f"; ✗ {self.error}"
         shown = [str(check) for check in self.checks if not check.passed]
         return "\n  ".join([head, *map(str, self.steps), *shown, end])

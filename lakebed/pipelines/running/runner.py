@@ -1,6 +1,7 @@
 """A run from its branch to its publication: docs/internals/pipelines.md lists the steps, and what a crash leaves."""
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -22,15 +23,19 @@ from lakebed.pipelines.inputs import Read
 from lakebed.pipelines.parts import Parts
 from lakebed.pipelines.records.journal import Journal, now
 from lakebed.pipelines.running.checking import examples_text, run_check
+from lakebed.pipelines.running.ended import finish
 from lakebed.pipelines.running.frames import Frames
-from lakebed.pipelines.running.hooks import run_hooks
+from lakebed.pipelines.running.hooks import note_waiting
 from lakebed.pipelines.running.lineage import Columns
 from lakebed.pipelines.running.publish import publish, published
 from lakebed.pipelines.running.run import CheckRun, Run, Status, StepRun
-from lakebed.pipelines.running.step import Made, StepOfRun, StepRunner
+from lakebed.pipelines.running.step import Made, StepOfRun, StepRunner, WindowMade, failed
+from lakebed.pipelines.running.summary import summary
 from lakebed.pipelines.running.writing import window_column
 from lakebed.pipelines.states import State, state_of
 from lakebed.pipelines.steps import Step
+
+_log = logging.getLogger("lakebed.pipelines")
 
 ATTEMPTS = 5
 """How often a run begins again because others change its inputs, with isolation `serializable`."""
@@ -40,7 +45,7 @@ ATTEMPTS = 5
 class Event:
     """Something that happened in a run, for whoever shows it: `kind` says what, `about` which step, check or hook."""
 
-    kind: Literal["begin", "step", "done", "check", "publish", "hook", "end"]
+    kind: Literal["begin", "step", "window", "done", "check", "checked", "publish", "end"]
     about: str
     run: Run
     detail: Any = None
@@ -72,6 +77,7 @@ class Runner:
         self._journal, self._options = journal, options
         self._codes = parts.codes()
         self._again: set[str] = set()
+        self._begun: set[str] = set()
         self._windows: dict[str, str] = {}
         row = journal.row
         self.run = Run(journal.number, parts.name, target.ref, str(row["branch"]), str(row["base"]))
@@ -92,6 +98,10 @@ class Runner:
             self._end("conflict", error)
         except LakebedError as error:
             self._end("step_failed", error)
+        except Exception as error:
+            self._end("step_failed", failed(f"run {self.run.id}", error))
+            assert self.run.error is not None
+            self.run.error.__cause__ = error
         self._tell("end", self.run.status)
         return self.run
 
@@ -165,9 +175,12 @@ class Runner:
         own = self._own_fact(step, branch)
         if own is not None and self._is_done(step, branch, own):
             return self._noted(step)
+        asked = self._options.asked
         if own is not None:
+            self._begun.add(step.name)
             self._undo(step, branch)
-        decision = decide(step, tables, branch, code, self._options.asked)
+            asked = replace(asked, goes_on=self._own_fact(step, branch) is not None)
+        decision = decide(step, tables, branch, code, asked)
         if not decision.runs:
             found = StepRun(step.name, "skipped", decision.action.value, decision.reason)
             self._journal.step(
@@ -188,7 +201,8 @@ class Runner:
         )
         try:
             is_retried = step.name in self._options.asked.retry
-            done, made = StepRunner(part, frames, branch, is_retried=is_retried).run(decision)
+            runner = StepRunner(part, frames, branch, is_retried=is_retried, told=self._window_made)
+            done, made = runner.run(decision)
         except BaseException as error:
             self._fail(step, decision, error, timedelta(seconds=monotonic() - begun))
             raise
@@ -209,7 +223,8 @@ class Runner:
             return False
         if step.window is None:
             return True
-        return not decide(step, graph.tables(step.name), branch, code, replace(self._options.asked, force=False)).runs
+        asked = replace(self._options.asked, goes_on=True)
+        return not decide(step, graph.tables(step.name), branch, code, asked).runs
 
     def _undo(self, step: Step, branch: Catalog) -> None:
         """Give a step that has to run again its tables back, as they were at the fork."""
@@ -249,46 +264,50 @@ class Runner:
             quarantined=done.quarantined,
             inputs=json.dumps(states),
         )
-        self._journal.windows(
-            [
-                {
-                    "step": step.name,
-                    "window": window.label,
-                    "first": window.start,
-                    "last": window.end,
-                    "reason": done.reason,
-                    "rows": rows,
-                }
-                for window, rows in made.windows
-            ]
-        )
         self._journal.lineage(list(_lineage_rows(made, states)))
-        if step.window is not None and made.windows:
+        if made.windows and step.name not in self._begun:  # else another process has made some of them
             self._windows |= {name: _written(step, branch, name, made) for name in step.outputs}
         self._note_checks(made.checks)
 
+    def _window_made(self, made: WindowMade) -> None:
+        """Note a window as soon as it is on the branch."""
+        self._journal.windows(
+            [
+                {
+                    "step": made.step,
+                    "window": made.window.label,
+                    "first": made.window.start,
+                    "last": made.window.end,
+                    "reason": made.reason,
+                    "rows": made.rows,
+                }
+            ]
+        )
+        self._tell("window", made.step, made)
+
     def _fail(self, step: Step, decision: Decision, error: BaseException, took: timedelta) -> None:
-        failed = StepRun(step.name, "failed", decision.action.value, decision.reason, took=took, error=str(error))
-        self.run.steps.append(failed)
+        found = StepRun(step.name, "failed", decision.action.value, decision.reason, took=took, error=str(error))
+        self.run.steps.append(found)
         with suppress(LakebedError):  # the error itself is what people have to see
             self._journal.step(step.name, status="failed", ended=now(), error=str(error))
             if isinstance(error, CheckFailed):
                 self._note_checks([check for check in error.failures if isinstance(check, CheckRun)])
-        self._tell("done", step.name, failed)
+        self._tell("done", step.name, found)
 
     # Checks.
 
     def _check(self, branch: Catalog) -> None:
-        ran = {step.name for step in self.run.steps if step.status == "done"}
+        ran = [step.name for step in self.run.steps if step.status == "done"]
         if self._options.no_checks:
             return
-        frames, graph = self._frames(branch), self._parts.graph
-        made = {table for name in graph.order for table in graph.steps[name].outputs if name in ran}
-        for check in self._parts.checks:
-            if check.name in self._options.skipped_checks or not (set(check.tables()) & made):
+        frames = self._frames(branch)
+        for check in self._parts.due(self._options.chosen, ran):
+            if check.name in self._options.skipped_checks or not branch.table_exists(check.table):
                 continue
             self._tell("check", check.name)
-            self._note_checks([run_check(check, frames, self._windows)])
+            found = run_check(check, frames, self._windows)
+            self._note_checks([found])
+            self._tell("checked", check.name, found)
         failures = self.run.failures
         if failures:
             raise CheckFailed(
@@ -324,8 +343,9 @@ class Runner:
         message = f"{self._parts.name} run {self.run.id}"
         relied_on = self._relied_on(branch) if self._options.isolation == "serializable" else {}
         author = str(self._journal.row["author"] or "")
+        note_waiting(self._parts.hooks, self._journal)
         result = publish(
-            self._target, branch, self._spark, message, author, self._journal.uuid, self._facts(), relied_on
+            self._target, branch, self._spark, message, author, self._journal.uuid, summary(self._journal), relied_on
         )
         self.run.published = result.commit
         self._finish()
@@ -343,27 +363,13 @@ class Runner:
         }
         return {name: state_of(then.table(name)) for name in sorted(read) if then.table_exists(name)}
 
-    def _facts(self) -> dict[str, Any]:
-        done = [step for step in self.run.steps if step.status == "done"]
-        return {
-            "name": self._parts.name,
-            "run": str(self.run.id),
-            "uuid": self._journal.uuid,
-            "base": self.run.base,
-            "params": {name: str(value) for name, value in self._parts.params.items()},
-            "steps": {step.name: {"code": self._codes[step.name], "rows": step.rows} for step in done},
-            "checks": {f"{check.table}: {check.name}": check.passed for check in self.run.checks},
-        }
-
     def _finish(self) -> None:
-        """What comes after the merge: note it, run the hooks, drop the branch."""
-        commit = self.run.published
-        self._end("published" if commit is not None else "unchanged")
-        if commit is not None:
-            run_hooks(
-                self._parts.hooks, self._target, self._spark, self.run, self._parts.params, self._journal, self._lake
-            )
-        self._target.drop_branch(self.run.branch, if_exists=True)
+        """What comes after the merge."""
+        if self.run.published is None:
+            self._end("unchanged")
+            self._target.drop_branch(self.run.branch, if_exists=True)
+            return
+        finish(self.run, self._parts, self._target, self._spark, self._journal, self._lake)
 
     def _end(self, status: Status, error: LakebedError | None = None) -> None:
         self.run.status, self.run.error = status, error
@@ -377,7 +383,10 @@ class Runner:
 
     def _tell(self, kind: Any, about: str, detail: Any = None) -> None:
         for listener in self._options.listeners:
-            listener(Event(kind, about, self.run, detail))
+            try:
+                listener(Event(kind, about, self.run, detail))
+            except Exception as error:  # what is only shown keeps no run from its end
+                _log.warning("run %s: %r failed at %s: %s", self.run.id, listener, kind, error)
 
 
 def _lineage_rows(made: Made, states: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

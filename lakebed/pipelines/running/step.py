@@ -1,6 +1,6 @@
 """One step of a run: its rows are made, counted and written in one transaction on the run's branch."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from time import monotonic, sleep
@@ -13,10 +13,10 @@ from lakebed.lake.transaction import Transaction
 from lakebed.pipelines.decisions import Decision
 from lakebed.pipelines.facts import STEP, WINDOWS, DoneWindows, Fact, fact_of, windows_of
 from lakebed.pipelines.inputs import Input, Read
-from lakebed.pipelines.rows import Rows
 from lakebed.pipelines.running.counted import CountedRows, Counts
-from lakebed.pipelines.running.frames import CHANGE_TYPE, Frames, Positions, checked_frame, time_kinds
+from lakebed.pipelines.running.frames import CHANGE_TYPE, Frames, Positions, time_kinds
 from lakebed.pipelines.running.lineage import Columns, lineage
+from lakebed.pipelines.running.outputs import outputs_of
 from lakebed.pipelines.running.quarantine import empty_quarantine, with_quarantine, write_quarantine
 from lakebed.pipelines.running.run import CheckRun, StepRun
 from lakebed.pipelines.running.writing import (
@@ -59,11 +59,32 @@ class Made:
     """For each table what its columns were made from, None where only its tables are known."""
 
 
+@dataclass(frozen=True, slots=True)
+class WindowMade:
+    """A window of a step that is on the branch now, and how many of all windows are."""
+
+    step: str
+    window: Window
+    reason: str
+    rows: int
+    done: int
+    of: int
+
+
 class StepRunner:
     """Runs one step on the branch of a run."""
 
-    def __init__(self, part: StepOfRun, frames: Frames, branch: Catalog, *, is_retried: bool = False) -> None:
+    def __init__(
+        self,
+        part: StepOfRun,
+        frames: Frames,
+        branch: Catalog,
+        *,
+        is_retried: bool = False,
+        told: Callable[[WindowMade], None] | None = None,
+    ) -> None:
         self._part, self._frames, self._branch, self._is_retried = part, frames, branch, is_retried
+        self._told = told
         self._step = part.step
 
     def run(self, decision: Decision) -> tuple[StepRun, Made]:
@@ -75,9 +96,9 @@ class StepRunner:
                 break
             except (CheckFailed, Invalid, Conflict):
                 raise
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 if attempt == self._step.retries:
-                    raise _failed(self._step, error) from error
+                    raise failed(f"step {self._step.name}", error) from error
                 sleep(PAUSE * 2**attempt)
         took = timedelta(seconds=monotonic() - begun)
         name, action = self._step.name, decision.action.value
@@ -93,9 +114,14 @@ class StepRunner:
             {name: self._branch.table(name) for name in self._part.tables if self._branch.table_exists(name)}
         )
         parts: list[tuple[Window, Made]] = []
+        count = 0
         for numbers in runs_of(list(decision.windows), schedule.batch):
             window = window_of(schedule, numbers, kinds)
-            parts.append((window, self._make_once(decision, window, numbers)))
+            made, count = self._make_once(decision, window, numbers), count + len(numbers)
+            parts.append((window, made))
+            if self._told is not None:
+                about = WindowMade(self._step.name, window, decision.reason, made.rows, count, len(decision.windows))
+                self._told(about)
         return Made(
             sum(made.rows for _, made in parts),
             sum(made.dropped for _, made in parts),
@@ -108,7 +134,8 @@ class StepRunner:
     def _make_once(self, decision: Decision, window: Window | None, numbers: range | None) -> Made:
         fact = self._fact()
         with configured(self._frames.spark, self._step.spark_conf):
-            outputs = list(self._outputs(self._positions(decision), window))
+            answer = self._step.answer(self._frames.values(self._step, self._positions(decision), window))
+            outputs = outputs_of(self._step, answer)
             for output in outputs:
                 check_output(self._branch, output)
             if self._is_retried and not decision.starts_over:
@@ -122,23 +149,6 @@ class StepRunner:
                 finally:
                     for output in held:
                         output.rows.unpersist()
-
-    def _outputs(self, positions: Positions, window: Window | None) -> Iterator[Output]:
-        answer = self._step.answer(self._frames.values(self._step, positions, window))
-        if len(self._step.outputs) == 1 and not isinstance(answer, Rows) and not hasattr(answer, "__next__"):
-            yield Output(self._step, self._step.outputs[0], checked_frame(self._step, answer))
-            return
-        listed = [answer] if isinstance(answer, Rows) else list(answer)
-        given = {one.table: one.frame for one in listed if isinstance(one, Rows)}
-        if len(given) != len(listed) or set(given) != set(self._step.outputs):
-            raise Invalid(
-                "a step of several tables yields lp.rows(table, frame) for each of them, once",
-                subject=f"step {self._step.name}",
-                expected=", ".join(self._step.outputs),
-                found=", ".join(str(getattr(one, "table", type(one).__name__)) for one in listed) or "nothing",
-            )
-        for name in self._step.outputs:
-            yield Output(self._step, name, checked_frame(self._step, given[name]))
 
     def _write(
         self,
@@ -171,10 +181,11 @@ class StepRunner:
         window: Window | None,
         numbers: range | None,
     ) -> Made:
-        expectations = self._step.expectations.get(output.name, ())
+        expectations = output.expectations
         counted = CountedRows(output.rows, expectations)
         before = windows_of(tx.table(output.name)) if tx.table_exists(output.name) else DoneWindows("")
-        table = opened_output(tx, output)
+        keeps_rows = window is not None or (self._step.write.is_incremental and not decision.starts_over)
+        table = opened_output(tx, output, keeps_rows=keeps_rows)
         if self._is_retried or decision.starts_over or window is not None or self._step.write.mode == "replace":
             empty_quarantine(tx, output, window)
         write_rows(table, self._step, counted.good(), starts_over=decision.starts_over, window=window)
@@ -185,14 +196,14 @@ class StepRunner:
         quarantined = self._quarantine(tx, output, counted, counts)
         noted = {STEP: fact.text()}
         if numbers is not None:
-            left = before if before.run == self._part.run else before.without(set(decision.late))
+            left = before if before.run == self._part.run else before.without(set(decision.windows))
             noted[WINDOWS] = left.with_made(numbers, self._part.code, self._part.run).text()
         tx.table(output.name).set_properties(noted)
         return Made(counts.kept, counts.rows - counts.kept - quarantined, quarantined, checks)
 
     def _quarantine(self, tx: Transaction, output: Output, counted: CountedRows, counts: Counts) -> int:
         """Write the rows that failed; how many they are. `_Unsteady` if they are not those that were counted."""
-        kept = [one for one in self._step.expectations.get(output.name, ()) if one.severity == "quarantine"]
+        kept = [one for one in output.expectations if one.severity == "quarantine"]
         if not any(counts.failed[one.name] for one in kept):
             return 0
         again = CountedRows(counted.bad(str(self._part.number)).drop(CHANGE_TYPE), ())
@@ -273,10 +284,11 @@ def _summed(checks: list[CheckRun]) -> tuple[CheckRun, ...]:
     return tuple(found.values())
 
 
-def _failed(step: Step, error: Exception) -> LakebedError:
+def failed(subject: str, error: BaseException) -> LakebedError:
+    """An error of Spark or of the user's code, as one of ours."""
     text = str(error).strip().splitlines()
     return StepFailed(
         f"{type(error).__name__}: {text[0] if text else ''}".rstrip(": "),
-        subject=f"step {step.name}",
+        subject=subject,
         advice="Fix the step or its input, then resume the run.",
     )

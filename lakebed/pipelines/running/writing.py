@@ -1,25 +1,38 @@
 """Writing a step's rows to its table, in the transaction of the step."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from lakebed.errors import Invalid
+from lakebed.catalog.tables.tables import Layout, definition_of
+from lakebed.catalog.transaction.names import parse_name
+from lakebed.errors import AlreadyExists, Invalid, NotFound
 from lakebed.lake.clauses import when_matched_delete, when_matched_update, when_not_matched_insert
 from lakebed.lake.engines import spark_schema
 from lakebed.lake.sql.names import Objects
 from lakebed.lake.table import Table
-from lakebed.pipelines.contracts import check_contract, column_changes, evolve_table
+from lakebed.pipelines.contracts import (
+    check_contract,
+    check_kept_values,
+    column_changes,
+    contract,
+    evolve_table,
+    never_null,
+)
+from lakebed.pipelines.expectations import Expectation
 from lakebed.pipelines.facts import fact_of
 from lakebed.pipelines.running.frames import CHANGE_TYPE
 from lakebed.pipelines.running.history import HISTORY_COLUMNS, history_rows
 from lakebed.pipelines.steps import Step
 from lakebed.pipelines.windows import Schedule, Window
 from lakebed.spark.fit import quoted
+from lakebed.table.partition.sort_order import make_sort_order
+from lakebed.table.partition.spec import PartitionField, make_spec
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.names import folded_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +44,20 @@ class Output:
     rows: DataFrame
 
     @property
+    def made(self) -> Schema:
+        """The columns that the step makes; what says how a row changed is not one."""
+        return _nullable(spark_schema(self.rows.drop(CHANGE_TYPE).schema))
+
+    @property
     def columns(self) -> Schema:
-        """The columns of the table; what says how a row changed is not one."""
-        kept = self.rows.drop(CHANGE_TYPE)
-        made = _nullable(spark_schema(kept.schema))
-        return Schema([*made.fields, *HISTORY_COLUMNS]) if self.step.write.mode == "scd2" else made
+        """The columns of the table."""
+        is_history = self.step.write.mode == "scd2"
+        return Schema([*self.made.fields, *HISTORY_COLUMNS]) if is_history else self.made
+
+    @property
+    def expectations(self) -> tuple[Expectation, ...]:
+        """What the step expects of the rows, and what its contract does."""
+        return (*self.step.expectations.get(self.name, ()), *never_null(self.step, self.name))
 
 
 def _nullable(schema: Schema) -> Schema:
@@ -45,35 +67,123 @@ def _nullable(schema: Schema) -> Schema:
 
 def check_output(line: Objects, output: Output) -> None:
     """`Invalid`, before any job, if the rows can't be written to the table as it is."""
-    made = output.columns
-    check_contract(output.step, made)
+    step = output.step
+    _check_changes_are_followed(output)
+    check_contract(step, output.name, output.made)
+    _check_definition(output)
     if line.table_exists(output.name):
-        column_changes(output.step, line.table(output.name), made)
-    elif output.step.write.mode == "upsert" and not output.step.primary_key:
-        raise Invalid(
-            "an upsert needs a primary key", subject=f"step {output.step.name}", advice="Pass primary_key=[…]."
-        )
+        table = line.table(output.name)
+        column_changes(step, table, output.columns)
+        _check_key(table, output)
+    elif line.view_exists(output.name):
+        raise AlreadyExists("a step's table has the name of a view", subject=f"step {step.name}, {output.name}")
+    elif step.write.mode == "upsert" and not step.key(output.name):
+        raise Invalid("an upsert needs a primary key", subject=f"step {step.name}", advice="Pass primary_key=[…].")
 
 
-def opened_output(tx: Objects, output: Output) -> Table[Any]:
-    """The table of an output, made if it is not there, changed if it has to be."""
+def opened_output(tx: Objects, output: Output, *, keeps_rows: bool) -> Table[Any]:
+    """The table of an output, made if it is not there, changed if it has to be. `keeps_rows` of a step that adds."""
     step, made = output.step, output.columns
     if not tx.table_exists(output.name):
         _make_namespaces(tx, output.name)
         return tx.create_table(
             output.name,
-            made if step.schema is None else step.schema,
+            _new_columns(output),
             partition_by=step.partition_by,
             sort_by=step.sort_by,
-            primary_key=_key(step),
+            primary_key=step.key(output.name),
             properties=step.properties,
             comment=step.comment,
         )
     table = tx.table(output.name)
     changes = column_changes(step, table, made)
+    if keeps_rows:
+        check_kept_values(step, table, changes)
     if changes:
         evolve_table(table, changes, made)
+    _follow_declaration(table, output)
     return table
+
+
+def _new_columns(output: Output) -> Schema:
+    """The columns of a new table: as the contract has them, with what it says is required."""
+    wanted = contract(output.step, output.name)
+    if wanted is None:
+        return output.columns
+    return Schema([*wanted.fields, *HISTORY_COLUMNS]) if output.step.write.mode == "scd2" else wanted
+
+
+def _follow_declaration(table: Table[Any], output: Output) -> None:
+    """Partition and sort new files, and describe the table, as the step says now."""
+    step, key = output.step, output.step.key(output.name)
+    spec, order = list(step.partition_by), list(step.sort_by)
+    schema, now = table.schema, table.sort_order.fields
+    with table.evolve() as change:
+        if spec and _partitions(make_spec(schema, spec, spec_id=1).fields) != _partitions(table.spec.fields):
+            change.partition_by(spec)
+        if order and make_sort_order(schema, order, order_id=1).fields != now:
+            change.sort_by(order)
+        if key and key != table.primary_key:
+            change.primary_key([(name,) for name in key])
+    if step.comment is not None and step.comment != table.comment:
+        table.set_comment(step.comment)
+
+
+def _partitions(fields: Iterable[PartitionField]) -> list[tuple[int, str, str]]:
+    """Partition fields without the numbers that a table gave them."""
+    return [(one.source_id, str(one.transform), one.name) for one in fields]
+
+
+def _check_changes_are_followed(output: Output) -> None:
+    """`Invalid` for rows that say how they changed, written by a mode that would take a deleted row for a row."""
+    mode = output.step.write.mode
+    if CHANGE_TYPE in output.rows.columns and mode in ("replace", "append", "partitions"):
+        raise Invalid(
+            f"rows with {CHANGE_TYPE} say which rows were deleted, and write={mode!r} would keep those",
+            subject=f"step {output.step.name}",
+            advice="Upsert them, or leave out those that are deleted, and the column itself.",
+        )
+
+
+def _check_key(table: Table[Any], output: Output) -> None:
+    """`Invalid` if a table can't get the key that its step says: its columns may be null."""
+    known = {folded_column(field.name): field for field in table.schema.fields}
+    for name in output.step.key(output.name):
+        column = known.get(folded_column(name))
+        if column is not None and not column.required:
+            raise Invalid(
+                "the table is there, and its rows may have null in what the step says is its key",
+                subject=f"step {output.step.name}, table {output.name}",
+                found=f"{column.name} {column.type}, which is optional",
+                advice="Drop the table: the step makes it again with its key.",
+            )
+
+
+def _check_definition(output: Output) -> None:
+    """`Invalid` if no table can be made of it: by its name, or a key, a partition or an order of other columns."""
+    step = output.step
+    parse_name(output.name)
+    known = {folded_column(field.name) for field in output.made.fields}
+    by = [] if step.write.mode != "scd2" else [*step.write.on, str(step.write.sequence)]
+    missing = [name for name in by if folded_column(name) not in known]
+    if missing:
+        raise Invalid(
+            "scd2 is by columns that the step does not make",
+            subject=f"step {step.name}",
+            expected=", ".join(field.name for field in output.made.fields),
+            found=", ".join(missing),
+        )
+    layout = Layout(step.partition_by, step.sort_by, step.key(output.name))
+    try:
+        definition_of(output.name, output.columns, {}, layout)
+    except (Invalid, NotFound) as error:
+        raise Invalid(
+            f"no table can be made as the step says: {error.problem}",
+            subject=f"step {step.name}, table {output.name}",
+            expected=error.expected or f"one of {', '.join(field.name for field in output.columns.fields)}",
+            found=error.found or error.subject or None,
+            advice=error.advice,
+        ) from error
 
 
 def write_rows(table: Table[Any], step: Step, rows: DataFrame, *, starts_over: bool, window: Window | None) -> None:
@@ -118,11 +228,6 @@ def window_column(step: Step, schedule: Schedule, made: Schema) -> str:
     return found[0]
 
 
-def set_properties(table: Table[Any], properties: Mapping[str, str]) -> None:
-    """Note facts of a table, in the transaction of its rows."""
-    table.set_properties(properties)
-
-
 def _upsert(table: Table[Any], rows: DataFrame) -> None:
     if CHANGE_TYPE not in rows.columns:
         table.upsert(rows)
@@ -152,10 +257,6 @@ def _write_history(table: Table[Any], step: Step, rows: DataFrame) -> None:
         when_matched_update(values),
         when_not_matched_insert(values),
     )
-
-
-def _key(step: Step) -> tuple[str, ...]:
-    return step.primary_key
 
 
 def _make_namespaces(tx: Objects, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from lakebed import pipelines as lp
+from lakebed.pipelines.code.constants import constant_text
 from lakebed.pipelines.files import load_pipeline
 
 TEXT = '''
@@ -37,8 +39,7 @@ def code(tmp_path: Path) -> Callable[..., str]:
         path.write_text(TEXT.replace(old, new) if old else TEXT)
         sys.modules.pop("fingerprinted_etl", None)
         shop = load_pipeline(path)
-        values = {**shop.params, **params}
-        return shop._parts(shop.graph(), values).codes()["orders"]
+        return shop._definition().parts(params).codes()["orders"]
 
     return fingerprint
 
@@ -82,7 +83,7 @@ def test_a_version_replaces_the_code() -> None:
     def made(version: str | None, body: Callable[..., Any]) -> str:
         shop = lp.Pipeline("shop")
         shop.table("t", version=version)(body)
-        return shop._parts(shop.graph(), {}).codes()["t"]
+        return shop._definition().parts().codes()["t"]
 
     def one() -> int:
         return 1
@@ -104,7 +105,7 @@ def test_values_that_a_function_was_made_with_count() -> None:
         def step(rows: Any = lp.read("raw.orders"), factor: int = factor) -> int:
             return rows * factor
 
-        return shop._parts(shop.graph(), {}).codes()["t"]
+        return shop._definition().parts().codes()["t"]
 
     assert made(2) == made(2) != made(3)
 
@@ -123,8 +124,95 @@ def test_code_of_installed_libraries_does_not_count(monkeypatch: pytest.MonkeyPa
         def step() -> int:
             return helper()
 
-        return shop._parts(shop.graph(), {}).codes()["t"]
+        return shop._definition().parts().codes()["t"]
 
     before = made(library.helper)
     exec("def helper():\n    return 2\n", library.__dict__)
     assert made(library.helper) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("date(2026, 1, 1)", "date(2026, 1, 2)"),
+        ("Decimal('1.20')", "Decimal('1.30')"),
+        ("re.compile('a')", "re.compile('b')"),
+        ("{'tea', 'jam'}", "{'tea', 'oil'}"),
+        ("partial(max, key=len)", "partial(max, key=len, default=0)"),
+        ("[timedelta(1), {'a': frozenset('bc')}]", "[timedelta(1), {'a': frozenset('bd')}]"),
+    ],
+)
+def test_a_constant_of_any_plain_kind_counts(code: Callable[..., str], before: str, after: str) -> None:
+    """What it did: a changed date, decimal or pattern was not seen, and the step was skipped with old rows."""
+    head = (
+        "import re\nfrom datetime import date, timedelta\nfrom decimal import Decimal\nfrom functools import partial\n"
+    )
+    assert code("RATE = 0.2", f"{head}RATE = {before}") == code("RATE = 0.2", f"{head}RATE = {before}")
+    assert code("RATE = 0.2", f"{head}RATE = {before}") != code("RATE = 0.2", f"{head}RATE = {after}")
+
+
+def test_a_set_has_the_same_text_whatever_the_order_of_its_members() -> None:
+    """What it did: a step that names a set of texts was made again by every run, in each process by another order."""
+    one, other = {0, 8}, {8, 0}
+    assert repr(one) != repr(other)
+    assert constant_text({"a": [one]}) == constant_text({"a": [other]})
+
+
+def test_two_functions_that_another_one_makes_both_count() -> None:
+    """What it did: of two closures with one name only the first was looked at."""
+
+    def times(factor: int) -> Callable[[int], int]:
+        def multiplied(value: int) -> int:
+            return value * factor
+
+        return multiplied
+
+    def made(first: Callable[[int], int], second: Callable[[int], int]) -> str:
+        shop = lp.Pipeline("shop")
+
+        @shop.table("t")
+        def step(rows: Any = lp.read("raw.orders")) -> int:
+            return first(second(rows))
+
+        return shop._definition().parts().codes()["t"]
+
+    assert made(times(2), times(3)) == made(times(2), times(3))
+    assert made(times(2), times(3)) != made(times(2), times(4)) != made(times(3), times(4))
+
+
+def test_what_partials_and_objects_are_made_with_counts() -> None:
+    class Scaled:
+        def __init__(self, by: int) -> None:
+            self.by = by
+
+        def __call__(self, rows: Any = lp.read("raw.orders")) -> Any:
+            return rows * self.by
+
+    def scaled(rows: Any, by: int) -> Any:
+        return rows * by
+
+    def made(step: Any) -> str:
+        shop = lp.Pipeline("shop")
+        shop.table("t", inputs={"rows": "raw.orders"})(step)
+        return shop._definition().parts().codes()["t"]
+
+    assert made(partial(scaled, by=2)) == made(partial(scaled, by=2)) != made(partial(scaled, by=3))
+    assert made(Scaled(2)) == made(Scaled(2)) != made(Scaled(3))
+
+
+def test_constants_of_modules_inside_modules_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner, outer = ModuleType("rates"), ModuleType("config")
+    inner.RATE, outer.rates = 1, inner  # type: ignore[attr-defined]
+
+    def made() -> str:
+        shop = lp.Pipeline("shop")
+
+        @shop.table("t")
+        def step(rows: Any = lp.read("raw.orders")) -> Any:
+            return rows * outer.rates.RATE
+
+        return shop._definition().parts().codes()["t"]
+
+    before = made()
+    monkeypatch.setattr(inner, "RATE", 2)
+    assert made() != before

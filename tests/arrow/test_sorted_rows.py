@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakebed.arrow.expression.filter import to_arrow
+from lakebed.arrow.expression.filter import filter_mask
 from lakebed.arrow.sorted_rows import SortedRows
 from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.tables.properties import WriteOptions
@@ -33,7 +33,7 @@ class Source:
 
     def __call__(self, filter, columns):
         self.asked.append((filter, columns))
-        found = self.table if filter is None else self.table.filter(to_arrow(filter, lambda field: field.name))
+        found = self.table if filter is None else self.table.filter(filter_mask(filter, self.table))
         return (found if columns is None else found.select(columns)).to_reader(self.batch_rows)
 
 

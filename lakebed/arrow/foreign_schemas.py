@@ -21,6 +21,9 @@ from lakebed.table.types.types import Field, Fields, List, Map, Struct, Type, ch
 MOST_ID = 1 << 30
 """Ids from here on are not kept: a table counts on from the highest, and Iceberg reserves those near 2^31."""
 
+MOST_SHOWN = 200
+"""Characters of a type that no table can have: it may be nested without end."""
+
 
 @dataclass(frozen=True, slots=True)
 class ForeignColumn:
@@ -111,7 +114,7 @@ def _column(path: str, arrow: pyarrow.Field, found: ForeignSchema) -> ForeignCol
     try:
         [own] = schema_of(pyarrow.schema([arrow.with_nullable(True)])).fields
     except Invalid as error:
-        found.problems.append((path, f"{error.subject}: {error.problem} ({arrow.type})"))
+        found.problems.append((path, f"{error.subject}: {error.problem} ({str(arrow.type)[:MOST_SHOWN]})"))
         return ForeignColumn(arrow.name, str(arrow.type), None)
     return ForeignColumn(arrow.name, str(arrow.type), _with_ids(_optional(own), arrow))
 

@@ -149,10 +149,15 @@ def _arrow(type: Type, make: _Maker) -> pyarrow.DataType:
 
 def schema_of(arrow: pyarrow.Schema) -> Schema:
     """An Arrow schema as ours, still without ids; `Invalid` names a column whose type a table can't have."""
+    check_columns(arrow)
+    return Schema([_field_of(field, field.name) for field in arrow])
+
+
+def check_columns(arrow: pyarrow.Schema) -> None:
+    """Refuse names and nesting that no table can have, before anybody recurses into them."""
     check_names(arrow)
     for field in arrow:
         _check_nesting(field)
-    return Schema([_field_of(field, field.name) for field in arrow])
 
 
 def check_names(arrow: pyarrow.Schema) -> None:

@@ -9,7 +9,7 @@ import pyarrow
 import pyarrow.dataset
 import pyarrow.parquet
 
-from lakebed.arrow.types import check_names
+from lakebed.arrow.types import check_columns
 from lakebed.cli.column_types import Types, typed
 from lakebed.cli.csv_rows import read_csv
 from lakebed.cli.json_rows import read_json
@@ -18,6 +18,8 @@ from lakebed.table.parquet.footer import END, check_footer, footer_length
 
 FORMATS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 STDIN = "-"
+COMPRESSED = (b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd")
+"""How gzip, bzip2 and Zstandard begin."""
 ADVICE = "Say what it is: --format csv, json or parquet."
 _REMEDIES: tuple[tuple[str, str], ...] = (
     ("In CSV column #", "A column's type can be given: --column zip:string."),
@@ -62,6 +64,9 @@ def read_source(paths: Sequence[str], format: str | None, delimiter: str | None,
 
 def _of_stream(read: bytes, format: str | None, delimiter: str | None, types: Types, name: str) -> pyarrow.Table:
     """The rows of what has no name that says its format."""
+    if read.startswith(COMPRESSED):
+        advice = "Decompress it on the way, as by gzip -dc, or load it as a file whose name says what it is."
+        raise Invalid("the rows are compressed", subject=name, advice=advice)
     data = pyarrow.BufferReader(read)
     return typed(_read(data, format or _sniffed(data), delimiter, types, name), types)
 
@@ -123,7 +128,7 @@ def _read(source: Any, format: str, delimiter: str | None, types: Types, name: s
             _check_footer(source)
             source.seek(0)
             found = pyarrow.parquet.read_table(source)
-        check_names(found.schema)
+        check_columns(found.schema)
         return found
     except UnicodeDecodeError as error:
         raise Invalid("a column's name is not UTF-8", subject=name, found=f"{error.object!r:.80}") from error

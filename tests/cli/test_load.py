@@ -427,3 +427,24 @@ def test_a_name_that_is_not_utf8_was_a_bug_of_load(cli: Cli, folder: Path, given
     assert cli("init").code == 0
     answer = cli("load", "t", "-", "--format", "json", given=given)
     assert (answer.code, "a column's name is not UTF-8" in answer.err) == (9, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("null", "line 1 is null"),
+        ('{"a": 1}\n null', "line 2 is null"),
+        ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
+        ('{"a": {"b": ' * 450 + "1" + "}}" * 450, "nested too deeply"),
+    ],
+    ids=["null", "a null behind a row", "lists", "objects"],
+)
+def test_a_line_of_json_ended_the_process_or_was_a_bug(cli: Cli, empty: lakebed.Lake, line: str, reason: str) -> None:
+    answer = cli("load", "a.t", "-", "--format", "json", given=line + "\n")
+    assert (answer.code, reason in answer.err) == (9, True)
+
+
+def test_a_compressed_standard_input_was_called_names_that_are_not_utf8(cli: Cli, empty: lakebed.Lake) -> None:
+    answer = cli("load", "a.t", "-", given=gzip.compress(b"a\n1\n"))
+    assert answer.code == 9
+    assert "gzip -dc" in answer.err

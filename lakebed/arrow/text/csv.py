@@ -9,7 +9,7 @@ import pyarrow.compute as compute
 import pyarrow.csv
 
 from lakebed.arrow.text.columns import any_of, in_columns, missing_values, reasons, typed_column
-from lakebed.arrow.text.form import NULLS, ReadRows, cut, opened_text
+from lakebed.arrow.text.form import NULLS, OpenedText, ReadRows, cut, opened_text
 from lakebed.catalog.data.foreign import BadRow, TextForm
 from lakebed.errors import Invalid
 from lakebed.files import Files
@@ -78,14 +78,14 @@ class _End:
 class _Noted(RawIOBase):
     """A stream whose end is noted."""
 
-    def __init__(self, source: pyarrow.NativeFile, end: _End) -> None:
+    def __init__(self, source: OpenedText, end: _End) -> None:
         self._source, self._end = source, end
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data: bytes = self._source.read(size if size >= 0 else None)
+        data = self._source.read(size if size >= 0 else None)
         self._end.add(data)
         return data
 

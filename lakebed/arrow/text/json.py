@@ -6,7 +6,7 @@ until that line is alone.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow
@@ -19,6 +19,7 @@ from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.foreign import BadRow, TextForm
 from lakebed.files import Files
 from lakebed.table.schema.schema import Schema
+from lakebed.table.types.limits import LEVELS, too_deep
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import BINARY, Decimal, Field, List, Map, Simple, Struct, children_of
 
@@ -31,38 +32,68 @@ Line = tuple[int, bytes, dict[str, Any]]
 def json_rows(files: Files, path: str, form: TextForm, schema: Schema) -> Iterator[ReadRows]:
     """The rows of a file in the columns of a table; keys that a line does not have get their default, or null."""
     reader = _Reader(path, form, schema)
-    for lines, bad in json_lines(files, path):
+    for lines, bad in json_lines(files, path, form):
         found = reader.read(lines)
         yield ReadRows(found.good, (*bad, *found.bad))
 
 
-def json_lines(files: Files, path: str) -> Iterator[tuple[list[Line], list[BadRow]]]:
-    """The lines of a file that are objects, in blocks, and those that are not; blank lines are none."""
+def json_lines(files: Files, path: str, form: TextForm) -> Iterator[tuple[list[Line], list[BadRow]]]:
+    """The lines of a file that are objects, in blocks, and those that no table can have; blank lines are neither."""
     number, left = 0, b""
     with opened_text(files, path) as source:
         while block := source.read(BLOCK_BYTES):
             *whole, left = (left + block).split(b"\n")
-            yield _objects(path, number, whole)
+            yield _objects(path, number, whole, form.without)
             number += len(whole)
     if left:
-        yield _objects(path, number, [left])
+        yield _objects(path, number, [left], form.without)
 
 
-def _objects(path: str, before: int, texts: Sequence[bytes]) -> tuple[list[Line], list[BadRow]]:
+def _objects(
+    path: str, before: int, texts: Sequence[bytes], without: Collection[str]
+) -> tuple[list[Line], list[BadRow]]:
     lines, bad = list[Line](), list[BadRow]()
     for number, text in enumerate(texts, before + 1):
         if not text.strip():
             continue
         try:
             found = json.loads(text)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             bad.append(_bad(path, number, text, f"not JSON: {error}"))
             continue
-        if isinstance(found, dict):
-            lines.append((number, text, found))
-        else:
+        except RecursionError:  # of Python's parser, at about a thousand
+            bad.append(_bad(path, number, text, f"nested too deeply: columns have at most {LEVELS} levels"))
+            continue
+        if not isinstance(found, dict):
             bad.append(_bad(path, number, text, "not an object: write one for each line, jq -c '.[]' FILE"))
+        elif problem := _too_deep(text, found, without):
+            bad.append(_bad(path, number, text, problem))
+        else:
+            lines.append((number, text, found))
     return lines, bad
+
+
+def _too_deep(text: bytes, values: Mapping[str, Any], without: Collection[str]) -> str | None:
+    """Why a line has more levels than columns can have; whatever looks into its values later does so by recursion."""
+    if text.count(b"{") + text.count(b"[") <= LEVELS // 2:
+        return None
+    for key, value in values.items():
+        if (found := _levels(value)) > LEVELS and folded_column(key) not in without:
+            return str(too_deep(key, found))
+    return None
+
+
+def _levels(value: Any) -> int:
+    """How deeply a value is nested, as columns are."""
+    deepest, pending = 0, [(value, 0)]
+    while pending:
+        value, above = pending.pop()
+        deepest = max(deepest, above)
+        if isinstance(value, list):
+            pending += [(one, above + 2) for one in value or [None]]
+        elif isinstance(value, dict):
+            pending += [(one, above + 1) for one in value.values()]
+    return deepest
 
 
 class _Reader:

@@ -54,7 +54,7 @@ def sampled_fields(files: Files, paths: Sequence[str], form: TextForm, known: Ma
         if form.format == CSV:
             own = _csv_fields(files, path, form, known, number < SAMPLE_FILES)
         elif number < SAMPLE_FILES:
-            own = list(_json_fields(files, path))
+            own = list(_json_fields(files, path, form))
         else:
             continue
         for field in own:
@@ -140,18 +140,19 @@ def _any_match(texts: pyarrow.ChunkedArray, pattern: str) -> bool:
 # JSON
 
 
-def _json_fields(files: Files, path: str) -> Iterator[Field]:
+def _json_fields(files: Files, path: str, form: TextForm) -> Iterator[Field]:
     names: dict[str, str] = {}
     types: dict[str, Counter[Type]] = {}
     size, first = 0, list[BadRow]()
-    for lines, bad in json_lines(files, path):
+    for lines, bad in json_lines(files, path, form):
         first += bad[:1]
         for _, text, values in lines:
             size += len(text)
             for key, value in values.items():
                 name = folded_column(key)
-                names.setdefault(name, key)
-                types.setdefault(name, Counter())[_json_type(value)] += 1
+                if name not in form.without:
+                    names.setdefault(name, key)
+                    types.setdefault(name, Counter())[_json_type(value)] += 1
         if size >= SAMPLE_BYTES:
             break
     if first and not size:

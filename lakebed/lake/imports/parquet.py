@@ -150,6 +150,8 @@ class _Import:
         folded = {folded_column(field.name) for field in inside}
         said = tuple(self._folder_field(name) for name in self._folder_names if folded_column(name) not in folded)
         fields = (*inside, *said)
+        if not fields and self._misfits:
+            return
         keeps_ids = bool(inside) and not said and all(field.id for field in inside) and not self._asked.copy
         try:
             check_column_names([field.name for field in fields])

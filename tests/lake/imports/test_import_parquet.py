@@ -654,3 +654,13 @@ def test_files_in_place_that_are_gone_are_noted(main, source, put):
     assert note in str(found)
     main.table("t").truncate()
     assert main.import_parquet("t", source, dry_run=True).notes == ()
+
+
+def test_a_file_whose_only_column_is_too_deep_was_called_a_table_without_columns(main, source, put):
+    column, value = pyarrow.int64(), 1
+    for _ in range(40):
+        column, value = pyarrow.struct([("a", column)]), {"a": value}
+    put("a.parquet", pyarrow.table({"x": pyarrow.array([value], column)}))
+    with pytest.raises(Invalid, match="x: a column is nested too deeply"):
+        main.import_parquet("t", source)
+    assert "nested too deeply" in main.import_parquet("t", source, dry_run=True).misfits[0].problem

@@ -1,5 +1,6 @@
 """CSV and lines of JSON become rows of a table; what can't be read is refused, or set apart with its place."""
 
+import bz2
 import datetime
 import gzip
 import json
@@ -33,6 +34,11 @@ ORDERS = """id,price,day,at,zip,name,ok
 1,1.5,2026-01-05,2026-01-05T10:00:00Z,01234,"Müller, A.",true
 2,,2026-01-06,2026-01-06 11:30:00+02:00,98765,,false
 """
+
+
+def nested(levels: int) -> str:
+    """A line with objects in objects."""
+    return '{"a":' * levels + "1" + "}" * levels + "\n"
 
 
 # CSV
@@ -285,7 +291,7 @@ HOSTILE = [
     ('{"id": 1, "d": 1.234}', "requires scale 3"),
     ('{"id": 1, "s": 5}', "Column"),
     ('{"id": 1, "name": "\\ud800"}', "surrogate"),
-    ("[" * 20_000, "not JSON"),
+    ("[" * 20_000, "nested too deeply"),
     ("\x00\x01", "not JSON"),
 ]
 
@@ -436,3 +442,53 @@ def test_a_layout_of_a_new_table(main, write):
         main.import_csv("t", path, primary_key=["id"])
     main.import_csv("t", path, partition_by=["month(day)"], sort_by=["id desc"])
     assert list(main.table("t").spec) == ["month(day)"]
+
+
+# Hostile files
+
+
+@pytest.mark.parametrize("levels", [40, 250, 900, 5000])
+def test_a_line_with_objects_in_objects_is_refused_and_does_not_end_in_a_recursion_error(main, write, levels):
+    path = write("deep.json", nested(levels))
+    with pytest.raises(Invalid, match="nested too deeply"):
+        main.import_json("t", path)
+    write("deep.json", '{"a": ' + "[" * levels + "]" * levels + "}\n")
+    with pytest.raises(Invalid, match="nested too deeply"):
+        main.import_json("t", path)
+
+
+def test_a_line_that_is_too_deep_is_set_apart_and_the_others_are_imported(main, write):
+    path = write("deep.json", '{"a": 1}\n' + nested(300) + '{"a": 2}\n')
+    found = main.import_json("t", path, on_bad="quarantine")
+    assert (found.rows, found.quarantined) == (2, 1)
+    assert "nested too deeply" in main.table("t__rejects").scan().to_arrow()["reason"][0].as_py()
+    assert (
+        main.import_json("u", write("left.json", '{"b": 1, "a": ' + nested(300)[:-1] + "}\n"), leave_out=["a"]).rows
+        == 1
+    )
+
+
+def damaged(content: bytes) -> dict[str, bytes]:
+    """Files whose name says that they are compressed, and which can't be decompressed."""
+    zipped = gzip.compress(content)
+    flipped = bytearray(zipped)
+    flipped[-6] ^= 1
+    return {
+        "plain.gz": content,
+        "cut.gz": zipped[: len(zipped) // 2],
+        "without_its_end.gz": zipped[:-4],
+        "flipped.gz": bytes(flipped),
+        "plain.bz2": content,
+        "cut.bz2": bz2.compress(content)[:-9],
+    }
+
+
+@pytest.mark.parametrize("name", damaged(b""))
+def test_a_damaged_compressed_file_is_invalid_and_not_an_error_of_the_system(main, write, name):
+    lines = damaged(b"".join(b"%d,%d\n" % (row, row * row) for row in range(1000)))[name]
+    with pytest.raises(Invalid, match="can't be decompressed"):
+        main.import_csv("t", write(f"a.csv.{name}", lines))
+    lines = damaged(b"".join(b'{"a": %d}\n' % row for row in range(1000)))[name]
+    with pytest.raises(Invalid, match="can't be decompressed"):
+        main.import_json("t", write(f"a.json.{name}", lines))
+    assert not main.table_exists("t")

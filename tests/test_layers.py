@@ -23,7 +23,7 @@ DRAWINGS = {
         cli
         server | pipelines
         lake
-        arrow | spark | iceberg | documents
+        arrow | spark | iceberg | delta | documents
         catalog
         metastore
         table | records
@@ -94,6 +94,10 @@ DRAWINGS = {
         session | types
         expressions
         java | literals | locations | variables
+    """,
+    "lakebed.delta": """
+        table
+        schemas
     """,
     "lakebed.iceberg": """
         export
@@ -166,6 +170,7 @@ ENGINE_LOADERS = {
     ("lakebed.lake.engines", "spark_schema"),
     ("lakebed.lake.engines", "spark_text"),
     ("lakebed.lake.engines", "export_iceberg"),
+    ("lakebed.lake.engines", "delta_table"),
     ("lakebed.lake.sql.statement", "run_statement"),
     ("lakebed.lake.attached.load", "attached_session"),
     ("lakebed.lake.streaming.load", "read_stream"),

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow
 from pyarrow.parquet import ParquetFile
+from pyroaring import BitMap64, FrozenBitMap64
 
 from lakebed.arrow.read.stored import BATCH_ROWS
 from lakebed.arrow.types import arrow_schema
@@ -14,22 +15,41 @@ from lakebed.table.schema.schema import Schema
 from lakebed.table.types.names import folded_column
 from lakebed.table.types.types import Field
 
+Values = Mapping[str, Value | None]
+
 
 def rows_of_files(
-    files: Files, paths: Sequence[str], schema: Schema, values: Mapping[str, Mapping[str, Value | None]]
+    files: Files,
+    paths: Sequence[str],
+    schema: Schema,
+    values: Mapping[str, Values],
+    names: Mapping[str, str],
+    deleted: Mapping[str, FrozenBitMap64],
 ) -> pyarrow.RecordBatchReader:
     """The rows of files, one file after another. Columns are found by name, without case.
 
-    `values` are texts or plain values of columns that a file does not have, by its path and the column's name, folded.
+    `values` are plain values of columns that a file does not have, by its path and the column's name, folded. `names`
+    are what files call columns, by the same; `deleted` are positions of rows that are left out, by path.
     """
     form = arrow_schema(schema)
-    batches = (batch for path in paths for batch in _batches(files, path, schema, form, values.get(path, {})))
+    batches = (
+        _shaped(path, batch, schema, form, values.get(path, {}), names)
+        for path in paths
+        for batch in _without(deleted.get(path), _batches(files, path))
+    )
     return pyarrow.RecordBatchReader.from_batches(form, batches)
 
 
-def _batches(
-    files: Files, path: str, schema: Schema, form: pyarrow.Schema, values: Mapping[str, Value | None]
-) -> Iterator[pyarrow.RecordBatch]:
+def _without(deleted: FrozenBitMap64 | None, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    first = 0
+    for batch in batches:
+        rows = range(first, first + batch.num_rows)
+        first = rows.stop
+        kept = None if not deleted else BitMap64(rows) - deleted
+        yield batch if kept is None else batch.take(pyarrow.array([row - rows.start for row in kept], pyarrow.int64()))
+
+
+def _batches(files: Files, path: str) -> Iterator[pyarrow.RecordBatch]:
     try:
         # Spark's old timestamps have 96 bits, and are instants.
         with ParquetFile(
@@ -37,7 +57,7 @@ def _batches(
         ) as parquet:
             for batch in parquet.iter_batches(BATCH_ROWS):
                 batch.validate(full=True)
-                yield _shaped(path, batch, schema, form, values)
+                yield batch
     except (pyarrow.ArrowException, OSError) as error:
         raise Corrupt("the file can't be read", subject=path, found=str(error).splitlines()[0]) from error
 
@@ -47,14 +67,16 @@ def _shaped(
     batch: pyarrow.RecordBatch,
     schema: Schema,
     form: pyarrow.Schema,
-    values: Mapping[str, Value | None],
+    values: Values,
+    names: Mapping[str, str],
 ) -> pyarrow.RecordBatch:
     places = {folded_column(name): place for place, name in enumerate(batch.schema.names)}
     columns = []
     for field, wanted in zip(schema.fields, form, strict=True):
         name = folded_column(field.name)
-        if name in places:
-            columns.append(_cast(path, batch.column(places[name]), wanted))
+        found = folded_column(names.get(name, name))
+        if found in places:
+            columns.append(_cast(path, batch.column(places[found]), wanted))
         else:
             columns.append(_constant(field, wanted, values.get(name), batch.num_rows))
     return pyarrow.RecordBatch.from_arrays(columns, schema=form)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import google_crc32c
 import pyarrow
+from pyroaring import FrozenBitMap64
 
 from lakebed.arrow.add_files import examined_files
 from lakebed.arrow.foreign_rows import rows_of_files
@@ -49,10 +50,16 @@ class ArrowImporter:
         return read_footer(files, path, files.size(path)).checksum
 
     def rows_of_files(
-        self, files: Files, paths: Sequence[str], schema: Schema, values: Mapping[str, Mapping[str, Value | None]]
+        self,
+        files: Files,
+        paths: Sequence[str],
+        schema: Schema,
+        values: Mapping[str, Mapping[str, Value | None]],
+        names: Mapping[str, str] | None = None,
+        deleted: Mapping[str, FrozenBitMap64] | None = None,
     ) -> pyarrow.RecordBatchReader:
         """The rows of Parquet files in the columns of a table."""
-        return rows_of_files(files, paths, schema, values)
+        return rows_of_files(files, paths, schema, values, names or {}, deleted or {})
 
     def checksum(self, files: Files, path: str) -> int:
         """The CRC32C of all bytes of a file."""

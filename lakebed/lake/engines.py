@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 from lakebed.catalog.data.engine import Engine
-from lakebed.catalog.data.foreign import TextForm
+from lakebed.catalog.data.foreign import ForeignTable, TextForm
 from lakebed.catalog.data.row_changes import RowChange, Written
 from lakebed.catalog.data.target import target_of
 from lakebed.catalog.merge.rows import RowEngine
@@ -81,6 +81,14 @@ def export_iceberg(work: Work, state: TableState, folder: str | None) -> str:
     from lakebed.iceberg.export import export_table
 
     return export_table(work, state, folder)
+
+
+def delta_table(place: str) -> ForeignTable:
+    """A Delta table to import."""
+    check_installed("deltalake", "delta")
+    from lakebed.delta.table import DeltaSource
+
+    return DeltaSource(place)
 
 
 def check_installed(package: str, extra: str) -> None:

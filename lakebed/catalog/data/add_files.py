@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lakebed.catalog.data.changes import check_fits, delta_of, is_same, put_delta
+from lakebed.catalog.data.changes import change_files, check_fits, delta_of, is_same, put_delta
 from lakebed.catalog.data.live_files import live_among
 from lakebed.catalog.data.reads import files_touched
 from lakebed.catalog.tables.tables import TableState
@@ -47,3 +47,29 @@ def check_new(work: Work, state: TableState, wanted: dict[str, DataFileRef]) -> 
         )
     if wanted:
         work.read(DataRead(state.partition, files_touched(work.context, frozenset(wanted))))
+
+
+def exchange_files(
+    work: Work,
+    written: TableState,
+    added: Sequence[DataFileRef],
+    removed: Sequence[DataFileRef],
+    changed: Sequence[DataFileRef],
+    detail: str,
+    summary: Mapping[str, str],
+) -> None:
+    """Make a table of another format's next version of a table: files that it added, removed and deleted rows from."""
+    state = check_fits(work, written, is_same)
+    check_new(work, state, {file.path: file for file in added})
+    operation = "insert" if added else "delete"
+    if added and (removed or changed):
+        operation = "merge_rows"
+    delta = replace(
+        delta_of(state, operation),
+        added=tuple(added),
+        removed=tuple(removed),
+        changed=tuple(changed),
+        summary=summary,
+    )
+    change_files(work, state, delta, detail)
+    work.wrote({file.dv_path for file in (*added, *changed) if file.dv_path})

@@ -1,10 +1,15 @@
-"""Files that other writers wrote, and what is known of them besides their bytes: Parquet, and rows as text."""
+"""What other writers wrote, and what is known of it besides its bytes: Parquet files, rows as text, whole tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
+
+from pyroaring import FrozenBitMap64
 
 from lakebed.table.filter.filter import Value
+from lakebed.table.types.types import Fields
+
+EMPTY: Final = FrozenBitMap64()
 
 Problem = tuple[str, str]
 """A file, by its path, and one reason why its rows can't be read as rows of the table."""
@@ -67,3 +72,74 @@ class BadRow:
     row: int
     reason: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignFile:
+    """A data file of a table of another format, as the table's metadata describe it.
+
+    `rows` count deleted rows too, and are None if the metadata don't say. `values` are those of columns that the file
+    need not have, by their names there. `deleted` are positions. A file that `is_elsewhere` was written for another
+    partition spec than the table's newest.
+    """
+
+    place: str
+    size: int
+    rows: int | None = None
+    values: Mapping[str, Value | None] = field(default_factory=dict)
+    deleted: FrozenBitMap64 = EMPTY
+    is_elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignVersion:
+    """A version of a table of another format. `physical_name` of a field is its name in files.
+
+    Fields have ids, on every level, if files have them; `last_id` is then the highest that the table has ever used, and
+    0 if names decide. `files` are by place. `notes` are what an import leaves behind. `names` are
+    further names of fields in files that have no ids, by id.
+    """
+
+    number: int
+    called: str
+    message: str
+    author: str | None
+    fields: Fields
+    last_id: int
+    partition_by: tuple[str, ...]
+    files: Mapping[str, ForeignFile]
+    notes: tuple[str, ...] = ()
+    names: Mapping[int, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows it has, None if the metadata don't say."""
+        counts = [None if file.rows is None else file.rows - len(file.deleted) for file in self.files.values()]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+
+class ForeignTable(Protocol):
+    """A table of another format: versions with numbers, of which old ones may have expired."""
+
+    @property
+    def kind(self) -> str:
+        """The word for the format."""
+
+    @property
+    def place(self) -> str:
+        """Where it is."""
+
+    @property
+    def id(self) -> str:
+        """What tells it from a table that was made in its place later."""
+
+    @property
+    def newest(self) -> int:
+        """The newest version."""
+
+    def numbers(self, after: int | None, since: int | None = None) -> Sequence[int]:
+        """The versions after one, or all `since` one, oldest first; `Expired` if one of them is not there any more."""
+
+    def version(self, number: int) -> ForeignVersion:
+        """A version; `Expired` if it is not there any more."""

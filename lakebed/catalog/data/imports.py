@@ -1,6 +1,7 @@
 """What a table remembers of its imports, so that the next one brings only what is new.
 
     (table, properties) "lakebed.imported.files" -> {"format": 1, "edition": …, "bodies": [id, …]}
+    (table, properties) "lakebed.imported.<kind>.<hash of the source>" -> {"format": 1, "edition": …, …}
     (table, "imports", id) -> "LKBI" ‖ 01 ‖ zlib of lines of JSON: [path, size, CRC32C, modified in µs]
 
 The properties are the table's: they commit with the rows, and go back with them by a revert, a reset or a restore. Two
@@ -12,6 +13,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from secrets import randbits
 from typing import Any, Final
 
@@ -56,6 +58,21 @@ def remember_files(work: Work, table: str, files: Sequence[ImportedFile]) -> Non
     number = randbits(_ID_BITS)
     work.put_body(table_state(work, table).id, BODY_KIND, number, encode(files))
     _put(work, table, FILES, {"bodies": [*known, number]})
+
+
+def imported_position(work: Work, table: str, kind: str, source: object) -> dict[str, Any] | None:
+    """How far a source was imported that has versions or keys; None if it was not."""
+    return _value(work, table, _key(kind, source))
+
+
+def remember_position(work: Work, table: str, kind: str, source: object, position: Mapping[str, Any]) -> None:
+    """Remember how far the work imports a source."""
+    _put(work, table, _key(kind, source), position)
+
+
+def _key(kind: str, source: object) -> str:
+    text = json.dumps(source, ensure_ascii=False, sort_keys=True)
+    return f"{PREFIX}{kind}.{blake2b(text.encode(), digest_size=8).hexdigest()}"
 
 
 def encode(files: Iterable[ImportedFile]) -> bytes:

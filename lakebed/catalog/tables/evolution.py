@@ -36,9 +36,9 @@ from lakebed.table.partition.spec import (
 )
 from lakebed.table.schema import evolution
 from lakebed.table.schema.evolution import Position
-from lakebed.table.schema.schema import Path, Schema
-from lakebed.table.types.names import folded_column
-from lakebed.table.types.types import Field, Type, Way, children_of
+from lakebed.table.schema.schema import Path, Schema, physical_names
+from lakebed.table.types.names import folded_column, physical_name
+from lakebed.table.types.types import Field, Type, Way, children_of, named_fields, with_children
 
 Relied = Callable[[TableState], object]
 """What a step relies on: a value taken from the table that has to be the same in both states."""
@@ -192,6 +192,27 @@ def add_column(
     above = path.rpartition(".")[0] if isinstance(path, str) else path[:-1]
     given = (path, str(type), required, _default_argument(default), comment, _position_argument(position))
     return Step("add_column", _path_text(path), given, take, _column(above, _names) if above else _nothing)
+
+
+def adopt_column(path: tuple[str, ...], column: Field) -> Step:
+    """Add a column with the ids that another table gave it, so that files of that table have the table's own ids."""
+
+    def take(state: TableState, ids: TableIds) -> TableState:
+        known = ids.adopt(_path_text(path), column)
+        used = {*ids.first_names(), *physical_names(state.schema)}
+        named = replace(column, type=with_children(column.type, named_fields(children_of(column.type))))
+        while known is None:
+            name = physical_name(path[-1], column.id, used)
+            used.add(folded_column(name))
+            if ids.claim(folded_column(name)):
+                known = replace(named, physical_name=name)
+        schema = evolution.add_column(
+            state.schema, path, column.type, ids=iter(()), comment=column.comment, known=known
+        )
+        return replace(state, schema=schema)
+
+    given = (path, str(column.type), False, None, column.comment, None)
+    return Step("add_column", _path_text(path), given, take, _column(path[:-1], _names) if path[1:] else _nothing)
 
 
 def drop_column(path: Path) -> Step:

@@ -11,14 +11,17 @@ from functools import partial
 from typing import cast
 
 from lakebed.catalog.tables.tables import schema_of
-from lakebed.catalog.transaction.bodies import SCHEMA, SORT_ORDER, SPEC
+from lakebed.catalog.transaction.bodies import FIELD, SCHEMA, SORT_ORDER, SPEC
 from lakebed.catalog.transaction.pending_delta import Delta
 from lakebed.catalog.transaction.work import Work
+from lakebed.errors import Invalid
 from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
+from lakebed.table.schema.evolution import is_like
+from lakebed.table.schema.json import schema_from_json
 from lakebed.table.schema.schema import physical_names
-from lakebed.table.types.types import Field
+from lakebed.table.types.types import Field, walk
 
 KnownColumn = Callable[[Work, str, int, int | None, Field], Field | None]
 """Finds the column of another line that a new one is: `same_columns.column_of_another_line`."""
@@ -55,6 +58,14 @@ class TableIds(ABC):
         """The column of another line that a new one is: it keeps that one's ids and names in files."""
 
     @abstractmethod
+    def adopt(self, path: str, column: Field) -> Field | None:
+        """Take the ids that another table gave a column and the fields inside it.
+
+        The answer is the column as this table has it already, on another line or in the past. `Invalid` if another
+        column here has, or had, one of the ids.
+        """
+
+    @abstractmethod
     def of_line(self, kind: str) -> list[bytes]:
         """The bodies of the specs or sort orders that the line has or had."""
 
@@ -83,6 +94,9 @@ class DraftIds(TableIds):
         return self.take(SCHEMA)
 
     def known_column(self, above: int | None, new: Field) -> Field | None:
+        return None
+
+    def adopt(self, path: str, column: Field) -> Field | None:
         return None
 
     def of_line(self, kind: str) -> list[bytes]:
@@ -133,6 +147,24 @@ class TakenIds(TableIds):
             below = 0 if is_new else self.schema_number()
             self._known[place] = None if is_new else self._find_known(self._work, self._table, below, above, new)
         return self._known[place]
+
+    def adopt(self, path: str, column: Field) -> Field | None:
+        wanted = {way[-1].id: way[-1] for way in walk((column,))}
+        known: Field | None = None
+        for body in self.below(SCHEMA, self.schema_number()):
+            for id, way in schema_from_json(body).ways.items():
+                if id in wanted and way[-1].name != wanted[id].name:
+                    raise Invalid(
+                        "the table has, or had, another column with the id that the source gives this one",
+                        subject=path,
+                        found=f"id {id}: {way[-1].name}",
+                        advice="Import into a new table.",
+                    )
+                known = way[-1] if id == column.id else known
+        first, last = self.take(FIELD), max(wanted)
+        if first < last:
+            self.take(FIELD, last - first)
+        return known if known is not None and is_like(known, column) else None
 
     def of_line(self, kind: str) -> list[bytes]:
         return self._bodies(kind, sorted(_ids_on_line(self._work, self._table, kind)))

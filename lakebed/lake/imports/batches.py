@@ -61,7 +61,7 @@ def imported(line: Line, asked: FilesImport, request: Request, dry_run: bool) ->
         return in_one_commit(line._scope, request, True, lambda scope: asked.make(scope, dry_run=True))
     known = line._scope.replayed(request)
     if known is not None:
-        return _again(line, asked, known)
+        return answered_before(line, asked.kind, asked.source.text, asked.into.parts, known)
     name = _branch_name(asked)
     staged = line.branch(name) if line.branch_exists(name) else None
     batches = list(_batches(asked, (staged or line)._scope.read()))
@@ -108,22 +108,22 @@ def _sum(asked: FilesImport, done: Sequence[Import]) -> Import:
     )
 
 
-def _again(line: Line, asked: FilesImport, commit: Commit) -> Import:
+def answered_before(line: Line, kind: str, source: str, parts: tuple[str, ...], commit: Commit) -> Import:
     """The answer to a call that was made before, from its commit."""
-    table = line.table(shown_name(asked.into.parts))
+    table = line.table(shown_name(parts))
     done = [one for one in commit.operations if table.id in (one.object_id, one.table)]
     counts = Counter[str]()
     for operation in done:
         counts.update(operation.counts)
     return Import(
-        asked.kind,
-        asked.source.text,
-        shown_name(asked.into.parts),
+        kind,
+        source,
+        shown_name(parts),
         commit,
         created=any(one.type == "create" for one in done),
         files=counts["added_files"],
         bytes=counts["added_bytes"],
-        rows=counts["added_rows"],
+        rows=counts["added_rows"] - counts["removed_rows"],
     )
 
 

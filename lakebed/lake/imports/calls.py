@@ -10,12 +10,15 @@ from lakebed.catalog.transaction.commits import Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import as_texts, check_flag
+from lakebed.lake.engines import delta_table
 from lakebed.lake.imports.answer import Import
 from lakebed.lake.imports.batches import imported
 from lakebed.lake.imports.into import Into
-from lakebed.lake.imports.listing import Source
+from lakebed.lake.imports.listing import Source, plain_folder
 from lakebed.lake.imports.parquet import HIVE, ParquetImport
+from lakebed.lake.imports.table import TableImport
 from lakebed.lake.imports.text import TextImport
+from lakebed.lake.imports.versions import imported_table
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.rows.appends import Address, given_addresses
 from lakebed.lake.rows.grow import ADD, Evolution
@@ -74,6 +77,56 @@ class Imports(Line):
         given = (asked.source.text, *asked.into.arguments, copy, asked.folders, asked.terms, asked.leave_out)
         request = Request("import_parquet", given, message, author, event_id)
         return imported(self, asked, request, check_flag("dry_run", dry_run))
+
+    def import_delta(
+        self,
+        name: Name,
+        path: Address,
+        *,
+        history: bool = False,
+        since: int | None = None,
+        copy: bool = False,
+        primary_key: Iterable[str] = (),
+        sort_by: Iterable[str] = (),
+        properties: Mapping[str, str] | None = None,
+        evolve: Evolution = None,
+        verify: bool = False,
+        dry_run: bool = False,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Import:
+        """Make the newest version of a Delta table the rows of a table, and answer what came.
+
+        Files stay where they are, unless `copy=True`. A second call brings what the source did since: files that it
+        added and removed, rows that it deleted, columns that it changed. With `history=True` each version is a commit,
+        from the first or from `since` on. Rows that were changed here stay; where the source has changed the same file,
+        that is a `Conflict`. `Expired` if the source no longer has the versions that are needed. The extra `delta` has
+        to be installed.
+        """
+        into = self._into(name, primary_key, sort_by, properties, evolve)
+        table = delta_table(plain_folder(path))
+        asked = TableImport(table, into, check_flag("copy", copy), check_flag("verify", verify), _since(since))
+        return self._import_table(asked, history, dry_run, message, author, event_id)
+
+    def _import_table(
+        self,
+        asked: TableImport,
+        history: bool,
+        dry_run: bool,
+        message: str | None,
+        author: str | None,
+        event_id: str | UUID | None,
+    ) -> Import:
+        if check_flag("history", history) and event_id is not None:
+            raise Invalid(
+                "an event id is of one commit, and a history has many", advice="Leave it out: nothing comes twice."
+            )
+        if asked.since is not None and not history:
+            raise Invalid("since= is of a history", advice="Pass history=True with it.")
+        given = (asked.table.place, *asked.into.arguments, asked.copy)
+        request = Request(f"import_{asked.kind}", given, message, author, event_id)
+        return imported_table(self, asked, request, history=history, dry_run=check_flag("dry_run", dry_run))
 
     def import_csv(
         self,
@@ -190,6 +243,12 @@ def _text(
         raise Invalid("this can't be done with bad rows", expected="fail or quarantine", found=repr(on_bad))
     terms = tuple(as_texts(partition_by, "a partition spec"))
     return TextImport(Source(given_addresses(path)), into, form, types, terms, on_bad == "quarantine", spark)
+
+
+def _since(given: int | None) -> int | None:
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 0):
+        raise Invalid("a history begins with a version", expected="its number", found=repr(given))
+    return given
 
 
 def _folded(names: Iterable[str]) -> frozenset[str]:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from glob import has_magic
+from os import PathLike, fspath
 
 from lakebed.catalog.data.imports import ImportedFile, imported_files
 from lakebed.catalog.data.live_files import live_among
@@ -118,6 +119,14 @@ def _absolute(address: str) -> str:
     return absolute_path(address.rstrip("/")) if is_external(address) else os.path.abspath(address)
 
 
+def plain_folder(address: str | PathLike[str]) -> str:
+    """The absolute path of a table's folder, with links as they are."""
+    given = fspath(address) if isinstance(address, str | PathLike) else None
+    if not isinstance(given, str) or not given:
+        raise Invalid("a table is given by its folder", subject=repr(address), expected="a path or a URL")
+    return _absolute(given)
+
+
 def _fixed_part(address: str) -> str:
     """The folder of an address: before the first part that is a pattern, or around a file."""
     place = _absolute(address)
@@ -128,15 +137,16 @@ def _fixed_part(address: str) -> str:
     return place if os.path.isdir(place) else os.path.dirname(place)
 
 
-_FORMATS = {"_delta_log": "a Delta table", ".hoodie": "a Hudi table"}
+_FORMATS = {"_delta_log": ("a Delta table", "Call import_delta."), ".hoodie": ("a Hudi table", "")}
 
 
 def _check_plain(folder: str) -> None:
     """Refuse the folder of a table of another format: its files also have rows that the table no longer has."""
-    format = next((_FORMATS[mark] for mark in _FORMATS if os.path.isdir(os.path.join(folder, mark))), None)
+    marks = (mark for mark in _FORMATS if os.path.isdir(os.path.join(folder, mark)))
+    format, advice = _FORMATS.get(next(marks, ""), (None, ""))
     metadata = os.path.join(folder, "metadata")
     if os.path.isdir(metadata) and any(name.endswith(".metadata.json") for name in os.listdir(metadata)):
-        format = "an Iceberg table"
+        format, advice = "an Iceberg table", "Call import_iceberg."
     if format is not None:
-        advice = "Read its rows by an engine that knows the format, and append(…) them."
+        advice = advice or "Read its rows by an engine that knows the format, and append(…) them."
         raise Invalid(f"this folder is {format}, which also has files of its past", subject=folder, advice=advice)

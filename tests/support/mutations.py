@@ -299,8 +299,9 @@ def without_branches(held: Held) -> Held:
 
 def handles() -> set[type]:
     """The classes of `lakebed.lake` with a public call that takes an event id; of classes that inherit, the last."""
-    modules = [import_module(found.name) for found in walk_packages(lakebed.lake.__path__, "lakebed.lake.")]
-    classes = {one for module in modules for one in vars(module).values() if inspect.isclass(one)}
+    modules = [import_module(module.name) for module in walk_packages(lakebed.lake.__path__, "lakebed.lake.")]
+    found = {one for module in modules for one in vars(module).values() if inspect.isclass(one)}
+    classes = {one for one in found if not getattr(one, "_is_protocol", False)}  # a shape of handles is not a handle
     changing = {one for one in classes if one.__module__.startswith("lakebed.lake") and mutating_calls(one)}
     return {one for one in changing if not any(other is not one and issubclass(other, one) for other in changing)}
 

@@ -115,7 +115,9 @@ def busy(main):
     main.drop_table("gone")
     main.create_branch("old")
     main.drop_branch("old")
-    run = journal.begin(Lake(main._scope.context), "shop", main, {"country": "IT"}, "", "me")
+    run = journal.begin(
+        Lake(main._scope.context), main, {"pipeline": "shop", "params": '{"country": "IT"}', "author": "me"}
+    )
     run.step("sales.daily", status="done")
     run.checks([{"check": "sales.daily: unique(day)", "table": "sales.daily", "severity": "error", "passed": True}])
     run.lineage([{"table": "sales.daily", "column": "n", "input_table": "sales.orders", "input_column": "id"}])

@@ -25,7 +25,7 @@ from tests.support.mutations import (
 EVERY = {**CALLS, **PURGES}
 STATEMENTS = {"sql"}
 """Need Spark: tested below."""
-IMPORTS = {"import_parquet", "import_csv", "import_json"}
+IMPORTS = {"import_parquet", "import_csv", "import_json", "import_delta", "import_iceberg", "import_database"}
 """Answer what came, which a repeated call does not read again: tests/lake/imports says what they promise."""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from lakebed.errors import Forbidden, Invalid
 from lakebed.table.sql.functions import FUNCTIONS, REFUSED
 from lakebed.table.sql.tree import short
+from lakebed.table.types.limits import EXPRESSION_CHARACTERS
 
 SUBSTITUTED = re.compile(r"\$\{[^}$ ]+\}")
 """What Spark replaces in a text before it reads it: org.apache.spark.sql.internal.VariableSubstitution."""
@@ -34,6 +35,16 @@ VARCHAR VIEW WHEN WHERE WINDOW WITH XOR
 """
 _KEYWORDS = frozenset(_RESERVED.split())
 """Words that are not functions before a parenthesis, and not names before an alias."""
+
+_LEADING = """
+SELECT DISTINCT FROM WHERE AND OR NOT ON BY JOIN UNION INTERSECT EXCEPT MINUS HAVING AS IN LIKE RLIKE
+BETWEEN CASE WHEN THEN ELSE USING VALUES WITH QUALIFY
+"""
+_UNFINISHED = frozenset(_LEADING.split())
+"""Words that a query goes on after. Spark's parser would take some of them for the name of a column or a table."""
+
+_CLOSED = (")", "]", "*", "?")
+"""Signs that a query may end with."""
 
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE", "(")
 _WORD = re.compile(r"\w+")
@@ -57,21 +68,75 @@ def check_kept_query(text: str, what: str) -> None:
 
 
 def check_is_query(text: str, what: str) -> None:
-    """`Invalid` if a text can't be one query, whatever engine reads it: by its first word and its parentheses."""
+    """`Invalid` if a text can't be one query, whatever engine reads it.
+
+    sqlglot does not know all of Spark's syntax. So what it can't parse is refused only if it plainly ends too early,
+    has two words where an alias is one, or a WITH without a query.
+    """
     tokens = _tokens(text)
-    depth = 0
-    for token in tokens:
-        depth += (token.text == "(") - (token.text == ")")
-        if depth < 0 or token.text == ";":
-            break
     first = next((token for token in tokens if token.text != "("), None)
-    if depth or first is None or not first.reads(*_QUERY) or any(token.text == ";" for token in tokens[:-1]):
+    if (
+        first is None
+        or not first.reads(*_QUERY)
+        or not _is_closed(tokens)
+        or any(token.text == ";" for token in tokens[:-1])
+        or (first.reads("WITH") and not _has_query(tokens[tokens.index(first) :]))
+        or not _is_complete(text, [token for token in tokens if token.text != ";"])
+    ):
         raise Invalid(
             f"this is not the query of {what}",
             expected="one query, such as SELECT … FROM …",
             found=short(text),
             advice="Fix the text.",
         )
+
+
+def _is_closed(tokens: "Sequence[_Token]") -> bool:
+    """Whether each parenthesis has its other one."""
+    depth = 0
+    for token in tokens:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth < 0:
+            return False
+    return not depth
+
+
+def _has_query(tokens: "Sequence[_Token]") -> bool:
+    """Whether a query follows upon WITH's own ones, rather than nothing, or INSERT."""
+    depth, before = 0, tokens[0]
+    for token in tokens[1:]:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth < 0:
+            return False
+        if depth == (token.text == "(") and before.text == ")" and not token.reads(")", ",", "AS", "MAX"):
+            return token.reads(*_QUERY)
+        before = token
+    return False
+
+
+def _is_complete(text: str, tokens: "Sequence[_Token]") -> bool:
+    """Whether a text can be read whole, as far as this can be said without Spark."""
+    from sqlglot.dialects.spark import Spark  # here, since it takes over 100 ms to import
+    from sqlglot.errors import ParseError, SqlglotError
+    from sqlglot.expressions import DML, MultitableInserts
+
+    last = tokens[-1]
+    if len(tokens) == 1 or not (last.is_word or last.type in _STRINGS or last.text in _CLOSED):
+        return False
+    if len(text) > EXPRESSION_CHARACTERS:
+        return True
+    dialect = Spark()
+    try:
+        trees = dialect.parser(error_message_context=len(text)).parse(dialect.tokenize(text), text)
+    except ParseError as error:
+        if last.reads(*_UNFINISHED):
+            return False
+        begin = len(error.errors[0]["start_context"] or "")
+        place = next((number for number, token in enumerate(tokens) if token.start == begin), 0)
+        return not (place > 1 and tokens[place].is_plain and tokens[place - 1].is_plain)
+    except (SqlglotError, RecursionError):
+        return True
+    return not isinstance(trees[0], DML | MultitableInserts)
 
 
 def check_kept_condition(text: str, what: str) -> None:

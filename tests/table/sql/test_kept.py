@@ -2,9 +2,9 @@
 
 import pytest
 
-from lakebed.errors import Forbidden
+from lakebed.errors import Forbidden, Invalid
 from lakebed.table.sql.functions import FUNCTIONS, REFUSED
-from lakebed.table.sql.kept import check_kept_condition, check_kept_query
+from lakebed.table.sql.kept import check_is_query, check_kept_condition, check_kept_query
 
 HARMLESS = [
     "SELECT id, 'ä' AS letter FROM sales.orders -- kept as given: java_method('x')",
@@ -76,3 +76,68 @@ def test_a_condition_may_extract_from_a_column() -> None:
 
 def test_a_function_is_known_or_refused_never_both() -> None:
     assert not FUNCTIONS & REFUSED.keys()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("SELECT", "SELECT * FROM", "SELECT 1 +", "SELECT * FRM t", "SELECT a b c", "SELECT * FROM t WHERE"),
+        *(
+            "SELECT a,",
+            "SELECT a FROM t ORDER BY",
+            "SELECT a FROM t JOIN",
+            "VALUES",
+            "SELCT 1",
+            "SELECT (a FROM t",
+            "; ;",
+        ),
+        *("WITH a AS (SELECT 1)", "(WITH a AS (SELECT 1))", "WITH a AS (SELECT 1) INSERT INTO vw SELECT * FROM a"),
+        *(
+            "WITH a AS (SELECT 1) DELETE FROM t",
+            "WITH a AS (SELECT 1) UPDATE t SET a = 1",
+            "FROM t INSERT INTO u SELECT a",
+        ),
+        "WITH a AS (SELECT 1) MERGE INTO t USING a ON 1 = 1 WHEN MATCHED THEN DELETE",
+    ],
+)
+def test_a_text_that_is_not_a_query_became_a_view_that_nobody_could_read(text):
+    with pytest.raises(Invalid, match="not the query of a view"):
+        check_is_query(text, "a view")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *HARMLESS,
+        *(
+            "SELECT 1",
+            "SELECT 1;",
+            "SELECT *",
+            "TABLE t",
+            "VALUES (1), (2)",
+            "FROM t",
+            "FROM t |> WHERE a > 1 |> SELECT a",
+        ),
+        *(
+            "WITH a(x) AS (SELECT 1) SELECT f(x) update FROM a",
+            "WITH a AS (SELECT 1) (SELECT * FROM a)",
+            "SELECT 1 AS limit",
+        ),
+        *(
+            "(SELECT 1) UNION ALL (SELECT 2)",
+            "SELECT a FROM t TABLESAMPLE (10 PERCENT)",
+            "SELECT X'1F'",
+            "SELECT a[0], m['k']",
+        ),
+        *(
+            "SELECT a:b.c FROM t",
+            "SELECT a FROM t@dev",
+            "FROM t SELECT a",
+            "SELECT a FROM t LATERAL VIEW explode(b) x AS y",
+        ),
+        "WITH RECURSIVE a(x) MAX RECURSION LEVEL 10 AS (SELECT 1) SELECT * FROM a",
+        "SELECT a FROM t WHERE " + " AND ".join(f"a <> {number}" for number in range(5000)),
+    ],
+)
+def test_a_query_that_spark_reads_is_one_also_if_sqlglot_can_not_read_it(text):
+    check_is_query(text, "a view")

@@ -58,7 +58,7 @@ class Asked:
     last: datetime | None = None
     now: datetime = field(default_factory=datetime.now)
     goes_on: bool = False
-    """Whether the run has made some of a step's windows, and only the others are left."""
+    """Whether the run has made some of a step's windows or batches, and only the others are left."""
 
 
 def decide(
@@ -81,7 +81,7 @@ def decide(
         return replace(found_now, action=Action.WINDOWS, reason=reason)
     if len(found) < len(step.outputs) or fact is None:
         return Decision(Action.CREATE, "new" if not found else "not yet made by a pipeline")
-    if is_refreshed(step, asked):
+    if is_refreshed(step, asked) and not (step.flows and asked.goes_on):
         return Decision(Action.REBUILD, "full refresh")
     if fact.code != code:
         # What a stream has read may be gone from where it came: it goes on, as Spark's own does.
@@ -89,6 +89,8 @@ def decide(
     lost = list(_lost_positions(tables, line, fact)) if step.write.is_incremental and not step.flows else []
     if lost:
         return Decision(Action.REBUILD, f"the last state of {lost[0]} can't be read any more")
+    if step.flows and asked.goes_on:
+        return Decision(Action.UPDATE, "goes on with its streams")
     if asked.force:
         return Decision(Action.UPDATE, "forced")
     if step.name in asked.retry:

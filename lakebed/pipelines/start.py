@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from time import time
 
 from pyspark.sql import SparkSession
 
@@ -16,6 +17,7 @@ from lakebed.pipelines.plan import plan
 from lakebed.pipelines.records import journal
 from lakebed.pipelines.records.process import here, revision
 from lakebed.pipelines.records.request import How, Request
+from lakebed.pipelines.running.checkpoints import prune
 from lakebed.pipelines.running.ended import tidy
 from lakebed.pipelines.running.lock import held
 from lakebed.pipelines.running.run import Run
@@ -36,6 +38,7 @@ def _new(definition: Definition, lake: Lake, spark: SparkSession, target: Catalo
     parts = definition.parts(request.params)
     reports = _reports(how, lake, target, parts.graph)
     tidy(lake, spark, parts, definition.keep)
+    prune(target, parts.graph.steps.values(), time() - definition.keep.total_seconds())
     chosen, asked, codes = request.chosen(parts, target), request.asked(parts.graph), parts.codes()
     planned = dried(plan(parts, target, chosen, asked), parts, target, spark, skipped=False)
     problem = next((step.problem for step in planned.steps if step.problem is not None), None)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import partial, reduce
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -26,6 +25,7 @@ from lakebed.pipelines.dry import EmptyFrames
 from lakebed.pipelines.graph import Graph
 from lakebed.pipelines.inputs import Input, Read, Streamed
 from lakebed.pipelines.running.cdc import target_rows
+from lakebed.pipelines.running.flows import combined
 from lakebed.pipelines.running.frames import Positions, check_read
 from lakebed.spark.attachment.attachments import spark_alone
 
@@ -98,7 +98,7 @@ class Analysis:
                 frames.append(frame if flow.cdc is None else target_rows(frame, flow.cdc))
         with self._placed(dataset, flows[0].flow):
             declared = None if dataset.schema is None else self._declared(dataset.schema)
-            made = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
+            made = combined(frames)
             self._frames.made[dataset.name] = made.schema if declared is None else declared
         unseen = any(
             reads_unseen(frame, is_sql=flow.flow.query.function is None)

@@ -1,7 +1,7 @@
 """The steps of a project: one for each dataset."""
 
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -11,9 +11,10 @@ from pyspark.sql.types import StructType
 from lakebed.pipelines.declarative.analysis import Analysed
 from lakebed.pipelines.declarative.bound import BoundFlow
 from lakebed.pipelines.declarative.definitions import Kind
+from lakebed.pipelines.expectations import check_expectations
 from lakebed.pipelines.flows import Flow, Values
 from lakebed.pipelines.inputs import Given, Source
-from lakebed.pipelines.running.cdc import target_rows
+from lakebed.pipelines.running.flows import combined, made_rows
 from lakebed.pipelines.steps import Function, Step
 from lakebed.pipelines.writes import Write
 from lakebed.spark.fit import quoted
@@ -38,7 +39,8 @@ def step_of(found: Analysed) -> Step:
     inputs: dict[str, Source] = dict(found.inputs)
     if found.reads_unseen:
         inputs["spark"] = Given("spark")
-    expectations = tuple(one for bound in found.flows for one in bound.flow.expectations)
+    expectations = tuple(dict.fromkeys(one for bound in found.flows for one in bound.flow.expectations))
+    check_expectations(expectations, f"{dataset.name}, {dataset.place}")
     return DatasetStep(
         dataset.name,
         _function(flow, dataset.parts[-1]),
@@ -87,8 +89,7 @@ def _flow(found: Analysed, bound: BoundFlow) -> Flow:
 
 def _streamed(flows: tuple[Flow, ...], values: Values) -> DataFrame:
     """What all flows of a table make, as one frame: its columns are those of the table."""
-    frames = [flow.rows(values) if flow.cdc is None else target_rows(flow.rows(values), flow.cdc) for flow in flows]
-    return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
+    return combined([made_rows(flow, flow.rows(values)) for flow in flows])
 
 
 def _function(flow: BoundFlow, name: str) -> Function:

@@ -93,7 +93,7 @@ def _stored(wanted: Asked, line: Catalog, scope: Scope, spark: SparkSession) -> 
 
 
 def _check_known(dataset: Dataset) -> None:
-    if dataset.kind not in (Kind.MATERIALIZED_VIEW, Kind.TEMPORARY_VIEW):
+    if dataset.kind in (Kind.VIEW, Kind.SINK):
         raise Invalid(f"a {dataset.kind.value} is not run yet", subject=f"{dataset.name}, {dataset.place}")
 
 

@@ -1,13 +1,16 @@
 """Expectations counted in the pass that writes: one `observe` on the rows, and what is written of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
+from lakebed.errors import CheckFailed
 from lakebed.pipelines.expectations import Expectation
+from lakebed.pipelines.running.run import CheckRun
+from lakebed.pipelines.steps import Step
 
 ROWS, KEPT = "rows", "kept"
 ERRORS, RUN, AT = "_errors", "_run", "_at"
@@ -72,6 +75,42 @@ class CountedRows:
                 raise
             found = {}
         return found or self._rows.agg(*self._counted).collect()[0].asDict()
+
+
+def checks_of(table: str, counts: Counts, expectations: Sequence[Expectation]) -> Iterator[CheckRun]:
+    """What the expectations of a table have found."""
+    for one in expectations:
+        failed = counts.failed[one.name]
+        is_fine = failed == 0 if one.severity != "error" and not one.up_to else one.passes(failed, counts.rows)
+        severity = "error" if one.severity == "error" else "warn"
+        message = "" if one.severity in ("error", "warn") or not failed else f"{one.severity}: rows left out"
+        yield CheckRun(one.name, table, severity, is_fine, failed, str(counts.rows), message)
+
+
+def failure(step: Step, table: str, counted: CountedRows, checks: Sequence[CheckRun]) -> CheckFailed:
+    """The error of expectations that failed, with some of the rows."""
+    failed = [check for check in checks if check.is_error]
+    rows = [row.asDict(recursive=True) for row in counted.failing([check.name for check in failed]).collect()]
+    shown = [
+        CheckRun(
+            one.name,
+            one.table,
+            one.severity,
+            one.passed,
+            one.failed,
+            one.value,
+            one.message,
+            rows if one in failed else (),
+        )
+        for one in checks
+    ]
+    return CheckFailed(
+        "; ".join(f"{check.name}: {check.failed:,} of {check.value} rows failed" for check in failed),
+        subject=f"step {step.name}, table {table}",
+        found=rows[0] if rows else None,
+        advice="Repair the rows or the step, then resume the run.",
+        failures=shown,
+    )
 
 
 def _passes(expectation: Expectation) -> Column:

@@ -91,7 +91,7 @@ class Frames:
             return self._read(asked)
         table, since = self.line.table(asked.name), positions.since.get(asked.name)
         if isinstance(asked, Streamed):
-            return _streamed(self.spark, table, since, asked)
+            return _streamed(self.spark, table, asked)
         if isinstance(asked, Changed):
             return _changed(self.spark, table, since, asked.net)
         return _appended(self.spark, table, since, asked)
@@ -189,8 +189,10 @@ def _appended(spark: SparkSession, table: Table[Any], since: State | None, asked
     return rows.where(F.col(CHANGE_TYPE) == INSERT).drop(*FEED_NAMES)
 
 
-def _streamed(spark: SparkSession, table: Table[Any], since: State | None, asked: Streamed) -> DataFrame:
-    raise NotImplementedError
+def _streamed(spark: SparkSession, table: Table[Any], asked: Streamed) -> DataFrame:
+    """The rows of a table as a stream: a flow's checkpoint says from where it goes on."""
+    on_change = "fail" if asked.on_change == "error" else "ignore"
+    return table.read_stream(spark, max_files=asked.max_files, max_bytes=asked.max_bytes, on_change=on_change)
 
 
 def _by_whom(table: Table[Any], since: State) -> str:

@@ -8,10 +8,28 @@ from pyspark.sql import functions as F
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.sql.names import Objects
 from lakebed.pipelines.expectations import QUARANTINE
-from lakebed.pipelines.running.counted import AT, ERRORS, RUN
+from lakebed.pipelines.running.counted import AT, ERRORS, RUN, CountedRows, Counts
 from lakebed.pipelines.running.frames import CHANGE_TYPE
 from lakebed.pipelines.running.writing import Output, window_column
 from lakebed.pipelines.windows import Window
+
+
+class Unsteady(Exception):
+    """A second pass over the same rows had other rows."""
+
+
+def keep_failing(tx: Objects, output: Output, counted: CountedRows, counts: Counts, run: int) -> int:
+    """Write the rows that failed; how many they are. `Unsteady` if they are not those that were counted."""
+    kept = [one for one in output.expectations if one.severity == "quarantine"]
+    if not any(counts.failed[one.name] for one in kept):
+        return 0
+    again = CountedRows(counted.bad(str(run)).drop(CHANGE_TYPE), ())
+    write_quarantine(tx, output, again.good())
+    bad = again.counts().rows
+    most = sum(counts.failed[one.name] for one in kept)
+    if not max(counts.failed[one.name] for one in kept) <= bad <= most:
+        raise Unsteady
+    return bad
 
 
 def write_quarantine(tx: Objects, output: Output, rows: DataFrame) -> None:
@@ -41,10 +59,17 @@ def empty_quarantine(tx: Objects, output: Output, window: Window | None) -> None
 
 def with_quarantine(branch: Catalog, output: Output) -> Output:
     """What a step made, and the rows of its quarantine, as they are now."""
-    name = output.name + QUARANTINE
-    if not branch.table_exists(name):
+    again = quarantined_rows(branch, output)
+    if again is None:
         return output
-    again = branch.table(name).read(output.rows.sparkSession).drop(ERRORS, RUN, AT)
     if CHANGE_TYPE in output.rows.columns:
         again = again.withColumn(CHANGE_TYPE, F.lit("insert"))
     return replace(output, rows=output.rows.unionByName(again, allowMissingColumns=True))
+
+
+def quarantined_rows(branch: Catalog, output: Output) -> DataFrame | None:
+    """The rows of a quarantine, without what was wrong with them; None if there is no such table."""
+    name = output.name + QUARANTINE
+    if not branch.table_exists(name):
+        return None
+    return branch.table(name).read(output.rows.sparkSession).drop(ERRORS, RUN, AT)

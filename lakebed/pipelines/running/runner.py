@@ -24,12 +24,14 @@ from lakebed.pipelines.parts import Parts
 from lakebed.pipelines.records.journal import Journal, now
 from lakebed.pipelines.running.checking import examples_text, run_check
 from lakebed.pipelines.running.ended import finish
+from lakebed.pipelines.running.flows import are_done
 from lakebed.pipelines.running.frames import Frames
 from lakebed.pipelines.running.hooks import note_waiting
 from lakebed.pipelines.running.lineage import Columns
+from lakebed.pipelines.running.made import Made, StepOfRun
 from lakebed.pipelines.running.publish import publish, published
 from lakebed.pipelines.running.run import CheckRun, Run, Status, StepRun
-from lakebed.pipelines.running.step import Made, StepOfRun, StepRunner, WindowMade, failed
+from lakebed.pipelines.running.step import StepRunner, WindowMade, failed
 from lakebed.pipelines.running.summary import summary
 from lakebed.pipelines.running.writing import window_column
 from lakebed.pipelines.states import State, state_of
@@ -217,19 +219,26 @@ class Runner:
 
     def _is_done(self, step: Step, branch: Catalog, own: Fact) -> bool:
         graph, code = self._parts.graph, self._codes[step.name]
-        if own.code != code or any(maker in self._again for maker in graph.reach(step.name, down=False) - {step.name}):
+        if own.code != code or self._has_made_again(step):
             return False
         if any(changed_inputs(graph.tables(step.name), branch, own, set())):
             return False
+        if step.flows:
+            return are_done(branch.table(step.outputs[0]), step.flows, self._journal.uuid)
         if step.window is None:
             return True
         asked = replace(self._options.asked, goes_on=True)
         return not decide(step, graph.tables(step.name), branch, code, asked).runs
 
+    def _has_made_again(self, step: Step) -> bool:
+        """Whether this process has run a step that it reads."""
+        return any(maker in self._again for maker in self._parts.graph.reach(step.name, down=False) - {step.name})
+
     def _undo(self, step: Step, branch: Catalog) -> None:
         """Give a step that has to run again its tables back, as they were at the fork."""
-        if step.window is not None and self._own_code_is(step, branch):
-            return  # windows that are done stay, and the others are made
+        goes_on = step.window is not None or (step.flows and not self._has_made_again(step))
+        if goes_on and self._own_code_is(step, branch):
+            return  # windows and batches that are done stay, and the others are made
         then, message = self._target.at(version=self._base), f"run {self.run.id} again: {step.name}"
         for name in (table for output in step.outputs for table in (output, output + QUARANTINE)):
             if not branch.table_exists(name):

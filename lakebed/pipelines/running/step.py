@@ -1,10 +1,9 @@
 """One step of a run: its rows are made, counted and written in one transaction on the run's branch."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic, sleep
-from typing import Any
 
 from lakebed.catalog.transaction.commits import event_id
 from lakebed.errors import CheckFailed, Conflict, Invalid, LakebedError, StepFailed
@@ -12,12 +11,14 @@ from lakebed.lake.catalog import Catalog
 from lakebed.lake.transaction import Transaction
 from lakebed.pipelines.decisions import Decision
 from lakebed.pipelines.facts import STEP, WINDOWS, DoneWindows, Fact, fact_of, windows_of
-from lakebed.pipelines.inputs import Input, Read
-from lakebed.pipelines.running.counted import CountedRows, Counts
-from lakebed.pipelines.running.frames import CHANGE_TYPE, Frames, Positions, time_kinds
-from lakebed.pipelines.running.lineage import Columns, lineage
+from lakebed.pipelines.inputs import Read
+from lakebed.pipelines.running.counted import CountedRows, checks_of, failure
+from lakebed.pipelines.running.flows import FlowsOfStep
+from lakebed.pipelines.running.frames import Frames, Positions, time_kinds
+from lakebed.pipelines.running.lineage import lineage
+from lakebed.pipelines.running.made import Made, StepOfRun
 from lakebed.pipelines.running.outputs import outputs_of
-from lakebed.pipelines.running.quarantine import empty_quarantine, with_quarantine, write_quarantine
+from lakebed.pipelines.running.quarantine import Unsteady, empty_quarantine, keep_failing, with_quarantine
 from lakebed.pipelines.running.run import CheckRun, StepRun
 from lakebed.pipelines.running.writing import (
     Output,
@@ -26,37 +27,11 @@ from lakebed.pipelines.running.writing import (
     write_rows,
 )
 from lakebed.pipelines.states import State, state_of
-from lakebed.pipelines.steps import Step
 from lakebed.pipelines.windows import Schedule, Window, runs_of, window_of
 from lakebed.spark.session import configured
 
 PAUSE = 1.0
 """How long the first pause before a step is tried again is, in seconds; each next one is twice as long."""
-
-
-@dataclass(frozen=True, slots=True)
-class StepOfRun:
-    """A step, the tables that it reads, and the run that it is part of."""
-
-    step: Step
-    tables: Mapping[str, Input]
-    code: str
-    pipeline: str
-    run: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What a step made: its counts, what its expectations found, and the windows."""
-
-    rows: int
-    dropped: int
-    quarantined: int
-    checks: tuple[CheckRun, ...]
-    windows: tuple[tuple[Window, int], ...] = ()
-    lineage: Mapping[str, Mapping[str, Columns] | None] = field(default_factory=dict)
-    """For each table what its columns were made from, None where only its tables are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +73,8 @@ class StepRunner:
                 raise
             except (Exception, SystemExit) as error:
                 if attempt == self._step.retries:
+                    if isinstance(error, StepFailed):
+                        raise
                     raise failed(f"step {self._step.name}", error) from error
                 sleep(PAUSE * 2**attempt)
         took = timedelta(seconds=monotonic() - begun)
@@ -105,6 +82,8 @@ class StepRunner:
         return StepRun(name, "done", action, decision.reason, made.rows, made.dropped, made.quarantined, took), made
 
     def _make(self, decision: Decision) -> Made:
+        if self._step.flows:
+            return FlowsOfStep(self._part, self._frames, self._branch, self._fact(), self._is_retried).make(decision)
         if self._step.window is None:
             return self._make_once(decision, None, None)
         return self._make_windows(self._step.window, decision)
@@ -142,7 +121,7 @@ class StepRunner:
                 outputs = [with_quarantine(self._branch, output) for output in outputs]
             try:
                 return self._write(decision, outputs, fact, window, numbers)
-            except _Unsteady:
+            except Unsteady:
                 held = [Output(one.step, one.name, one.rows.persist()) for one in outputs]
                 try:
                     return self._write(decision, held, fact, window, numbers)
@@ -190,29 +169,16 @@ class StepRunner:
             empty_quarantine(tx, output, window)
         write_rows(table, self._step, counted.good(), starts_over=decision.starts_over, window=window)
         counts = counted.counts()
-        checks = tuple(_checked(output.name, counts, expectations))
+        checks = tuple(checks_of(output.name, counts, expectations))
         if any(check.is_error for check in checks):
-            raise _with_examples(self._step, output.name, counted, checks)
-        quarantined = self._quarantine(tx, output, counted, counts)
+            raise failure(self._step, output.name, counted, checks)
+        quarantined = keep_failing(tx, output, counted, counts, self._part.number)
         noted = {STEP: fact.text()}
         if numbers is not None:
             left = before if before.run == self._part.run else before.without(set(decision.windows))
             noted[WINDOWS] = left.with_made(numbers, self._part.code, self._part.run).text()
         tx.table(output.name).set_properties(noted)
         return Made(counts.kept, counts.rows - counts.kept - quarantined, quarantined, checks)
-
-    def _quarantine(self, tx: Transaction, output: Output, counted: CountedRows, counts: Counts) -> int:
-        """Write the rows that failed; how many they are. `_Unsteady` if they are not those that were counted."""
-        kept = [one for one in output.expectations if one.severity == "quarantine"]
-        if not any(counts.failed[one.name] for one in kept):
-            return 0
-        again = CountedRows(counted.bad(str(self._part.number)).drop(CHANGE_TYPE), ())
-        write_quarantine(tx, output, again.good())
-        bad = again.counts().rows
-        most = sum(counts.failed[one.name] for one in kept)
-        if not max(counts.failed[one.name] for one in kept) <= bad <= most:
-            raise _Unsteady
-        return bad
 
     def _positions(self, decision: Decision) -> Positions:
         """From where `changes` and `appended` go on: what the last published run has noted."""
@@ -232,44 +198,6 @@ class StepRunner:
                 states[name] = state_of(self._branch.table(name))
         part = self._part
         return Fact(part.pipeline, self._step.name, part.run, part.number, part.code, states)
-
-
-class _Unsteady(Exception):
-    """A second pass over the same rows had other rows."""
-
-
-def _checked(table: str, counts: Counts, expectations: Any) -> Iterator[CheckRun]:
-    for one in expectations:
-        failed = counts.failed[one.name]
-        is_fine = failed == 0 if one.severity != "error" and not one.up_to else one.passes(failed, counts.rows)
-        severity = "error" if one.severity == "error" else "warn"
-        message = "" if one.severity in ("error", "warn") or not failed else f"{one.severity}: rows left out"
-        yield CheckRun(one.name, table, severity, is_fine, failed, str(counts.rows), message)
-
-
-def _with_examples(step: Step, table: str, counted: CountedRows, checks: tuple[CheckRun, ...]) -> CheckFailed:
-    failed = [check for check in checks if check.is_error]
-    rows = [row.asDict(recursive=True) for row in counted.failing([check.name for check in failed]).collect()]
-    shown = [
-        CheckRun(
-            one.name,
-            one.table,
-            one.severity,
-            one.passed,
-            one.failed,
-            one.value,
-            one.message,
-            rows if one in failed else (),
-        )
-        for one in checks
-    ]
-    return CheckFailed(
-        "; ".join(f"{check.name}: {check.failed:,} of {check.value} rows failed" for check in failed),
-        subject=f"step {step.name}, table {table}",
-        found=rows[0] if rows else None,
-        advice="Repair the rows or the step, then resume the run.",
-        failures=shown,
-    )
 
 
 def _summed(checks: list[CheckRun]) -> tuple[CheckRun, ...]:

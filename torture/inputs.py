@@ -1,4 +1,4 @@
-"""The attack by input: names, values, filters, SQL, schemas, properties and moments that programs get wrong.
+"""The attack by input: names, values, filters, SQL, schemas, properties, moments and files that programs get wrong.
 
 Each call is refused by an error of `lakebed.errors`, or what it acknowledged can be read. Whatever came of them, the
 lake passes its own check afterwards, and shows all that it showed before.
@@ -19,11 +19,13 @@ from torture.children import in_child
 from torture.configuration import CONFIGURATIONS, Configuration
 from torture.corpus import NAMES, VALUES, conditions, expressions, moments, properties, queries, schemas
 from torture.histories.deeds import SCHEMA
+from torture.texts import imported_text
 from torture.warm import warm_up
 
 BATCH = 60
 Call = tuple[str, Callable[[], Any]]
 """What is called, in words, and the call."""
+Generator = Callable[[Lake, random.Random], Call]
 
 
 def inputs(plan: Plan) -> Result:
@@ -54,6 +56,7 @@ def _is_new(finding: Finding, known: Sequence[Finding]) -> bool:
 def batch(folder: Path, how: Configuration, seed: str) -> Result:
     """Some calls, one after another; what is called next is noted first, for the case that it ends the process."""
     result, chance = Result(), random.Random(seed)
+    generators: list[Generator] = [*GENERATORS, partial(imported_text, folder)]
     with lakebed.connect(folder / "lake", author="inputs") as lake:
         main = lake.catalog()
         main.create_namespace("n")
@@ -63,7 +66,7 @@ def batch(folder: Path, how: Configuration, seed: str) -> Result:
             "wide", WIDE, properties={"write.inline-bytes": how.properties.get("write.inline-bytes", "64000")}
         )
         for _ in range(BATCH):
-            name, call = chance.choice(GENERATORS)(lake, chance)
+            name, call = chance.choice(generators)(lake, chance)
             (folder / "last").write_text(name[:1000])
             result.counts["calls"] += 1
             _judge(name, call, lake, result)
@@ -261,7 +264,7 @@ def moment_of_something(lake: Lake, chance: random.Random) -> Call:
     return f"{way}({_shown(moment)})", ways[way]
 
 
-GENERATORS: tuple[Callable[[Lake, random.Random], Call], ...] = (
+GENERATORS: tuple[Generator, ...] = (
     name_of_something,
     rows_of_something,
     rows_of_something,

@@ -139,14 +139,13 @@ class _Reader:
         if not lines:
             return [], []
         try:
-            rows = self._parsed(lines)
+            return self._typed(lines, self._parsed(lines))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, UnicodeDecodeError, OverflowError) as error:
             if len(lines) == 1:
                 return [], [_bad(self._path, lines[0][0], lines[0][1], str(error).splitlines()[0])]
             middle = len(lines) // 2
             first, second = self._halved(lines[:middle]), self._halved(lines[middle:])
             return [*first[0], *second[0]], [*first[1], *second[1]]
-        return self._typed(lines, rows)
 
     def _parsed(self, lines: Sequence[Line]) -> pyarrow.Table:
         text = b"\n".join(line[1].rstrip(b"\r") for line in lines)
@@ -199,6 +198,8 @@ def _unknown_key(value: Any, path: str, field: Field | None) -> str | None:
     """A key on any level that is no field: Arrow would leave it out without a word."""
     if field is None:
         return f"{path}: there is no such column"
+    if isinstance(field.type, Map) and not isinstance(value, dict | None):
+        return f"{path}: not an object, as a map is written"
     inside: list[tuple[Any, str, Field | None]] = []
     if isinstance(field.type, Struct) and isinstance(value, dict):
         known = {one.name: one for one in field.type.fields}

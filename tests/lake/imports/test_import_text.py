@@ -293,6 +293,8 @@ HOSTILE = [
     ('{"id": 1, "name": "\\ud800"}', "surrogate"),
     ("[" * 20_000, "nested too deeply"),
     ("\x00\x01", "not JSON"),
+    ('{"id": 1, "m": [1]}', "m: not an object, as a map is written"),
+    ('{"id": 1, "m": {"k": "x"}}', "x"),
 ]
 
 

@@ -16,9 +16,9 @@ from lakebed.catalog.transaction.lines import check_alive, check_kept
 from lakebed.catalog.transaction.manifest_files import commit_with_manifest_files
 from lakebed.catalog.transaction.retry import retried
 from lakebed.catalog.transaction.work import Work
-from lakebed.errors import AlreadyExists, Conflict, Forbidden, Invalid, LakebedError, NotFound, OutcomeUnknown
+from lakebed.errors import AlreadyExists, Conflict, Forbidden, Invalid, LakebedError, NotFound, OutcomeUnknown, TooLarge
+from lakebed.metastore import ROOT, new_id
 from lakebed.metastore import Commit as StoredCommit
-from lakebed.metastore import new_id
 from lakebed.store import Version
 
 ATTEMPTS = 100
@@ -320,6 +320,13 @@ class Open:
             )
 
 
+def _line_name(context: Context, ref: Ref) -> str:
+    """How people call a line: by the names of its catalog and branch."""
+    catalog = Work(context, Ref(ROOT.top, ROOT)).life(ref.catalog)
+    branch = None if ref.is_trunk else Work(context, Ref(ref.catalog, ref.refs)).life(ref.line.id)
+    return " @ ".join(life.name for life in (catalog, branch) if life is not None)
+
+
 def _committed(work: Work, request: Request, event: str) -> StoredCommit:
     began = monotonic()
     try:
@@ -335,8 +342,10 @@ def _committed(work: Work, request: Request, event: str) -> StoredCommit:
     except Conflict as error:
         work.discard_manifests()
         raise explained_conflict(work, error) from error
-    except LakebedError:
+    except LakebedError as error:
         work.discard_manifests()
+        if isinstance(error, TooLarge) and error.subject == work.top:
+            error.subject = _line_name(work.context, work.ref)
         raise
     _log_commit(commit, monotonic() - began)
     for watch in work.context.watchers:

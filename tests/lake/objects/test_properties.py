@@ -218,3 +218,15 @@ def test_a_change_of_properties_writes_their_history_and_the_log_alone(open_lake
     assert spaces == dict.fromkeys((Space.CURRENT, Space.HISTORY, Space.COMMIT, Space.LOG), 1)
     [past] = [key for key in written if key.startswith(PREFIX[Space.HISTORY])]
     assert unpack(past)[3] == Attribute.PROPERTIES
+
+
+def test_too_many_properties_of_a_catalog_or_a_branch_were_those_of_a_uuid(lake, main):
+    many = {f"k{number}": "x" * 900 for number in range(150)}
+    for owner, name in (
+        (main, "default"),
+        (main.create_branch("dev"), "default @ dev"),
+        (lake.create_catalog("shop"), "shop"),
+    ):
+        with pytest.raises(TooLarge, match="the properties and the comment take too many bytes") as caught:
+            owner.set_properties(many)
+        assert caught.value.subject == name

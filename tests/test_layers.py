@@ -35,7 +35,9 @@ DRAWINGS = {
         words
         commands | completing
         session
-        graph | output | sources
+        graph | run_board | sources
+        run_lines
+        output
         csv_rows | decisions | json_rows | switched | terminal
         addresses | arguments | arrow_rows | column_types | failures | settings
         advice | example | folding | texts | values
@@ -185,6 +187,7 @@ ENGINE_LOADERS = {
     ("lakebed.cli.main", "Words"),  # a word's module is loaded when the word runs
     ("lakebed.cli.commands.pipeline", "_spark"),  # only for a run, or for types
     ("lakebed.cli.output", "_terminal"),  # rich, only where it draws
+    ("lakebed.cli.run_lines", "_board"),
     ("lakebed.cli.commands.doctor", "_java"),  # the search for a Java, if there is a Spark
 }
 

@@ -164,6 +164,10 @@ class Output:
         if found is not None and found[2]:
             self.note(f"on {found[0]}")
 
+    def skip_head(self) -> None:
+        """Show no line that says where this is: what comes says it."""
+        self._is_headed = True
+
     def _on(self) -> str | None:
         found = self._place()
         return None if found is None else found[0]

@@ -106,14 +106,24 @@ class Merges:
         commit: Commit | str,
         *,
         spark: "SparkSession | None" = None,
+        force: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
-        """Do here what a commit of another branch did there, to all tables that it changed."""
+        """Do here what a commit of another branch did there, to all tables that it changed.
+
+        Commits of the branch of an unfinished pipeline run are only picked with `force`.
+        """
         self._line.check_live("cherry_pick")
         picked = merge.find_commit(self._line.context, commit)
         request = Request("cherry_pick", (picked.id,), message, author, event_id)
+        known = self._scope.replayed(request)
+        if known is not None:  # whatever became of the branch since
+            return known
+        if picked.line != self._line.ref.line.id:
+            line = merge.line_of(self._scope, picked)
+            check_open(self._line.context, line, force=check_flag("force", force))
         return merge.cherry_pick(self._scope, picked, request, _settling(spark))
 
     def revert(

@@ -11,7 +11,7 @@ from lakebed.lake.catalog import Catalog
 from lakebed.lake.table import Table
 from lakebed.pipelines.facts import Fact, fact_of, windows_of
 from lakebed.pipelines.inputs import Given, Input, Read
-from lakebed.pipelines.late import changed_windows
+from lakebed.pipelines.late import changed_windows, has_times
 from lakebed.pipelines.states import State, is_unchanged, table_then
 from lakebed.pipelines.steps import ALWAYS, Step
 from lakebed.pipelines.windows import Schedule
@@ -29,7 +29,11 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do with a step, and why. `windows` are the numbers to make, `late` those that are made again."""
+    """What to do with a step, and why.
+
+    `windows` are the numbers to make. `late` are those that are done and have late rows: if they are not asked for,
+    they stay to be made.
+    """
 
     action: Action
     reason: str
@@ -141,8 +145,21 @@ def _decide_windows(
     if asked.goes_on:
         wanted -= done - late
     if not wanted:
-        return Decision(Action.SKIP, "all windows are made, and no input changed in them")
+        return Decision(Action.SKIP, _nothing_due(schedule, tables, line, fact))
     return Decision(Action.WINDOWS, reason, tuple(sorted(wanted)), frozenset(late))
+
+
+def _nothing_due(schedule: Schedule, tables: Mapping[str, Input], line: Catalog, fact: Fact | None) -> str:
+    """Why no window is made, although an input may have changed: one without the column has rows of no window."""
+    beside = {
+        name: source
+        for name, source in tables.items()
+        if line.table_exists(name) and not has_times(line.table(name), schedule)
+    }
+    changed = [] if fact is None else list(changed_inputs(beside, line, fact, set()))
+    if changed:
+        return f"all windows are made; {', '.join(changed)} changed, without a column {schedule.column}"
+    return "all windows are made, and no input changed in them"
 
 
 def _reasons(schedule: Schedule, wanted: set[int], late: set[int], is_changed: bool) -> str:

@@ -17,14 +17,24 @@ if TYPE_CHECKING:
 PROJECT = (".yml", ".yaml")
 
 
-def load_pipeline(address: str | os.PathLike[str]) -> Pipeline:
-    """The pipeline of a file: `etl.py`, or `etl.py:shop` if it makes several. The file's folder is on `sys.path`."""
+def load_pipeline(address: str | os.PathLike[str], called: str | None = None) -> Pipeline:
+    """The pipeline of a file: `etl.py`, or `etl.py:shop` if it makes several. The file's folder is on `sys.path`.
+
+    `called` is the name that the pipeline gives itself: of a file that makes several, that one.
+    """
     text, _, name = os.fspath(address).partition(".py:")
     path = Path(f"{text}.py" if name else text)
     if not path.is_file():
         raise NotFound("there is no such file", subject=str(path), expected="a Python file that makes a Pipeline")
     module = _run(path)
-    found = {key: value for key, value in vars(module).items() if isinstance(value, Pipeline)}
+    made = {key: value for key, value in vars(module).items() if isinstance(value, Pipeline)}
+    found = made if called is None else {key: value for key, value in made.items() if value.name == called}
+    if made and not found:
+        raise NotFound(
+            "the file makes no pipeline of this name",
+            subject=f"{path}, pipeline {called}",
+            expected=", ".join(sorted({value.name for value in made.values()})),
+        )
     if name:
         if name not in found:
             raise NotFound(

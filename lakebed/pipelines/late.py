@@ -15,8 +15,7 @@ from lakebed.table.types.names import folded_column
 
 def changed_windows(table: Table[Any], then: State, schedule: Schedule, done: set[int]) -> set[int]:
     """Which of the windows that are done have rows that came, went or changed; all, if the state can't be read."""
-    names = {folded_column(name): name for name in table.schema.names}
-    column = names.get(folded_column(schedule.column))
+    column = _column(table, schedule)
     if column is None:
         return set()
     try:
@@ -25,6 +24,16 @@ def changed_windows(table: Table[Any], then: State, schedule: Schedule, done: se
         return done & {number for batch in batches for number in _numbers(batch.column(0), schedule)}
     except (NotFound, Expired):
         return done
+
+
+def has_times(table: Table[Any], schedule: Schedule) -> bool:
+    """Whether the rows of a table say which window they are in. Those of a table to look things up in do not."""
+    return _column(table, schedule) is not None
+
+
+def _column(table: Table[Any], schedule: Schedule) -> str | None:
+    names = {folded_column(name): name for name in table.schema.names}
+    return names.get(folded_column(schedule.column))
 
 
 def _numbers(values: pa.Array, schedule: Schedule) -> set[int]:

@@ -41,12 +41,17 @@ class Parts:
 
     def tables(self, check: Check) -> set[str]:
         """The tables that have to be made before a check can look at them."""
-        found = set(check.tables())
+        named = set(check.tables())
         for source in check.inputs.values():
             step = self.graph.called(source.name) if isinstance(source, Given) else None
             if step is not None:
-                found |= set(self.graph.tables(step.name)) if step.is_view else set(step.outputs)
-        return found
+                named |= set(step.outputs) or {step.name}
+        return {table for name in named for table in self._stored(name)}
+
+    def _stored(self, name: str) -> set[str]:
+        """A table itself, or the tables that a view of the pipeline reads."""
+        step = self.graph.steps.get(name)
+        return set(self.graph.tables(name)) if step is not None and step.is_view else {name}
 
     def due(self, chosen: Sequence[str], ran: Sequence[str]) -> Iterator[Check]:
         """The checks of a run: those of tables that it made, of tables of others, and those about time."""

@@ -172,7 +172,7 @@ class Pipeline:
         def decorate(function: F) -> F:
             found = inputs_of(function, inputs)
             self._add_check(
-                Check(name or name_of(function), self._named(on), _severity(severity), whole, function, found)
+                Check(name or name_of(function), self._checked(on), _severity(severity), whole, function, found)
             )
             return function
 
@@ -376,6 +376,10 @@ class Pipeline:
         if "." in name or self.namespace is None:
             return name
         return f"{self.namespace}.{name}"
+
+    def _checked(self, name: str) -> str:
+        """What a check is of: a view by its name, or a table."""
+        return name if any(step.is_view and step.name == name for step in self._steps) else self._named(name)
 
     def _into(self, branch: str) -> str:
         return branch if "@" in branch else f"{self.catalog}@{branch}"

@@ -102,20 +102,21 @@ def plan(parts: Parts, target: Catalog, chosen: Sequence[str], asked: Asked) -> 
         if decision.runs:
             problem = _owned(parts.name, step, target, asked) or _missing(step, tables, target, dirty)
             dirty |= set(step.outputs)
+        problem = problem or _unseen_late(step, tables, target)
         found = _planned(step, decision, tables, target, dirty - set(step.outputs))
         planned.append(replace(found, problem=problem))
     return Plan(parts.name, target.ref, str(target.version), tuple(planned), len(parts.checks))
 
 
 def _check_tables(parts: Parts, target: Catalog) -> None:
-    made = parts.graph.made() | {name for name, step in parts.graph.steps.items() if step.is_view}
+    made = parts.graph.made()
     for check in parts.checks:
         for name in sorted(parts.tables(check) - made):
             if not target.table_exists(name) and not target.view_exists(name):
                 raise Invalid(
                     f"a check is of {name}, which no step makes and the lake does not have",
                     subject=f"check {check.name}",
-                    advice=nearest(name, sorted(made)),
+                    advice=nearest(name, sorted({*made, *parts.graph.steps})),
                 )
 
 
@@ -145,6 +146,22 @@ def _missing(step: Step, tables: Mapping[str, Input], target: Catalog, made: set
             subject=f"step {step.name}, input {name}",
             advice=f"Select the step that makes it, too: +{step.name}.",
         )
+    return None
+
+
+def _unseen_late(step: Step, tables: Mapping[str, Input], target: Catalog) -> LakebedError | None:
+    """What keeps a step with windows from finding late rows: a view of the lake has no change feed."""
+    if step.window is None or not step.enabled:
+        return None
+    for name, source in tables.items():
+        is_past = isinstance(source, Read) and source.at is not None
+        if not is_past and not target.table_exists(name) and target.view_exists(name):
+            return Invalid(
+                "a step with windows reads a view of the lake, behind which late rows are not found",
+                subject=f"step {step.name}, input {name}",
+                expected="tables, or a view of the pipeline",
+                advice="Read the tables of the view, or write its query as a view of the pipeline: @shop.view.",
+            )
     return None
 
 

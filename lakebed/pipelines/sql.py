@@ -1,9 +1,8 @@
 """SQL steps: queries in which `{name}` stands for a step, a view or a table of the lake."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from lakebed.errors import Invalid
 from lakebed.pipelines.inputs import Given, Read, Source
@@ -41,20 +40,25 @@ def sql_function(text: str, name: str) -> Callable[..., Any]:
 
 
 def run_text(spark: "SparkSession", text: str, table: Callable[[str], "DataFrame"]) -> "DataFrame":
-    """The rows of a query whose names in braces are DataFrames."""
-    views: dict[str, str] = {}
-    for name in named(text):
-        views[name] = f"lakebed_{uuid4().hex}"
-        table(name).createOrReplaceTempView(views[name])
-    try:
-        return sql_by_spark_alone(spark, NAME.sub(lambda found: _aliased(views, found[1]), text))
-    finally:
-        for view in views.values():
-            spark.catalog.dropTempView(view)
+    """The rows of a query whose names in braces are DataFrames.
+
+    Spark itself puts them in. Over Connect they become part of the query: temporary views would have to live until it
+    is run, since it is analysed again each time.
+    """
+    frames = {_parameter(place): table(name) for place, name in enumerate(named(text))}
+    return sql_by_spark_alone(spark, _template(text) if frames else text, frames)
 
 
-def _aliased(views: Mapping[str, str], name: str) -> str:
-    return f"(SELECT * FROM {views[name]})"
+def _template(text: str) -> str:
+    """The query with a parameter in braces for each name; other braces are doubled, as Spark takes them for text."""
+    places = {name: place for place, name in enumerate(named(text))}
+    parts = NAME.split(text)
+    for at, part in enumerate(parts):
+        is_name = at % 2 == 1
+        parts[at] = (
+            f"(SELECT * FROM {{{_parameter(places[part])}}})" if is_name else part.replace("{", "{{").replace("}", "}}")
+        )
+    return "".join(parts)
 
 
 def _active() -> "SparkSession":

@@ -1,12 +1,24 @@
 """Pipelines from the command line: plans, graphs, runs and what they noted; exit codes for Airflow and cron."""
 
+import re
+from datetime import datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from lakebed.cli.run_board import Board
 from lakebed.lake.lake import Lake
+from lakebed.pipelines.files import load_pipeline
 from lakebed.pipelines.records import journal
+from lakebed.pipelines.running.run import CheckRun, Run, StepRun
+from lakebed.pipelines.running.runner import Event
+from lakebed.pipelines.running.step import WindowMade
+from lakebed.pipelines.windows import Schedule, window_of
+from lakebed.spark.jobs.jobs import Counts
+from lakebed.spark.jobs.progress import Goal
 from tests.cli.conftest import Cli
 
 ETL = """
@@ -28,6 +40,14 @@ def counted(kept):
 
 
 shop.check(lp.row_count("marts.kept", max=100))
+"""
+
+HOOK = """
+
+@shop.after_publish
+def tell(run):
+    with open("told", "a") as told:
+        told.write(f"{run.id} ")
 """
 
 
@@ -129,3 +149,143 @@ def test_a_project_of_spark_is_run_by_its_spec_or_its_folder(cli: Cli, lake: Lak
     wrong = cli("run", "project")
     assert (wrong.code, "kept.sql:1" in wrong.err, "Did you mean sales.orders?" in wrong.err) == (9, True, True)
     assert "Traceback" not in wrong.err
+
+
+def test_events_say_what_steps_and_checks_found(cli: Cli, lake: Lake, etl: str, spark: Any) -> None:
+    """What it did: `checked` did not say whether the check had passed, nor `done` what was left out."""
+    events = cli("run", etl, "--json").json
+    by_kind = {event["event"]: event for event in events}
+    assert {name: by_kind["checked"][name] for name in ("table", "passed", "value", "severity", "message")} == {
+        "table": "marts.kept",
+        "passed": True,
+        "value": "3",
+        "severity": "error",
+        "message": "3 rows",
+    }
+    assert {"dropped", "quarantined", "seconds", "action", "error"} <= by_kind["done"].keys()
+    assert by_kind["begin"]["steps"] == ["marts.kept", "marts.counted"]
+    end = by_kind["end"]
+    assert (end["tables"], end["rows_added"], end["rows_removed"], end["files_added"] > 1) == (2, 4, 0, True)
+
+
+def test_a_dry_run_answers_as_a_plan_does(cli: Cli, lake: Lake, etl: str, folder: Path, spark: Any) -> None:
+    """What it did: with --json it was text, and any problem ended with 9."""
+    lines = cli("run", etl, "--dry-run", "--json").json
+    assert [(line["step"], line["action"]) for line in lines] == [("marts.kept", "create"), ("marts.counted", "create")]
+    (folder / etl).write_text(ETL.replace('"sales.orders"', '"sales.orderz"'))
+    assert cli("run", etl, "--dry-run").code == cli("plan", etl).code == 7
+
+
+def test_a_run_says_in_lines_what_its_steps_and_checks_found(cli: Cli, lake: Lake, etl: str, spark: Any) -> None:
+    lines = cli("run", etl).lines
+    head, kept, counted, check, end = (line.strip() for line in lines)
+    assert head == "shop  run 1 on run/1 from main #4"
+    assert (kept.split()[:4], counted.split()[:4]) == (
+        ["✓", "marts.kept", "3", "rows"],
+        ["✓", "marts.counted", "1", "rows"],
+    )
+    assert check == "✓ marts.kept  row_count(max=100)  3 rows"
+    assert re.fullmatch(r"published as #\d+: 2 tables, \d files, \+4 rows · 0:\d\d", end)
+
+
+def test_an_interrupted_run_has_an_end_among_its_events(
+    cli: Cli, lake: Lake, etl: str, folder: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it did: the last event of a run that Ctrl-C stopped was the beginning of a step."""
+    (folder / etl).write_text(
+        ETL.replace("    if least > 5:\n", "    if rows.count():\n        raise KeyboardInterrupt\n")
+    )
+    stopped = cli("run", etl, "--json")
+    assert (stopped.code, stopped.json[-1]["event"], stopped.json[-1]["status"]) == (130, "end", "interrupted")
+    assert cli("run", etl).lines[-1] == "interrupted; run/2 is kept. Go on: lakebed runs resume 2"
+
+
+def test_a_run_that_stopped_is_resumed_by_its_number_alone(
+    cli: Cli, lake: Lake, etl: str, folder: Path, spark: Any
+) -> None:
+    assert cli("run", etl, "--param", "least=6").code == 4
+    (folder / etl).write_text(ETL.replace("raise ValueError", "str"))
+    resumed = cli("runs", "resume", "1")
+    assert (resumed.code, resumed.lines[-1].split("#")[0]) == (0, "published as "), resumed
+    assert cli("runs", "resume", "9").code == 7
+    (folder / etl).unlink()
+    assert cli("runs", "resume", "1").code == 7
+
+
+def test_a_run_is_not_published_after_rows_were_spoiled_on_its_branch(
+    cli: Cli, lake: Lake, etl: str, folder: Path, spark: Any
+) -> None:
+    """What it did: `runs publish` published rows that fail a check, and called no hook."""
+    (folder / etl).write_text(ETL.replace("max=100", "max=3") + HOOK)
+    assert cli("run", etl, "--no-publish").lines[-1].startswith("complete, not published")
+    main = lake.catalog()
+    branch = main.branch("run/1")
+    branch.table("marts.kept").append([{"id": 9}])
+    refused = cli("runs", "publish", "1")
+    assert (refused.code, main.table_exists("marts.kept")) == (3, False)
+    branch.table("marts.kept").delete("id = 9")
+    assert cli("runs", "publish", "1").code == 9  # its checks have failed: it is resumed
+    assert cli("runs", "resume", "1").code == 0
+    assert (main.table("marts.kept").scan().count(), (folder / "told").read_text()) == (3, "1 ")
+
+
+def test_a_run_that_no_file_makes_is_published_only_as_its_checks_saw_it(
+    cli: Cli, lake: Lake, etl: str, folder: Path, spark: Any
+) -> None:
+    """What it did: nobody saw that its branch had changed, nor that a hook was not called."""
+    told: list[int] = []
+    shop = load_pipeline(etl)
+    shop.file = None
+    shop.after_publish(lambda run: told.append(run.id))
+    first = shop.run(lake, spark, publish=False)
+    branch = lake.catalog().branch(first.branch)
+    branch.table("marts.kept").append([{"id": 9}])
+    assert cli("runs", "publish", "1").code == 10
+    assert cli("runs", "resume", "1").code == 9
+    second = shop.run(lake, spark, publish=False)
+    published = cli("runs", "publish", str(second.id))
+    assert (published.code, "after_publish: <lambda> waits for the pipeline's next run" in published.err) == (0, True)
+    assert told == []
+    shop.run(lake, spark).raise_for_status()
+    assert told == [second.id]
+
+
+def test_a_terminal_shows_what_goes_on_and_keeps_what_has_ended() -> None:
+    """What it did: a run of an hour was silent until its first step had ended."""
+    console = Console(file=StringIO(), width=80, force_terminal=True, color_system=None)
+    board, run = Board(console), Run(42, "shop", "main", "run/42", "184")
+    names = ("sales.orders", "sales.daily", "sales.with_a_name_that_is_longer_than_its_column_has_room_for")
+
+    def tell(kind: Any, about: str, detail: Any = None) -> None:
+        board.listen(Event(kind, about, run, detail))
+
+    def drawn() -> str:
+        with console.capture() as captured:
+            console.print(board)
+        return captured.get()
+
+    tell("begin", "shop", names)
+    tell("step", names[0])
+    done = StepRun(names[0], "done", "update", "new", 48_120, 0, 12, timedelta(seconds=69))
+    run.checks.append(CheckRun("price >= 0", names[0], "warn", False, 12))
+    tell("done", names[0], done)
+    tell("step", names[1])
+    days = Schedule("day", "at", datetime(2026, 11, 1))
+    tell("window", names[1], WindowMade(names[1], window_of(days, range(1, 2), {}), "late", 9, 2, 3))
+    board.draw("append", Counts(tasks=4, tasks_done=3, rows_written=1_200_000), Goal(), 4.0)
+    going, coming = drawn().splitlines()
+    assert "sales.daily" in going and "2 of 3 windows  ━━━━━━━━──  75%  1.20 M rows  0:00" in going
+    assert coming.strip() == "· …olumn_has_room_for"
+    tell("check", "unique(id)", 2)
+    tell("checked", "unique(id)", CheckRun("unique(id)", names[0], "error", False, 3))
+    assert "checks 1 of 2" in drawn()
+    tell("end", "check_failed")
+    assert drawn().strip() == ""
+    kept = [line.rstrip() for line in console.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+    assert kept == [
+        "shop  run 42 on run/42 from main #184",
+        f"  ✓ sales.orders{' ' * 12}       48,120 rows   12 quarantined   1:09",
+        "    ! sales.orders  price >= 0: 12 rows",
+        "  ✗ sales.orders  unique(id): 3 rows",
+        "  ✗ 0 of 2 checks passed",
+    ]

@@ -170,3 +170,31 @@ def test_two_expectations_of_one_name_are_refused() -> None:
     rules = [lp.expect("id > 0", name="good"), lp.expect("item <> ''", name="good")]
     with pytest.raises(Invalid, match="two expectations have one name"):
         lp.Pipeline("shop").table("t", expect=rules)(lambda rows: rows)
+
+
+def test_a_check_of_a_view_runs_and_keeps_the_run_from_being_published(
+    lake: Any, spark: Any, main: Any, raw: Any
+) -> None:
+    """What it did: checks of views, of the pipeline and of the lake, never ran, and the run was published."""
+    main.create_view("raw.dear", "SELECT * FROM raw.orders WHERE price > 2")
+    shop = one_step()
+
+    @shop.view
+    def teas(out: Any) -> Any:
+        return out.where("item = 'tea'")
+
+    @shop.check(on="teas")
+    def own(teas: Any) -> bool:
+        return bool(teas.count() == 2)
+
+    shop.check(lp.row_count("teas", min=3), lp.row_count("raw.dear", min=3), lp.row_count("teas", change=0.1))
+    run = shop.run(lake, spark)
+    assert run.status == "check_failed"
+    found = [(check.table, check.name, check.passed) for check in run.checks]
+    assert found == [
+        ("teas", "own", True),
+        ("teas", "row_count(min=3)", False),
+        ("raw.dear", "row_count(min=3)", False),
+        ("teas", "row_count(change=0.1)", True),
+    ]
+    assert not main.table_exists("sales.out")

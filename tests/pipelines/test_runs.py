@@ -161,6 +161,8 @@ def test_the_branch_of_an_unfinished_run_is_closed_to_others(
         main.merge(branch)
     with pytest.raises(Forbidden, match="closed"):
         main.create_branch("other").merge(branch)
+    with pytest.raises(Forbidden, match="closed"):  # what it did: it picked them
+        main.cherry_pick(branch.log()[0])
     assert branch.create_branch("mine", force=True).table("sales.sums").scan().count() == 2
     assert main.merge(branch, force=True).commit
 

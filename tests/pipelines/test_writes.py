@@ -138,7 +138,6 @@ def test_windows_are_made_once_and_again_where_late_rows_are(
     assert [total for _, total in rows("sales.daily")] == [2.0, 13.0, 5.0]
 
 
-@pytest.mark.long
 def test_late_windows_that_were_not_asked_for_stay_to_be_made(
     lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
 ) -> None:
@@ -267,3 +266,33 @@ def test_rows_of_a_table_that_no_pipeline_made_stay(lake: Any, spark: Any, main:
     shop = quarantined()
     shop.run(lake, spark).raise_for_status()
     assert rows("sales.out", "id") == [(2,), (3,), (77,)]
+
+
+def test_a_step_with_windows_does_not_read_a_view_of_the_lake(lake: Any, main: Any, raw: Any) -> None:
+    """What it did: late rows behind the view were never found, and the plan said that no input had changed."""
+    main.create_view("raw.teas", "SELECT * FROM raw.orders WHERE item = 'tea'")
+    shop = lp.Pipeline("shop", namespace="sales")
+
+    @shop.table(window=lp.daily("at", since="2026-11-01", until="2026-11-05"))
+    def daily(window: lp.Window, teas: Any = lp.read("raw.teas")) -> Any:
+        return teas.where(window.of("at"))
+
+    [planned] = shop.plan(lake).steps
+    assert isinstance(planned.problem, Invalid) and "input raw.teas" in str(planned.problem)
+
+
+def test_a_table_without_the_column_of_the_windows_makes_none_of_them_again_and_the_plan_says_so(
+    lake: Any, spark: Any, main: Any, raw: Any
+) -> None:
+    """What it did: the plan said that no input had changed."""
+    items = main.create_table("raw.items", {"item": "string", "kind": "string"})
+    shop = lp.Pipeline("shop", namespace="sales")
+
+    @shop.table(window=lp.daily("at", since="2026-11-01", until="2026-11-03", batch=2), version="1")
+    def daily(window: lp.Window, orders: Any = lp.read("raw.orders"), kinds: Any = lp.read("raw.items")) -> Any:
+        return orders.where(window.of("at")).join(kinds, "item", "left").select("id", "at", "kind")
+
+    shop.run(lake, spark).raise_for_status()
+    items.append([{"item": "tea", "kind": "dry"}])
+    reason = "all windows are made; raw.items changed, without a column at"
+    assert [(step.action, step.decision.reason) for step in shop.plan(lake).steps] == [("skip", reason)]

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 import lakebed
 from lakebed import Catalog, Table
+from lakebed import pipelines as lp
 from lakebed.errors import Forbidden, Invalid, NotFound
 from lakebed.spark import detach, session
 from lakebed.table.schema.metadata_columns import METADATA_COLUMNS
@@ -159,6 +160,32 @@ def finds_the_lakes_names(spark: SparkSession, main: Catalog) -> None:
     main.drop_namespace("sales", cascade=True)
 
 
+def runs_a_pipeline(spark: SparkSession, lake: lakebed.Lake) -> None:
+    """With a step and a check in SQL: what was analysed when they were made is analysed again when it is written."""
+    main = lake.catalog()
+    main.create_namespace("pipes")
+    raw = main.create_table("pipes.raw", {"id": "long", "item": "string"}, primary_key=["id"])
+    raw.append([{"id": 1, "item": "tea"}, {"id": 2, "item": "{jam}"}, {"id": -3, "item": "tea"}])
+    shop = lp.Pipeline("shop", namespace="pipes")
+
+    @shop.table(write="upsert", primary_key=["id"], expect=[lp.expect("id > 0", or_="quarantine")])
+    def kept(rows: Any = lp.changes("pipes.raw")) -> Any:
+        return rows.select("id", "item", "_change_type")
+
+    shop.sql(
+        "odd", "select k.id, '{\"a\": 1}' as text from {kept} k join {pipes.raw} using (id) where k.item = '{jam}'"
+    )
+    shop.check(lp.equal("pipes.odd", "select id from {pipes.odd}", "select 2L as id"), lp.unique("pipes.kept", "id"))
+    run = shop.run(lake, spark).raise_for_status()
+    assert [(step.rows, step.quarantined) for step in run.steps] == [(2, 1), (1, 0)], run
+    assert main.table("pipes.odd").to_arrow().to_pylist() == [{"id": 2, "text": '{"a": 1}'}]
+    assert all(check.passed for check in run.checks if check.severity == "error")
+    raw.append([{"id": 4, "item": "oat"}])
+    shop.run(lake, spark).raise_for_status()
+    assert main.table("pipes.kept").scan().count() == 3
+    main.drop_namespace("pipes", cascade=True)
+
+
 def refuses_what_it_can_not_read(spark: SparkSession, place: Path) -> None:
     with lakebed.connect(place / "a [lake]") as lake:
         table = lake.catalog().create_table("t", {"id": "long"}, properties={"write.inline-bytes": "0"})
@@ -189,6 +216,7 @@ def run(place: Path) -> None:
         reads_nothing_into_names(spark, lake)
         refuses_views_that_reach_out_of_the_lake(spark, lake)
         finds_the_lakes_names(spark, lake.catalog())
+        runs_a_pipeline(spark, lake)
         refuses_what_it_can_not_read(spark, place)
         spark.stop()
 

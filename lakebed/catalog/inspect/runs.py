@@ -64,6 +64,7 @@ RUNS = _kept(
     ("file", "string", "the file that makes the pipeline"),
     ("revision", "string", "the commit of the repository that the file is in, with -dirty if files were changed"),
     ("process", "string", "the host and the process that ran it"),
+    ("checked", "string", "the version of its branch that its checks saw"),
 )
 STEPS = _kept(
     "steps",

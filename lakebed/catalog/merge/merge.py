@@ -122,7 +122,7 @@ def _result(commit: Commit | None, merge_plan: Plan) -> MergeResult:
 
 def cherry_pick(scope: Scope, picked: StoredCommit, request: Request, settling: Settling) -> Commit | None:
     """Do on the scope's line what a commit did on its own line, all of it or nothing."""
-    line = _line_of(scope, picked)
+    line = line_of(scope, picked)
     before, after = Head(line, picked.version.previous()), Head(line, picked.version)
 
     def triple(work: Work) -> Triple:
@@ -136,7 +136,7 @@ def cherry_pick(scope: Scope, picked: StoredCommit, request: Request, settling: 
 
 def revert(scope: Scope, undone: StoredCommit, request: Request, settling: Settling) -> Commit | None:
     """Undo what a commit of the scope's line did, all of it or nothing; later changes stay."""
-    line = _line_of(scope, undone)
+    line = line_of(scope, undone)
     before, after = Head(line, undone.version.previous()), Head(line, undone.version)
 
     def triple(work: Work) -> Triple:
@@ -248,7 +248,8 @@ def _check_related(ours: Ref, theirs: Ref) -> None:
         )
 
 
-def _line_of(scope: Scope, commit: StoredCommit) -> Ref:
+def line_of(scope: Scope, commit: StoredCommit) -> Ref:
+    """The line of the scope's catalog that a commit changed."""
     try:
         return open_line(scope.context, scope.ref.catalog, commit.line)
     except NotFound:

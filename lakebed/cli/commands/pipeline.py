@@ -11,6 +11,7 @@ import click
 
 from lakebed.cli import arguments
 from lakebed.cli.failures import exit_code
+from lakebed.cli.run_lines import end_line, run_fields, shown
 from lakebed.cli.session import Session, with_session
 from lakebed.cli.settings import word
 from lakebed.errors import Invalid
@@ -22,6 +23,7 @@ from lakebed.pipelines.pipeline import Pipeline
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from lakebed.pipelines.plan import Plan
     from lakebed.pipelines.running.run import Run
 
 
@@ -59,8 +61,13 @@ def plan_word(session: Session, file: str, types: bool, **asked: Any) -> int:
 
     FILE is Python, or the spec or the folder of a project of Spark Declarative Pipelines: then Spark is started.
     """
-    with _loaded(session, file, asked["into"], needs_spark=types) as (pipeline, spark):
+    with loaded(session, file, asked["into"], needs_spark=types) as (pipeline, spark):
         found = pipeline.plan(session.lake, spark if types else None, **_asked(pipeline, asked))
+    return _show_plan(session, found)
+
+
+def _show_plan(session: Session, found: "Plan") -> int:
+    """What a run would do, and the exit code of what would keep it from being published."""
     if session.output.is_json:
         for step in found.steps:
             session.output.json(
@@ -73,6 +80,7 @@ def plan_word(session: Session, file: str, types: bool, **asked: Any) -> int:
                     "columns": list(map(str, step.columns)),
                     "readers": list(step.readers),
                     "problem": None if step.problem is None else str(step.problem),
+                    "doubt": step.doubt,
                 }
             )
     else:
@@ -120,26 +128,25 @@ def run_word(
 
     FILE is Python, or the spec or the folder of a project of Spark Declarative Pipelines.
     """
-    with _loaded(session, file, asked["into"], needs_spark=True) as (pipeline, spark), _shown(session) as listener:
+    with loaded(session, file, asked["into"], needs_spark=True) as (pipeline, spark):
         if dry_run:
-            found = pipeline.plan(session.lake, spark, **_asked(pipeline, asked))
-            session.output.text(str(found))
-            return 0 if found.ok else 9
+            return _show_plan(session, pipeline.plan(session.lake, spark, **_asked(pipeline, asked)))
         assert spark is not None
-        run = pipeline.run(
-            session.lake,
-            spark,
-            **_asked(pipeline, asked),
-            resume=True if resume == "last" else None if resume is None else _number(resume),
-            publish=not no_publish,
-            retry=list(retry) or None,
-            isolation="serializable" if serializable else "snapshot",
-            no_checks=True if no_checks == "*" else no_checks,
-            breaking=breaking,
-            wait=wait,
-            listener=listener,
-            openlineage=openlineage,
-        )
+        with shown(session.output, session.lake) as listener:
+            run = pipeline.run(
+                session.lake,
+                spark,
+                **_asked(pipeline, asked),
+                resume=True if resume == "last" else None if resume is None else _number(resume),
+                publish=not no_publish,
+                retry=list(retry) or None,
+                isolation="serializable" if serializable else "snapshot",
+                no_checks=True if no_checks == "*" else no_checks,
+                breaking=breaking,
+                wait=wait,
+                listener=listener,
+                openlineage=openlineage,
+            )
     return show_end(session, run)
 
 
@@ -149,7 +156,7 @@ def run_word(
 @with_session
 def graph_word(session: Session, file: str, svg: str | None) -> None:
     """Show which step of a pipeline reads which: as Mermaid's text, or as a picture."""
-    with _loaded(session, file, "main", needs_spark=False) as (pipeline, _):
+    with loaded(session, file, "main", needs_spark=False) as (pipeline, _):
         found = pipeline.graph()
     if svg is not None:
         Path(svg).write_text(found._repr_svg_(), encoding="utf-8")
@@ -176,8 +183,10 @@ def quarantine_word(session: Session, table: str, limit: int, clear: bool, file:
         session.output.commit(kept.truncate(), f"cleared {table}{QUARANTINE}")
         return 0
     if file is not None:
-        loaded = _loaded(session, file, session.line.ref, needs_spark=True)
-        with loaded as (pipeline, spark), _shown(session) as listener:
+        with (
+            loaded(session, file, session.line.ref, needs_spark=True) as (pipeline, spark),
+            shown(session.output, session.lake) as listener,
+        ):
             assert spark is not None
             run = pipeline.run(session.lake, spark, into=session.line.ref, retry=table, listener=listener)
         return show_end(session, run)
@@ -189,61 +198,30 @@ def quarantine_word(session: Session, table: str, limit: int, clear: bool, file:
 def show_end(session: Session, run: "Run") -> int:
     """How a run ended, and its exit code."""
     if session.output.is_json:
-        session.output.json(run_fields(run))
-    elif run.status == "published" and run.published is not None:
-        session.output.commit(run.published, f"published {run.pipeline} run {run.id}")
-    elif run.status in ("unchanged", "ready"):
-        session.output.text(str(run).splitlines()[-1].strip())
+        session.output.json(run_fields(session.lake, run))
+    elif not session.output.is_quiet:
+        said = end_line(session.lake, run)
+        if said:
+            session.output.text(said)
     if run.error is not None:
         if not session.output.is_json:
             click.echo(f"{run.status.replace('_', ' ')}: {run.error}", err=True)
-            click.echo(f"Look at it: lakebed ls --on {run.branch}; go on: lakebed run … --resume {run.id}", err=True)
+            if run.published is None:
+                click.echo(f"Look at it: lakebed ls --on {run.branch}; go on: lakebed runs resume {run.id}", err=True)
         return exit_code(run.error)
     return 0
 
 
-def run_fields(run: "Run") -> dict[str, object]:
-    """A run's keys in JSON."""
-    return {
-        "event": "end",
-        "run": run.id,
-        "pipeline": run.pipeline,
-        "status": run.status,
-        "branch": run.branch,
-        "base": run.base,
-        "published": None if run.published is None else run.published.version,
-        "error": None if run.error is None else str(run.error),
-    }
-
-
 @contextmanager
-def _shown(session: Session) -> Iterator[Any]:
-    """What shows the events of a run: a line for each step, with one that turns on a terminal."""
-    output = session.output
-
-    def listen(event: Any) -> None:
-        if output.is_json:
-            if event.kind != "end":
-                detail = event.detail
-                is_step = event.kind == "done"
-                fields = {"status": detail.status, "rows": detail.rows, "reason": detail.reason} if is_step else {}
-                output.json({"event": event.kind, "run": event.run.id, "about": event.about, **fields})
-        elif event.kind == "begin" and not output.is_quiet:
-            run = event.run
-            output.text(f"{run.pipeline}  run {run.id} on {run.branch} from {run.into} #{run.base}")
-        elif event.kind == "done" and not output.is_quiet:
-            output.text(f"  {event.detail}")
-
-    yield listen
-
-
-@contextmanager
-def _loaded(
-    session: Session, file: str, into: str, *, needs_spark: bool
+def loaded(
+    session: Session, file: str, into: str, *, needs_spark: bool, called: str | None = None
 ) -> Iterator[tuple[Pipeline, "SparkSession | None"]]:
-    """The pipeline of a file or a project, and Spark if it is needed: a project is known by what Spark says of it."""
+    """The pipeline of a file or a project, and Spark if it is needed: a project is known by what Spark says of it.
+
+    Of a file that makes several, `called` says which.
+    """
     if not is_project(file):
-        pipeline = load_pipeline(file)
+        pipeline = load_pipeline(file, called)
         if not needs_spark:
             yield pipeline, None
             return

@@ -1,17 +1,19 @@
 """The words that look at runs of pipelines: runs, lineage."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 
 from lakebed.cli import arguments
-from lakebed.cli.commands.pipeline import show_end
+from lakebed.cli.commands.pipeline import loaded, show_end
+from lakebed.cli.run_lines import shown
 from lakebed.cli.session import Session, with_session
 from lakebed.cli.settings import word
-from lakebed.errors import NotFound
+from lakebed.errors import Invalid, NotFound
 from lakebed.pipelines.records.journal import found as find_run
-from lakebed.pipelines.running.ended import discard, publish_ready
+from lakebed.pipelines.running.ended import check_complete, discard, publish_ready, waiting
 
 LISTED = ("id", "pipeline", "status", "into", "base", "published", "started", "ended", "error")
 
@@ -19,11 +21,12 @@ LISTED = ("id", "pipeline", "status", "into", "base", "published", "started", "e
 @word(
     "lakebed runs",
     "lakebed runs show 42",
+    "lakebed runs resume 42",
     "lakebed runs publish 42",
     "lakebed runs discard 42",
     "lakebed runs --failed -n 5",
 )
-@click.argument("action", required=False, type=click.Choice(["show", "publish", "discard"]))
+@click.argument("action", required=False, type=click.Choice(["show", "resume", "publish", "discard"]))
 @click.argument("run", required=False, type=int, metavar="RUN")
 @click.option("--failed", is_flag=True, help="Only runs that were not published.")
 @click.option("--table", "-t", metavar="TABLE", help="Only runs with a step that makes this table.")
@@ -32,7 +35,10 @@ LISTED = ("id", "pipeline", "status", "into", "base", "published", "started", "e
 def runs_word(
     session: Session, action: str | None, run: int | None, failed: bool, table: str | None, limit: int
 ) -> int | None:
-    """List the runs of pipelines, show one, publish one that waits for a look, or give one up."""
+    """List the runs of pipelines, show one, go on with one that stopped, or give one up.
+
+    `resume` and `publish` load the run's pipeline from its file, make what is left, and run the checks again.
+    """
     if action is None:
         _list(session, failed, table, limit)
         return None
@@ -47,7 +53,7 @@ def runs_word(
         discard(session.lake, journal)
         session.output.note(f"discarded run {run}")
         return None
-    return show_end(session, publish_ready(session.lake, find_run(session.lake, run)))
+    return _resume(session, run, action)
 
 
 @word("lakebed lineage sales.top", "lakebed lineage sales.top.total", "lakebed lineage raw.orders --down")
@@ -72,6 +78,36 @@ def lineage_word(session: Session, name: str, down: bool) -> None:
         )
     columns = ("table", "column", "input_table", "input_column", "input_version", "run")
     session.output.rows(columns, [[row[column] or None for column in columns] for row in found])
+
+
+def _resume(session: Session, number: int, action: str) -> int:
+    """Go on with a run by its pipeline's file. One that no file makes is published as its checks saw it, or refused."""
+    journal = find_run(session.lake, number)
+    row = journal.row
+    if action == "publish":
+        check_complete(journal)
+    if row["file"] is None:
+        if action == "resume":
+            raise Invalid(
+                "no file makes the run's pipeline",
+                subject=f"run {number} of {row['pipeline']}",
+                advice=f"Resume it in the program that has its pipeline: resume={number}.",
+            )
+        run = publish_ready(session.lake, journal)
+        for hook in waiting(journal):
+            session.output.note(f"{hook} waits for the pipeline's next run")
+        return show_end(session, run)
+    if not Path(row["file"]).is_file():
+        raise NotFound(
+            "the file that makes the run's pipeline is not there any more",
+            subject=f"run {number}, {row['file']}",
+            advice=f"Name the one that makes it now: `lakebed run etl.py --resume {number}`",
+        )
+    with loaded(session, row["file"], row["into"], needs_spark=True, called=row["pipeline"]) as (pipeline, spark):
+        assert spark is not None
+        with shown(session.output, session.lake) as listener:
+            run = pipeline.run(session.lake, spark, resume=number, listener=listener)
+    return show_end(session, run)
 
 
 def _list(session: Session, failed: bool, table: str | None, limit: int) -> None:

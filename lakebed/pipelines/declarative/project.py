@@ -46,7 +46,7 @@ def spark_pipeline(path: Path, lake: Lake, spark: SparkSession, into: str = "mai
             advice="Check libraries: they name the files with definitions.",
         )
     pipeline = Pipeline(spec.name)
-    pipeline.catalog = catalog
+    pipeline.catalog, pipeline.file = catalog, str(spec.path.resolve())
     for one in found.values():
         _check_known(one.dataset)
         notes += _notes(one.dataset)

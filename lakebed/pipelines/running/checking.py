@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -71,14 +72,14 @@ def _answer(check: Check, frames: Frames, where: str | None) -> bool | Result | 
         answer = check.function(**dict(own_arguments(check, frames, where)))
     else:
         assert check.test is not None
-        rows = frames.frame(Read(check.table), NONE)
+        rows = frames.value(Read(check.table), NONE)
 
         def table(name: str) -> DataFrame:
             return frames.value(Read(name), NONE)
 
         def published() -> DataFrame | None:
-            there = frames.published.table_exists(check.table)
-            return frames.published.table(check.table).read(frames.spark) if there else None
+            there = replace(frames, line=frames.published)
+            return there.value(Read(check.table), NONE) if there.has(check.table) else None
 
         answer = check.test(Seen(frames.spark, rows if where is None else rows.where(where), published, table))
     if isinstance(answer, bool | Result) or is_frame(answer):

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from lakebed.catalog.inspect.runs import STEPS
-from lakebed.errors import Invalid, NotFound
+from lakebed.errors import Forbidden, Invalid, NotFound
 from lakebed.lake.catalog import Catalog
 from lakebed.lake.lake import Lake
 from lakebed.pipelines.parts import Parts
@@ -34,13 +34,12 @@ def tidy(lake: Lake, spark: "SparkSession", parts: Parts, keep: timedelta) -> No
         row = journal.row
         with suppress(NotFound):  # the branch that it published into is gone
             target = lake.catalog(f"{row['catalog']}@{row['into']}")
-            waiting = [one["step"] for one in journal.noted(STEPS) if _waits(one)] if parts.hooks else []
-            waiting = [key for key in waiting if key not in failed]
-            if not waiting and not target.branch_exists(str(row["branch"])):
+            waits = [key for key in waiting(journal) if key not in failed] if parts.hooks else []
+            if not waits and not target.branch_exists(str(row["branch"])):
                 continue
             run = run_of(journal, target)
             if run.published is not None:
-                failed += finish(run, parts, target, spark, journal, lake, only=waiting)
+                failed += finish(run, parts, target, spark, journal, lake, only=waits)
             elif row["status"] in FAILED and row["ended"] is not None and now() - row["ended"] > keep:
                 discard(lake, journal)
             elif row["status"] == "running" and is_gone(row.get("process")):
@@ -75,27 +74,45 @@ def run_of(journal: Journal, target: Catalog) -> Run:
     return run
 
 
-def publish_ready(lake: Lake, journal: Journal, spark: "SparkSession | None" = None) -> Run:
-    """Publish a run that is complete, as its branch is now; hooks are not called: resume the run for that."""
-    row = journal.row
-    if row["status"] not in ("ready", "published", "conflict"):
+def check_complete(journal: Journal) -> None:
+    """`Invalid` for a run that has more to do than to be published."""
+    if journal.row["status"] not in ("ready", "published", "conflict"):
         raise Invalid(
             "only a run whose steps and checks have ended well can be published",
             subject=f"run {journal.number}",
-            found=row["status"],
+            found=journal.row["status"],
             advice="Resume it.",
         )
+
+
+def publish_ready(lake: Lake, journal: Journal, spark: "SparkSession | None" = None) -> Run:
+    """Publish a run that is complete, without its pipeline: only if its branch is as its checks saw it.
+
+    Hooks are not called: they wait for the pipeline's next run, or a resume of this one.
+    """
+    check_complete(journal)
+    row = journal.row
     target = lake.catalog(f"{row['catalog']}@{row['into']}")
     run = run_of(journal, target)
     if run.published is None:
         branch, author = target.branch(str(row["branch"])), str(row["author"] or "")
+        if str(branch.version) != row.get("checked"):
+            raise Forbidden(
+                "the branch has changed since the checks of the run, and nobody can check it again",
+                subject=f"run {journal.number}",
+                expected=f"{branch.ref} at #{row.get('checked') or 'an unknown version'}",
+                found=f"#{branch.version}",
+                advice=f"Resume it in the program that has its pipeline: resume={journal.number}.",
+            )
         message = f"{row['pipeline']} run {journal.number}"
         result = publish(target, branch, spark, message, author, journal.uuid, summary(journal), {})
         run.published = result.commit
-    run.status = "published" if run.published is not None else "unchanged"
-    version = None if run.published is None else str(run.published.version)
-    journal.change(status=run.status, ended=now(), published=version, error=None)
-    target.drop_branch(str(row["branch"]), if_exists=True)
+    if run.published is None:
+        end_unchanged(run, target, journal)
+        return run
+    run.status = "published"
+    journal.change(status=run.status, ended=now(), published=str(run.published.version), error=None)
+    target.drop_branch(run.branch, if_exists=True)
     return run
 
 
@@ -113,5 +130,18 @@ def discard(lake: Lake, journal: Journal) -> None:
     journal.change(status="discarded", ended=now())
 
 
-def _waits(step: dict[str, object]) -> bool:
-    return str(step["step"]).startswith(PREFIX) and step["status"] != "done"
+def waiting(journal: Journal) -> list[str]:
+    """The hooks of a run that were not called to their end."""
+    ended = ("done", "skipped")
+    return [
+        one["step"] for one in journal.noted(STEPS) if one["step"].startswith(PREFIX) and one["status"] not in ended
+    ]
+
+
+def end_unchanged(run: Run, target: Catalog, journal: Journal) -> None:
+    """Note that a run had nothing to publish: no hook waits for it."""
+    run.status = "unchanged"
+    for key in waiting(journal):
+        journal.step(key, status="skipped", reason="nothing was published")
+    journal.change(status=run.status, ended=now(), published=None, error=None)
+    target.drop_branch(run.branch, if_exists=True)

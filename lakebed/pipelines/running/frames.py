@@ -74,6 +74,13 @@ class Frames:
             else self.frame(asked, positions)
         )
 
+    def has(self, name: str) -> bool:
+        """Whether a table or a view of the lake is there; of a view of the pipeline, all that it reads."""
+        view = self.graph.steps.get(name)
+        if view is not None and view.is_view:
+            return all(self.has(table) for table in self.graph.tables(name))
+        return self.line.table_exists(name) or self.line.view_exists(name)
+
     def _view(self, view: Step, asked: Input, positions: Positions, window: windows.Window | None) -> DataFrame:
         if not isinstance(asked, Read | Streamed):
             raise Invalid("a view has no changes of its own", subject=view.name, advice="Read it with lp.read.")

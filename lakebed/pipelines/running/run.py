@@ -87,6 +87,7 @@ class Run:
     steps: list[StepRun] = field(default_factory=list)
     checks: list[CheckRun] = field(default_factory=list)
     error: LakebedError | None = None
+    took: timedelta = timedelta()
 
     @property
     def failures(self) -> list[CheckRun]:

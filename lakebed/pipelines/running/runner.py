@@ -23,7 +23,7 @@ from lakebed.pipelines.inputs import Read
 from lakebed.pipelines.parts import Parts
 from lakebed.pipelines.records.journal import Journal, now
 from lakebed.pipelines.running.checking import examples_text, run_check
-from lakebed.pipelines.running.ended import finish
+from lakebed.pipelines.running.ended import end_unchanged, finish
 from lakebed.pipelines.running.flows import are_done
 from lakebed.pipelines.running.frames import Frames
 from lakebed.pipelines.running.hooks import note_waiting
@@ -45,7 +45,10 @@ ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened in a run, for whoever shows it: `kind` says what, `about` which step, check or hook."""
+    """Something that happened in a run, for whoever shows it: `kind` says what, `about` which step, check or hook.
+
+    `detail` is of `begin` the steps to come, of `check` the number of all, else what was made or found.
+    """
 
     kind: Literal["begin", "step", "window", "done", "check", "checked", "publish", "end"]
     about: str
@@ -81,12 +84,14 @@ class Runner:
         self._again: set[str] = set()
         self._begun: set[str] = set()
         self._windows: dict[str, str] = {}
+        self._began = monotonic()
         row = journal.row
         self.run = Run(journal.number, parts.name, target.ref, str(row["branch"]), str(row["base"]))
 
     def go(self) -> Run:
         """Run what is left of the run, and publish it; what goes wrong is the run's status and error."""
-        self._tell("begin", self._parts.name)
+        self._began = monotonic()
+        self._tell("begin", self._parts.name, self._coming())
         try:
             self._go()
         except KeyboardInterrupt:
@@ -107,6 +112,11 @@ class Runner:
         self._tell("end", self.run.status)
         return self.run
 
+    def _coming(self) -> tuple[str, ...]:
+        """The steps that it will run or skip, in their order."""
+        graph, chosen = self._parts.graph, self._options.chosen
+        return tuple(name for name in graph.order if name in chosen and not graph.steps[name].is_view)
+
     def _go(self) -> None:
         known = published(self._target, self._journal.uuid)
         if known is not None:
@@ -116,8 +126,10 @@ class Runner:
         for attempt in range(ATTEMPTS):
             branch = self._branch()
             self._steps(branch)
+            self._journal.row["checked"] = str(branch.version)  # written with what comes next
             self._check(branch)
             if not self._options.publish:
+                note_waiting(self._parts.hooks, self._journal)  # whoever publishes it may not know them
                 self._end("ready")
                 return
             try:
@@ -163,12 +175,9 @@ class Runner:
 
     def _steps(self, branch: Catalog) -> None:
         frames = self._frames(branch)
-        for name in self._parts.graph.order:
-            step = self._parts.graph.steps[name]
-            if step.is_view or name not in self._options.chosen:
-                continue
+        for name in self._coming():
             self._tell("step", name)
-            found = self._step(step, branch, frames)
+            found = self._step(self._parts.graph.steps[name], branch, frames)
             self.run.steps.append(found)
             self._tell("done", name, found)
 
@@ -310,10 +319,14 @@ class Runner:
         if self._options.no_checks:
             return
         frames = self._frames(branch)
-        for check in self._parts.due(self._options.chosen, ran):
-            if check.name in self._options.skipped_checks or not branch.table_exists(check.table):
-                continue
-            self._tell("check", check.name)
+        due = [
+            check
+            for check in self._parts.due(self._options.chosen, ran)
+            # A table may not be there yet, if its step was not chosen.
+            if check.name not in self._options.skipped_checks and frames.has(check.table)
+        ]
+        for check in due:
+            self._tell("check", check.name, len(due))
             found = run_check(check, frames, self._windows)
             self._note_checks([found])
             self._tell("checked", check.name, found)
@@ -375,8 +388,7 @@ class Runner:
     def _finish(self) -> None:
         """What comes after the merge."""
         if self.run.published is None:
-            self._end("unchanged")
-            self._target.drop_branch(self.run.branch, if_exists=True)
+            end_unchanged(self.run, self._target, self._journal)
             return
         finish(self.run, self._parts, self._target, self._spark, self._journal, self._lake)
 
@@ -391,6 +403,7 @@ class Runner:
             self._journal.change(status=status, ended=now(), published=version, error=None)
 
     def _tell(self, kind: Any, about: str, detail: Any = None) -> None:
+        self.run.took = timedelta(seconds=monotonic() - self._began)
         for listener in self._options.listeners:
             try:
                 listener(Event(kind, about, self.run, detail))

@@ -175,7 +175,7 @@ class StepRunner:
         quarantined = keep_failing(tx, output, counted, counts, self._part.number)
         noted = {STEP: fact.text()}
         if numbers is not None:
-            left = before if before.run == self._part.run else before.without(set(decision.windows))
+            left = before if before.run == self._part.run else before.without({*decision.windows, *decision.late})
             noted[WINDOWS] = left.with_made(numbers, self._part.code, self._part.run).text()
         tx.table(output.name).set_properties(noted)
         return Made(counts.kept, counts.rows - counts.kept - quarantined, quarantined, checks)

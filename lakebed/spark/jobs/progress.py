@@ -3,7 +3,9 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from shutil import get_terminal_size
 from types import TracebackType
@@ -20,6 +22,11 @@ PATIENCE = 1.5
 WIDTH = 24
 SWITCH = "LAKEBED_PROGRESS"
 """Environment variable: 1 shows the bar wherever stderr goes, 0 never shows it; the default is on a terminal."""
+
+Draw = Callable[[str, Counts, "Goal", float], None]
+"""Shows work: what it is, what its jobs have done, what they will, and for how many seconds it goes on."""
+
+_drawn_by: ContextVar[Draw | None] = ContextVar("lakebed_drawn_by", default=None)
 
 _ERASE = "\r\x1b[K"
 _LETTERS = "kMGTPE"
@@ -40,6 +47,16 @@ def is_shown(stream: TextIO) -> bool:
     return asked == "1" or (asked != "0" and stream.isatty())
 
 
+@contextmanager
+def drawn_by(draw: Draw) -> Iterator[None]:
+    """While it lasts, work that this thread begins has no line of its own: the caller shows it among other things."""
+    before = _drawn_by.set(draw)
+    try:
+        yield
+    finally:
+        _drawn_by.reset(before)
+
+
 class Bar:
     """The line of one piece of work, erased when the `with` ends."""
 
@@ -51,7 +68,8 @@ class Bar:
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
         self._began = clock()
-        self._is_shown = is_shown(self._stream)
+        self._draw = _drawn_by.get()
+        self._is_shown = self._draw is None and is_shown(self._stream)
         self._is_drawn = False
 
     def __enter__(self) -> Self:
@@ -71,6 +89,9 @@ class Bar:
     def draw(self, counts: Callable[[], Counts]) -> None:
         """Show the counts; while the work is young, neither show nor ask for them."""
         seconds = self._clock() - self._began
+        if self._draw is not None:
+            self._draw(self._what, counts(), self._goal, seconds)
+            return
         if not self._is_shown or seconds < PATIENCE:
             return
         line = bar_text(self._what, counts(), self._goal, seconds)
@@ -81,7 +102,7 @@ class Bar:
 
 def bar_text(what: str, counts: Counts, goal: Goal, seconds: float) -> str:
     """`compact sales.orders ━━━━━━━━━━━━────────────  50 %  4 of 8 tasks · 2.1 M of 4.2 M rows · 31 MB · 0:14`"""
-    share = _share(counts, goal)
+    share = share_of(counts, goal)
     done = round(share * WIDTH)
     parts = [f"{counts.tasks_done} of {counts.tasks} tasks" if counts.tasks else "planning"]
     if goal.files is not None:
@@ -92,7 +113,7 @@ def bar_text(what: str, counts: Counts, goal: Goal, seconds: float) -> str:
     return f"{what} {'━' * done}{'─' * (WIDTH - done)} {share:4.0%}  {' · '.join(parts)}"
 
 
-def _share(counts: Counts, goal: Goal) -> float:
+def share_of(counts: Counts, goal: Goal) -> float:
     """How much is done: by rows or bytes if the goal has them, else by the tasks known so far."""
     if goal.rows:
         return min(1.0, counts.rows_read / goal.rows)

@@ -102,11 +102,11 @@ DRAWINGS = {
         schemas
     """,
     "lakebed.iceberg": """
-        export
+        export | source
         manifest_list
         manifests | metadata
         table
-        avro | schemas | vectors
+        avro | reading | schemas | vectors
     """,
     "lakebed.catalog": """
         upkeep
@@ -173,6 +173,7 @@ ENGINE_LOADERS = {
     ("lakebed.lake.engines", "spark_text"),
     ("lakebed.lake.engines", "export_iceberg"),
     ("lakebed.lake.engines", "delta_table"),
+    ("lakebed.lake.engines", "iceberg_table"),
     ("lakebed.lake.sql.statement", "run_statement"),
     ("lakebed.lake.attached.load", "attached_session"),
     ("lakebed.lake.streaming.load", "read_stream"),

@@ -55,7 +55,10 @@ class DeltaSource:
             self._opened(first)
         return range(first, newest + 1)
 
-    def version(self, number: int) -> ForeignVersion:
+    def form(self, number: int) -> str:
+        return ""
+
+    def version(self, number: int, form: str | None = None) -> ForeignVersion:
         table = self._newest if number == self._newest.version() else self._opened(number)
         about = table.metadata()
         settings: Mapping[str, str] = about.configuration

@@ -83,6 +83,14 @@ def export_iceberg(work: Work, state: TableState, folder: str | None) -> str:
     return export_table(work, state, folder)
 
 
+def iceberg_table(place: str) -> ForeignTable:
+    """An Iceberg table to import."""
+    check_installed("fastavro", "iceberg")
+    from lakebed.iceberg.source import IcebergSource
+
+    return IcebergSource(place)
+
+
 def delta_table(place: str) -> ForeignTable:
     """A Delta table to import."""
     check_installed("deltalake", "delta")

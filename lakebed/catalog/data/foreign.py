@@ -97,7 +97,8 @@ class ForeignVersion:
 
     Fields have ids, on every level, if files have them; `last_id` is then the highest that the table has ever used, and
     0 if names decide. `files` are by place. `notes` are what an import leaves behind. `names` are
-    further names of fields in files that have no ids, by id.
+    further names of fields in files that have no ids, by id. `form` says which columns and partitions it has, if a
+    source may change these without another version.
     """
 
     number: int
@@ -110,6 +111,7 @@ class ForeignVersion:
     files: Mapping[str, ForeignFile]
     notes: tuple[str, ...] = ()
     names: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    form: str = ""
 
     @property
     def rows(self) -> int | None:
@@ -141,5 +143,8 @@ class ForeignTable(Protocol):
     def numbers(self, after: int | None, since: int | None = None) -> Sequence[int]:
         """The versions after one, or all `since` one, oldest first; `Expired` if one of them is not there any more."""
 
-    def version(self, number: int) -> ForeignVersion:
-        """A version; `Expired` if it is not there any more."""
+    def form(self, number: int) -> str:
+        """The newest form of a version."""
+
+    def version(self, number: int, form: str | None = None) -> ForeignVersion:
+        """A version, with the columns of a form, by default its newest; `Expired` if it is not there any more."""

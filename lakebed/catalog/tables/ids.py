@@ -180,6 +180,14 @@ class TakenIds(TableIds):
         return [body for body in found.values() if body is not None]
 
 
+def reserve_fields(work: Work, table: str, last: int) -> None:
+    """Let columns of a table that the work creates have ids above this one: those up to it are its source's."""
+    pending = _new_table(work, table)
+    taken = 0 if pending is None else pending.first_ids.get(FIELD, 0)
+    if taken < last:
+        _allocated(work, table, FIELD, last - taken)
+
+
 def _new_table(work: Work, table: str) -> Delta | None:
     """The first delta of a table that this work creates: nobody else can know it."""
     return next((delta for delta in work.deltas.values() if delta.table == table and delta.first_ids), None)

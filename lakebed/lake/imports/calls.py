@@ -10,7 +10,7 @@ from lakebed.catalog.transaction.commits import Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import as_texts, check_flag
-from lakebed.lake.engines import delta_table
+from lakebed.lake.engines import delta_table, iceberg_table
 from lakebed.lake.imports.answer import Import
 from lakebed.lake.imports.batches import imported
 from lakebed.lake.imports.into import Into
@@ -106,6 +106,36 @@ class Imports(Line):
         """
         into = self._into(name, primary_key, sort_by, properties, evolve)
         table = delta_table(plain_folder(path))
+        asked = TableImport(table, into, check_flag("copy", copy), check_flag("verify", verify), _since(since))
+        return self._import_table(asked, history, dry_run, message, author, event_id)
+
+    def import_iceberg(
+        self,
+        name: Name,
+        path: Address,
+        *,
+        history: bool = False,
+        since: int | None = None,
+        copy: bool = False,
+        primary_key: Iterable[str] = (),
+        sort_by: Iterable[str] = (),
+        properties: Mapping[str, str] | None = None,
+        evolve: Evolution = None,
+        verify: bool = False,
+        dry_run: bool = False,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> Import:
+        """Make the newest snapshot of an Iceberg table the rows of a table, as `import_delta` does with Delta's.
+
+        The path is the table's folder, or one of its metadata documents (`….metadata.json`), as a catalog names the
+        newest. Columns keep their field ids. Position deletes and deletion vectors become vectors; deletes by values
+        are `Invalid`. With `history=True` each snapshot of the main branch is a commit. The extra `iceberg` has to be
+        installed.
+        """
+        into = self._into(name, primary_key, sort_by, properties, evolve)
+        table = iceberg_table(plain_folder(path))
         asked = TableImport(table, into, check_flag("copy", copy), check_flag("verify", verify), _since(since))
         return self._import_table(asked, history, dry_run, message, author, event_id)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from lakebed.catalog.objects import namespaces
 from lakebed.catalog.objects.properties import properties_of
 from lakebed.catalog.tables import tables
+from lakebed.catalog.tables.ids import reserve_fields
 from lakebed.catalog.tables.known_properties import check_table_properties
 from lakebed.catalog.tables.tables import Layout, TableState, table_state
 from lakebed.catalog.transaction import objects
@@ -46,8 +47,16 @@ class Into:
         """The id of the table; None if there is none."""
         return tables.find_table(work, shown_name(self.parts)) if objects.exists(work, self.parts, TABLE) else None
 
-    def create(self, scope: Open, columns: Schema, partition_by: tuple[str, ...] = (), *, keeps_ids: bool) -> str:
-        """Create it, with the namespaces around it."""
+    def create(
+        self,
+        scope: Open,
+        columns: Schema,
+        partition_by: tuple[str, ...] = (),
+        *,
+        keeps_ids: bool,
+        last_id: int = 0,
+    ) -> str:
+        """Create it, with the namespaces around it; ids up to `last_id` are kept for columns of its source."""
         layout = Layout(partition_by, self.sort_by, self.primary_key)
         made = list[str]()
 
@@ -56,6 +65,8 @@ class Into:
             check_table_properties(self.properties, columns)
             name, properties = shown_name(self.parts), dict(self.properties)
             made.append(tables.create_table(work, name, columns, properties, None, layout, keeps_ids=keeps_ids))
+            if last_id:
+                reserve_fields(work, made[-1], last_id)
 
         scope.change(make, Request("create_table"))
         return made[-1]

@@ -23,7 +23,7 @@ from lakebed.lake.engines import arrow_engine, arrow_importer
 from lakebed.lake.imports.answer import Import, ImportedColumn, Misfit
 from lakebed.lake.imports.follow import follow, matched, names_in_files
 from lakebed.lake.imports.into import added_columns, imported_columns
-from lakebed.lake.imports.table import TableImport
+from lakebed.lake.imports.table import Position, TableImport
 from lakebed.lake.rows.appends import append, append_new_keys
 from lakebed.lake.rows.reads import row_count
 from lakebed.lake.shown import counted
@@ -37,6 +37,9 @@ from lakebed.table.types.types import Field, Fields, walk
 
 NOTHING = ForeignVersion(-1, "nothing", "", None, (), 0, (), {})
 """What was there before the first version."""
+
+SPARE_IDS = 1_000
+"""How many columns a source may add before one has the id of a column that was added here."""
 
 
 @dataclass(slots=True)
@@ -52,23 +55,23 @@ class _Files:
 class VersionStep:
     """A version to import in one transaction; for a dry run no vector is written and no row copied."""
 
-    def __init__(self, asked: TableImport, scope: Open, number: int, *, dry_run: bool = False) -> None:
+    def __init__(self, asked: TableImport, scope: Open, at: Position, *, dry_run: bool = False) -> None:
         self._asked, self._scope, self._work, self._dry_run = asked, scope, scope.read(), dry_run
         self._lake = self._work.context.files
         self._importer = arrow_importer()
         found = asked.into.find(self._work)
         self._created, self._table = found is None, found or ""
         self._position = asked.position(self._work)
-        self._number = number
+        self._at = at
         self._misfits = list[Misfit]()
         self._corrected = 0
 
     def make(self) -> Import:
         """What it did, or why it can't."""
-        if self._position == self._number:
+        if self._position == self._at:
             return self._answer(None, None, None)
         self._old = NOTHING if self._position is None else self._asked.version(self._position)
-        self._new = self._asked.version(self._number)
+        self._new = self._asked.version(self._at)
         if not self._created:
             self._asked.into.check_same(self._work, self._table)
         self._prepare_columns()
@@ -81,7 +84,7 @@ class VersionStep:
         if self._misfits or (self._dry_run and self._asked.copy):
             return self._answer(files, self._source_gain(), None)
         remember_position(
-            self._work, self._table, self._asked.kind, self._asked.table.place, self._asked.remembered(self._number)
+            self._work, self._table, self._asked.kind, self._asked.table.place, self._asked.remembered(self._at)
         )
         gained = row_count(self._work, self._table) - before
         self._check_counts(gained, expected)
@@ -107,7 +110,10 @@ class VersionStep:
             self._misfits.append(Misfit(error.subject, error.problem))
             return
         terms = self._new.partition_by
-        self._table = self._asked.into.create(self._scope, columns, terms, keeps_ids=bool(self._new.last_id))
+        last = self._new.last_id
+        self._table = self._asked.into.create(
+            self._scope, columns, terms, keeps_ids=bool(last), last_id=last + SPARE_IDS if last else 0
+        )
 
     def _sorted(self) -> _Files:
         """What became of which file."""

@@ -14,6 +14,14 @@ KEPT = 2
 """How many versions are kept in memory: the one before, and the one that is imported."""
 
 
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The version that was imported last, and the form that it had."""
+
+    number: int
+    form: str
+
+
 @dataclass(slots=True)
 class TableImport:
     """A table of another format to import. With `since`, a history begins with that version."""
@@ -23,22 +31,26 @@ class TableImport:
     copy: bool = False
     verify: bool = False
     since: int | None = None
-    _versions: dict[int, ForeignVersion] = field(default_factory=dict)
+    _versions: dict[Position, ForeignVersion] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
         return self.table.kind
 
-    def version(self, number: int) -> ForeignVersion:
+    def newest(self, number: int) -> Position:
+        """A version in its newest form."""
+        return Position(number, self.table.form(number))
+
+    def version(self, at: Position) -> ForeignVersion:
         """A version, read once."""
-        if number not in self._versions:
+        if at not in self._versions:
             while len(self._versions) >= KEPT:
                 del self._versions[next(iter(self._versions))]
-            self._versions[number] = self.table.version(number)
-        return self._versions[number]
+            self._versions[at] = self.table.version(at.number, at.form)
+        return self._versions[at]
 
-    def position(self, work: Work) -> int | None:
-        """The version that was imported last; None if there is none."""
+    def position(self, work: Work) -> Position | None:
+        """How far it was imported; None if it was not."""
         table = self.into.find(work)
         found = None if table is None else imported_position(work, table, self.kind, self.table.place)
         if found is not None and found["id"] != self.table.id:
@@ -49,12 +61,17 @@ class TableImport:
                 found=self.table.id,
                 advice="Import it under another name.",
             )
-        return None if found is None else int(found["version"])
+        return None if found is None else Position(int(found["version"]), found.get("form", ""))
 
-    def remembered(self, number: int) -> dict[str, Any]:
+    def remembered(self, at: Position) -> dict[str, Any]:
         """What the table remembers."""
-        return {"source": self.table.place, "id": self.table.id, "version": number}
+        own = {"source": self.table.place, "id": self.table.id, "version": at.number}
+        return {**own, "form": at.form} if at.form else own
 
-    def next_numbers(self, position: int | None) -> Sequence[int]:
-        """The versions that are to come."""
-        return self.table.numbers(position, self.since if position is None else None)
+    def to_come(self, position: Position | None) -> Sequence[Position]:
+        """The versions that are to come; the one that came last is, if its columns were changed since."""
+        if position is None:
+            return [self.newest(number) for number in self.table.numbers(None, self.since)]
+        later = [self.newest(number) for number in self.table.numbers(position.number)]
+        last = self.newest(self.table.newest)
+        return later or ([] if position == last else [last])

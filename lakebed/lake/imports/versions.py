@@ -19,7 +19,7 @@ from lakebed.lake.imports.answer import Import
 from lakebed.lake.imports.batches import answered_before
 from lakebed.lake.imports.into import in_one_commit
 from lakebed.lake.imports.step import VersionStep, missing_files
-from lakebed.lake.imports.table import TableImport
+from lakebed.lake.imports.table import Position, TableImport
 from lakebed.lake.sql.names import Line
 
 
@@ -30,7 +30,7 @@ def imported_table(line: Line, asked: TableImport, request: Request, *, history:
     known = None if dry_run else line._scope.replayed(request)
     if known is not None:
         return answered_before(line, asked.kind, asked.table.place, asked.into.parts, known)
-    newest = asked.table.newest
+    newest = asked.newest(asked.table.newest)
     return in_one_commit(
         line._scope, request, dry_run, lambda scope: VersionStep(asked, scope, newest, dry_run=dry_run).make()
     )
@@ -38,44 +38,43 @@ def imported_table(line: Line, asked: TableImport, request: Request, *, history:
 
 def _history(line: Line, asked: TableImport, request: Request) -> Import:
     done = list[Import]()
-    while numbers := asked.next_numbers(position := asked.position(line._scope.read())):
-        number = numbers[0]
-        version = asked.version(number)
-        _check_there(asked, version, numbers)
+    while later := asked.to_come(position := asked.position(line._scope.read())):
+        version = asked.version(later[0])
+        _check_there(asked, version, later)
         said = "\n\n".join(filter(None, (version.message, request.message)))
         own = replace(request, message=said, author=request.author or version.author)
-        found = in_one_commit(line._scope, own, False, partial(_next_version, asked, position, number))
+        found = in_one_commit(line._scope, own, False, partial(_next_version, asked, position, later[0]))
         if found.is_new:
             done.append(found)
     return _sum(asked, done)
 
 
-def _next_version(asked: TableImport, position: int | None, number: int, scope: Open) -> Import:
+def _next_version(asked: TableImport, position: Position | None, at: Position, scope: Open) -> Import:
     """Import a version in a transaction, unless another call has imported one since the position was read."""
     if asked.position(scope.read()) != position:
         return _sum(asked, ())
-    return VersionStep(asked, scope, number).make()
+    return VersionStep(asked, scope, at).make()
 
 
 def _dry_history(line: Line, asked: TableImport, request: Request) -> Import:
     """The newest version as it would be at the end; that all the others are there is looked up."""
-    numbers = asked.next_numbers(asked.position(line._scope.read()))
-    for number in numbers:
-        _check_there(asked, asked.version(number), numbers)
-    newest = asked.table.newest
+    later = asked.to_come(asked.position(line._scope.read()))
+    for at in later:
+        _check_there(asked, asked.version(at), later)
+    newest = asked.newest(asked.table.newest)
     found = in_one_commit(
         line._scope, request, True, lambda scope: VersionStep(asked, scope, newest, dry_run=True).make()
     )
-    return replace(found, versions=len(numbers))
+    return replace(found, versions=len(later))
 
 
-def _check_there(asked: TableImport, version: ForeignVersion, numbers: Sequence[int]) -> None:
+def _check_there(asked: TableImport, version: ForeignVersion, all_of_them: Sequence[Position]) -> None:
     """`Expired` if files of a version were deleted, as VACUUM and expiring snapshots do."""
     gone = missing_files(version.files)
     if not gone:
         return
-    later = numbers[numbers.index(version.number) + 1 :]
-    first = next((number for number in later if not missing_files(asked.table.version(number).files)), None)
+    later = [at for at in all_of_them if at.number != version.number]
+    first = next((at.number for at in later if not missing_files(asked.table.version(at.number).files)), None)
     begin = "" if first is None else f" Or begin a new table with the oldest version that is whole: since={first}."
     raise Expired(
         f"files of {version.called} were deleted in the source",

@@ -99,7 +99,9 @@ def _manifest(
 def _entry(table: ExportedTable, live: LiveFile, content: Content, file: AvroRow) -> AvroRow:
     # The commit that made a vector is not stored. As the newest snapshot's, it applies to all files that there are.
     is_new = content is Content.DELETES or live.snapshot_id == table.snapshot.id
-    sequence = table.last_sequence_number if content is Content.DELETES else live.file.seq_max
+    # What is staged has no sequence number yet.
+    own = 0 if content is Content.DELETES else live.file.seq_max
+    sequence = own or table.last_sequence_number
     return {
         "status": Status.ADDED if is_new else Status.EXISTING,
         "snapshot_id": table.snapshot.id if is_new else live.snapshot_id,

@@ -39,7 +39,7 @@ def holds_lineage(form: pyarrow.Schema, field: Field) -> bool:
 def metadata_column(field: Field, place: Place, own: pyarrow.Array | None) -> pyarrow.Array:
     """The column's values for rows of a file; `own` is the file's own lineage column, null where it has no value.
 
-    Rows that the running transaction wrote have no lineage yet.
+    Rows that the running transaction wrote have no lineage yet, and staged ones no sequence number.
     """
     file = place.file
     if field.id == FILE.id:
@@ -51,7 +51,7 @@ def metadata_column(field: Field, place: Place, own: pyarrow.Array | None) -> py
     if field.id == ROW_ID.id:
         inherited = _count(file.first_row_id + place.start, place.rows)
     else:
-        inherited = pyarrow.repeat(pyarrow.scalar(file.seq_max, pyarrow.int64()), place.rows)
+        inherited = pyarrow.repeat(pyarrow.scalar(file.seq_max or None, pyarrow.int64()), place.rows)
     return inherited if own is None else pyarrow.compute.coalesce(own, inherited)
 
 

@@ -78,7 +78,7 @@ class Checkpointing:
         for partition, made in deltas.items():
             delta = made.record
             if (
-                delta.sequence_number % LOOK_EVERY == 0
+                delta.sequence_number // LOOK_EVERY > made.sequence_before // LOOK_EVERY
                 or delta.manifest_length > pending_delta.INLINE_BYTES
                 or delta.counts.get("added_files", 0) >= 1000
             ):

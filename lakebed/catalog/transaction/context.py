@@ -101,10 +101,11 @@ TRUNK = "main"
 
 @dataclass(frozen=True, slots=True)
 class MadeDelta:
-    """The record that a commit made of a delta, and the table's id as the delta has it."""
+    """The record that a commit made of a delta, the table's id as the delta has it, and the sequence number before."""
 
     table: str
     record: pb.TableHistory
+    sequence_before: int
 
 
 Watcher = Callable[["Context", "Ref", Mapping[str, MadeDelta]], None]

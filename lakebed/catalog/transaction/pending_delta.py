@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, cast
 from uuid import uuid4
 
-from lakebed.catalog.transaction.bound import subject_of
+from lakebed.catalog.transaction.bound import Bound, subject_of
 from lakebed.errors import Corrupt
 from lakebed.files import Files
 from lakebed.metastore import DataChange, State
@@ -63,6 +63,16 @@ class Delta:
     def is_of(self, objects: Collection[str]) -> bool:
         """Whether it changes one of these objects, or is staged for one of them."""
         return self.table in objects or self.subject in objects
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether it fills a staged stream or partition, whose rows no reader of the table sees yet."""
+        return isinstance(self.table, Bound) and self.table.cell is not None
+
+    @property
+    def greatest_sequence(self) -> int:
+        """The greatest sequence number that its files bring; 0 if they have none yet."""
+        return max((file.seq_max for file in (*self.added, *self.changed)), default=0)
 
     @property
     def written(self) -> list[DataFileRef]:
@@ -198,10 +208,15 @@ class Placed(Protocol):
     def fill(self, record: pb.TableHistory) -> None: ...
 
 
-def data_change(delta: Delta, place: Placed, report: Callable[[pb.TableHistory], None] = lambda _: None) -> DataChange:
+Report = Callable[[pb.TableHistory, pb.TableHistory], None]
+"""Called with each record that a commit makes of a delta, and the one before it."""
+
+
+def data_change(delta: Delta, place: Placed, report: Report = lambda *_: None) -> DataChange:
     """The delta as the metastore takes it, with its manifest where `write_manifest` has put it.
 
-    `report` is called with each record that the commit makes of it; the last one takes effect.
+    The sequence number is greater than that of the delta before, and than all that its files bring: so no row of a
+    snapshot has a greater one. The last record that `report` is called with takes effect.
     """
     counts, new_rows = delta.counts, sum(file.num_rows for file in delta.written)
     if counts.get("added_rows", 0) != new_rows:
@@ -209,6 +224,7 @@ def data_change(delta: Delta, place: Placed, report: Callable[[pb.TableHistory],
     allocate = {"snapshot": 1, **delta.first_ids}
     if new_rows:
         allocate["row"] = new_rows
+    brought = delta.greatest_sequence
 
     def fold(previous: State | None, ids: Mapping[str, int]) -> pb.TableHistory:
         before = pb.TableHistory() if previous is None else cast(pb.TableHistory, previous.record)
@@ -216,7 +232,7 @@ def data_change(delta: Delta, place: Placed, report: Callable[[pb.TableHistory],
         record = pb.TableHistory(
             table_id=delta.table,
             snapshot_id=ids["snapshot"],
-            sequence_number=before.sequence_number + 1,
+            sequence_number=max(before.sequence_number, brought) + 1,
             first_row_id=ids.get("row", _next_row(before)),
             schema_id=delta.schema.id,
             spec_id=delta.spec_id,
@@ -228,7 +244,7 @@ def data_change(delta: Delta, place: Placed, report: Callable[[pb.TableHistory],
         if previous is not None:
             record.previous_snapshot_id = before.snapshot_id
         place.fill(record)
-        report(record)
+        report(record, before)
         return record
 
     return DataChange(delta.table, delta.partition, fold, allocate)
@@ -255,6 +271,7 @@ def bare_manifest(delta: Delta) -> Manifest:
             rewrites=delta.rewrites,
             overwritten=delta.overwritten,
             properties=delta.summary,
+            staged=delta.is_staged,
         )
     )
 

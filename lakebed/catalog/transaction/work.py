@@ -200,8 +200,8 @@ class Work(LineView):
             room -= place.inline_bytes
             yield data_change(delta, place, partial(self._made, delta))
 
-    def _made(self, delta: Delta, record: pb.TableHistory) -> None:
-        self.made[delta.partition] = MadeDelta(delta.table, record)
+    def _made(self, delta: Delta, record: pb.TableHistory, before: pb.TableHistory) -> None:
+        self.made[delta.partition] = MadeDelta(delta.table, record, before.sequence_number)
 
     def _place(self, delta: Delta, room: int) -> Placed:
         properties = cast("pb.TableProperties | None", self.unread_attribute(delta.table, Attribute.PROPERTIES))

@@ -56,7 +56,7 @@ def stored_lineage(schema: Schema, asked: Schema) -> list[Field]:
 def added_column(field: Field, data_files: Sequence[DataFileRef], places: Places, own: Column | None) -> Column:
     """The column for rows with places; `own` is the lineage stored in their files, null if there is none.
 
-    Rows that no commit has numbered yet, in a running transaction, have no lineage.
+    Rows that no commit has numbered yet, in a running transaction, have no lineage; staged ones no sequence number.
     """
     ordinal, position = F.col(places.ordinal), F.col(places.position)
     match field.id:
@@ -78,7 +78,7 @@ def _first_row_id(file: DataFileRef) -> int | None:
 
 
 def _sequence_number(file: DataFileRef) -> int | None:
-    return file.seq_max if file.HasField("first_row_id") else None
+    return file.seq_max or None if file.HasField("first_row_id") else None
 
 
 def numbers(values: Sequence[int | None]) -> Column:

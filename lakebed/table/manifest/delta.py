@@ -55,7 +55,7 @@ def bare(manifest: pb.Manifest) -> pb.Manifest:
     for file in stored.data_files:
         if _has_rows_of(file, manifest):
             file.ClearField("first_row_id")
-        if _is_new(file):
+        if file.status == ADDED:
             _clear_sequences(file, manifest.sequence_number)
     for field in _COMMIT_FIELDS:
         stored.ClearField(field)
@@ -67,6 +67,7 @@ def bare(manifest: pb.Manifest) -> pb.Manifest:
 def whole(manifest: pb.Manifest, head: DeltaHead) -> pb.Manifest:
     """A copy of a stored manifest with the values of its head; new files get their sequence and their rows' ids.
 
+    What is staged gets no sequence: files without one get that of the commit which shows them.
     `Corrupt` if manifest and head don't belong together: another table, or more rows than the head has ids for.
     """
     if manifest.table_uuid not in ("", head.table_id):
@@ -146,9 +147,10 @@ def _number(manifest: pb.Manifest, head: DeltaHead) -> int:
     """
     row_id = head.first_row_id
     for file in manifest.data_files:
-        if _is_new(file):
+        if file.status == ADDED and not manifest.staged:
             file.seq_min = file.seq_min or head.sequence_number
             file.seq_max = file.seq_max or head.sequence_number
+        if _is_new(file):
             file.first_row_id = row_id
             row_id += file.num_rows
     return row_id

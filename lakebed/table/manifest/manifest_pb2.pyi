@@ -143,7 +143,7 @@ class Rewrite(_message.Message):
     def __init__(self, inputs: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Manifest(_message.Message):
-    __slots__ = ("snapshot_id", "sequence_number", "schema_id", "partition_spec_id", "data_files", "delete_files", "previous_snapshot_id", "table_uuid", "last_updated_ms", "properties", "last_column_id", "next_row_id", "first_row_id", "rewrites", "entries", "overwritten")
+    __slots__ = ("snapshot_id", "sequence_number", "schema_id", "partition_spec_id", "data_files", "delete_files", "previous_snapshot_id", "table_uuid", "last_updated_ms", "properties", "last_column_id", "next_row_id", "first_row_id", "rewrites", "entries", "overwritten", "staged")
     class PropertiesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -167,6 +167,7 @@ class Manifest(_message.Message):
     REWRITES_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     OVERWRITTEN_FIELD_NUMBER: _ClassVar[int]
+    STAGED_FIELD_NUMBER: _ClassVar[int]
     snapshot_id: int
     sequence_number: int
     schema_id: int
@@ -183,7 +184,8 @@ class Manifest(_message.Message):
     rewrites: _containers.RepeatedCompositeFieldContainer[Rewrite]
     entries: EntryLocation
     overwritten: str
-    def __init__(self, snapshot_id: _Optional[int] = ..., sequence_number: _Optional[int] = ..., schema_id: _Optional[int] = ..., partition_spec_id: _Optional[int] = ..., data_files: _Optional[_Iterable[_Union[DataFileRef, _Mapping]]] = ..., delete_files: _Optional[_Iterable[_Union[DeleteFileRef, _Mapping]]] = ..., previous_snapshot_id: _Optional[int] = ..., table_uuid: _Optional[str] = ..., last_updated_ms: _Optional[int] = ..., properties: _Optional[_Mapping[str, str]] = ..., last_column_id: _Optional[int] = ..., next_row_id: _Optional[int] = ..., first_row_id: _Optional[int] = ..., rewrites: _Optional[_Iterable[_Union[Rewrite, _Mapping]]] = ..., entries: _Optional[_Union[EntryLocation, _Mapping]] = ..., overwritten: _Optional[str] = ...) -> None: ...
+    staged: bool
+    def __init__(self, snapshot_id: _Optional[int] = ..., sequence_number: _Optional[int] = ..., schema_id: _Optional[int] = ..., partition_spec_id: _Optional[int] = ..., data_files: _Optional[_Iterable[_Union[DataFileRef, _Mapping]]] = ..., delete_files: _Optional[_Iterable[_Union[DeleteFileRef, _Mapping]]] = ..., previous_snapshot_id: _Optional[int] = ..., table_uuid: _Optional[str] = ..., last_updated_ms: _Optional[int] = ..., properties: _Optional[_Mapping[str, str]] = ..., last_column_id: _Optional[int] = ..., next_row_id: _Optional[int] = ..., first_row_id: _Optional[int] = ..., rewrites: _Optional[_Iterable[_Union[Rewrite, _Mapping]]] = ..., entries: _Optional[_Union[EntryLocation, _Mapping]] = ..., overwritten: _Optional[str] = ..., staged: _Optional[bool] = ...) -> None: ...
 
 class Part(_message.Message):
     __slots__ = ("entries", "files", "rows", "bytes", "first_row_id", "last_row_id", "ranges")

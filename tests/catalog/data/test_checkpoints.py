@@ -248,6 +248,19 @@ def test_commits_have_checkpoints_written_when_enough_have_come(main, lake, monk
     assert seen(table, files_since_checkpoint) == seen(table, files_from_deltas)
 
 
+def test_commits_whose_numbers_leap_have_checkpoints_written_too(main, lake, monkeypatch):
+    """No number was a multiple of the commits between two looks, so there never was a look."""
+    monkeypatch.setattr(checkpoint_schedule, "LOOK_EVERY", 4)
+    table = main.create_table("merged", {"id": "long"}, properties={"checkpoint.deltas": "4"})
+    for round in range(6):
+        branch = main.create_branch(f"b{round}")
+        grow(branch.table("merged"), 3)
+        main.merge(branch)
+        lake._checkpointing.wait()
+        assert deltas_folded(table) <= 4
+    assert {info.sequence_number % 4 for info in table.snapshots()} == {1}
+
+
 def test_a_large_delta_has_a_checkpoint_written_soon(main, lake, monkeypatch):
     """By bytes."""
     monkeypatch.setattr(pending_delta, "INLINE_BYTES", 100)

@@ -54,6 +54,14 @@ def test_sql_reads_and_writes_editions_by_their_names(spark, attached, lake):
     assert [lake.sql(spark, levels.format(one)).collect() for one in ("editions", "streams")] == [[("1",)], [("1",)]]
 
 
+def numbers(table, spark):
+    """The sequence numbers of the rows' last changes, which both engines read alike."""
+    column = "_last_updated_sequence_number"
+    found = [row[0] for row in table.read(spark, columns=[column]).collect()]
+    assert table.scan(columns=[column]).to_arrow()[column].to_pylist() == found
+    return found
+
+
 def test_spark_fills_editions_and_staged_streams_as_the_local_engine_does(spark, lake):
     main = lake.catalog()
     table = main.create_table(
@@ -71,7 +79,9 @@ def test_spark_fills_editions_and_staged_streams_as_the_local_engine_does(spark,
     local = staged.scan(columns=["id"]).to_arrow()["id"].to_pylist()
     assert ids(staged.read(spark).collect()) == sorted(local) == [8, 9]
     assert (ids(table.read(spark).collect()), ids(edition.read(spark).collect())) == ([1, 2], [6, 7])
+    assert numbers(staged, spark) == [None, None]
     staged.commit()
+    assert numbers(table, spark) == [table.snapshots()[0].sequence_number] * 2
     assert sorted(map(tuple, table.read(spark).collect())) == [(8, "x"), (9, "z")]
     frame = spark.createDataFrame([(10, "late")], "id long, name string")
     with pytest.raises(Conflict), main.transaction("append") as tx:

@@ -99,6 +99,16 @@ def test_files_whose_rows_were_only_moved_keep_the_sequences_of_their_rows():
     assert list(bare(manifest).data_files) == moved
 
 
+def test_files_of_what_is_staged_get_their_sequences_from_the_commit_that_shows_them():
+    filled = whole(stored(new("a", 10), staged=True), HEAD)
+    [file] = filled.data_files
+    assert (file.seq_min, file.seq_max, file.first_row_id) == (0, 0, 1000)
+    assert bare(filled) == stored(new("a", 10), staged=True)
+    shown = whole(stored(with_status(file, ADDED)), replace(HEAD, sequence_number=9, first_row_id=1010))
+    assert [(one.seq_min, one.seq_max, one.first_row_id) for one in shown.data_files] == [(9, 9, 1000)]
+    assert bare(shown) == stored(file)
+
+
 def test_files_that_are_deleted_or_changed_stay_as_they_are():
     files = [
         pb.DataFileRef(path="gone", status=DELETED, num_rows=5, seq_min=1, seq_max=1, first_row_id=0),
@@ -214,6 +224,7 @@ manifests = st.builds(
     table_uuid=st.just(TABLE),
     data_files=st.lists(new_files | old_files, max_size=6),
     properties=st.dictionaries(texts, texts, max_size=3),
+    staged=st.booleans(),
 )
 heads = st.builds(
     DeltaHead,

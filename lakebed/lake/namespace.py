@@ -36,15 +36,18 @@ class Namespace(Propertied[Answer]):
         return Locator(name_of(self._scope.read(), self.id))
 
     @property
-    def location(self) -> str:
-        """The folder in which new tables get theirs: its own, or else that of what it is in."""
+    def location(self) -> str | None:
+        """The folder in which new tables get theirs: its own, or else that of what it is in.
+
+        None where a share does not show it: of a namespace that was not granted, or is in one that was not.
+        """
         return storage.namespace_location(self._scope, self.id)
 
     @property
     def owner(self) -> str | None:
         """Who owns it: whoever was named, or else created it.
 
-        None if it is older than owners are, or new in a transaction.
+        None if it is older than owners are, new in a transaction, or only leads to what a share shows.
         """
         return storage.namespace_owner(self._scope, self.id)
 

@@ -86,6 +86,10 @@ class Reader(ABC):
     def children(self, parent: str, *, prefix: str = "", limit: int = 1000, token: str | None = None) -> Page[Child]:
         """The names in a parent, ordered by their folded forms."""
 
+    def shows_all_of(self, object_id: str) -> bool:
+        """Whether it answers all that it is asked of an object, and not its name and its place alone."""
+        return True
+
     def parents_of_names(self, parents: Sequence[str]) -> set[str]:
         """The objects among these that may have names in them, in one round trip: all others have no children."""
         return set(parents)

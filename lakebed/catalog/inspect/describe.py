@@ -5,7 +5,7 @@ from textwrap import indent
 
 from lakebed.catalog.inspect.history import TablePast
 from lakebed.catalog.objects.log import Asked, log_page
-from lakebed.catalog.objects.namespaces import location_of, owner_of
+from lakebed.catalog.objects.namespaces import owner_of, shown_location
 from lakebed.catalog.objects.properties import COMMENT, properties_of
 from lakebed.catalog.objects.walk import created_version
 from lakebed.catalog.tables.views import view_state
@@ -60,7 +60,7 @@ def namespace_text(work: Work, namespace: str) -> str:
     """A namespace: its name, and how many objects are in it at any depth."""
     properties = properties_of(work, namespace)
     own: list[Line] = [
-        ("location", work.context.files.location(location_of(work, namespace))),
+        ("location", shown_location(work, namespace)),
         ("owner", owner_of(work, namespace)),
     ]
     lines = [*_identity(work, namespace, properties), *own, *_counts_inside(work, namespace)]

@@ -6,7 +6,7 @@ from heapq import merge
 from lakebed.catalog.inspect import documents
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns, instant, number
 from lakebed.catalog.objects.log import Asked, log
-from lakebed.catalog.objects.namespaces import location_of, owner_of
+from lakebed.catalog.objects.namespaces import owner_of, shown_location
 from lakebed.catalog.objects.properties import COMMENT, properties_of
 from lakebed.catalog.objects.walk import Named, created_version, last_changes, loaded, objects_of_kind
 from lakebed.catalog.refs.share_reader import GrantedReader
@@ -47,7 +47,7 @@ def _namespace_rows(work: Work, keep: Keep) -> Iterator[Row]:
             properties.get(COMMENT),
             documents.PROPERTIES.to_json(properties),
             *versions,
-            work.context.files.location(location_of(work, named.id)),
+            shown_location(work, named.id),
             owner_of(work, named.id),
         )
 
@@ -62,8 +62,8 @@ NAMESPACES = SystemTable(
         _COMMENT,
         _PROPERTIES,
         *_VERSIONS,
-        ("location", "string", "the folder in which its new tables get theirs"),
-        ("owner", "string", "who owns it: whoever was named, or else created it"),
+        ("location", "string", "the folder in which its new tables get theirs; null where a share does not show it"),
+        ("owner", "string", "who owns it: whoever was named, or else created it; null where a share does not show it"),
     ),
     _namespace_rows,
 )

@@ -74,7 +74,12 @@ def fields_of(record: pb.DatabaseRecord) -> dict[str, str]:
 
 
 def owner_of(work: Work, namespace: str) -> str | None:
-    """Who owns a namespace: whoever was named, or else whoever created it; None in a lake from before it was kept."""
+    """Who owns a namespace: whoever was named, or else whoever created it.
+
+    None in a lake from before it was kept, and of a namespace that only leads to what a share shows.
+    """
+    if not work.reader.shows_all_of(namespace):
+        return None
     return _fields(work, namespace).get(OWNER) or cast(pb.DatabaseRecord, work.life(namespace)).user_id or None
 
 
@@ -90,6 +95,20 @@ def location_of(work: Work, namespace: str) -> str:
             return location
         namespace = container_of(work, namespace)
     return TABLES
+
+
+def shown_location(work: Work, namespace: str) -> str | None:
+    """The same as other engines open it; None where a share does not show it."""
+    return work.context.files.location(location_of(work, namespace)) if shows_location(work, namespace) else None
+
+
+def shows_location(work: Work, namespace: str) -> bool:
+    """Whether all is shown that decides on a namespace's location: not if a share leaves out what it is in."""
+    while namespace != work.top:
+        if not work.reader.shows_all_of(namespace):
+            return False
+        namespace = container_of(work, namespace)
+    return True
 
 
 def _fields(work: Work, namespace: str) -> dict[str, str]:

@@ -34,6 +34,9 @@ class GrantedReader(Reader):
         found = dict(zip(shown, self._reader.attributes(shown), strict=True)) if shown else {}
         return [found.get(key) for key in wanted]
 
+    def shows_all_of(self, object_id: str) -> bool:
+        return self._is_covered(object_id)
+
     def paths(self, ids: Sequence[str]) -> list[tuple[State, ...]]:
         self._look_at(ids)
         return [

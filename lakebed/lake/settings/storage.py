@@ -29,11 +29,11 @@ def change_storage(
     return scope.change(lambda work: set_storage(work, table, change), request)
 
 
-def namespace_location(scope: Scope, namespace: str) -> str:
+def namespace_location(scope: Scope, namespace: str) -> str | None:
     """The folder in which new tables of a namespace get theirs, as other engines open it."""
     work = scope.read()
     work.path(namespace)
-    return scope.context.files.location(namespaces.location_of(work, namespace))
+    return namespaces.shown_location(work, namespace)
 
 
 def namespace_owner(scope: Scope, namespace: str) -> str | None:

@@ -232,11 +232,19 @@ def test_a_ref_of_a_lake_from_before_says_what_it_is(main):
 
 
 def test_a_share_shows_records_of_what_was_granted_alone(main):
-    for name in ("shown", "hidden"):
+    """In a namespace that only leads there it was a KeyError."""
+    for name in ("eu", "eu.north"):
+        main.create_namespace(name, comment="hidden")
+    for name in ("eu.north.shown", "hidden"):
         main.create_table(name, {"id": "long"})
-    share = main.create_share("partners", "shown")
-    assert {row["name"] for row in share.inspect("__records").to_pylist()} <= {"shown", ""}
+    share = main.create_share("partners", "eu.north.shown")
+    assert {row["name"] for row in share.inspect("__records").to_pylist()} <= {"eu.north.shown", ""}
     assert share.inspect("__records", where="record = 'CatalogRecord'").num_rows == 0
+    assert share.inspect("__records", where="record like 'Database%'").num_rows == 0
+    inside = main.create_share("inside", "eu.north").inspect("__records").to_pylist()
+    assert {row["name"] for row in inside} == {"eu.north", "eu.north.shown", ""}
+    [own] = [json.loads(row["fields"]) for row in inside if row["record"] == "DatabaseRecord"]
+    assert (own["description"], "location" in own) == ("hidden", False)
 
 
 def test_the_data_index_grows_from_nothing_over_deltas_to_a_checkpoint(main):

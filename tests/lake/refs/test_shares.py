@@ -7,6 +7,7 @@ import pytest
 
 import lakebed
 from lakebed import Forbidden, Invalid, NotFound, event_id
+from lakebed.catalog.inspect.registry import SYSTEM_TABLES
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.table import Table
 from lakebed.records.layout import Attribute
@@ -340,6 +341,43 @@ def test_system_tables_of_a_share_name_only_what_was_granted(grown):
             text = repr(catalog.inspect(name).to_pylist())
             assert not [one for one in hidden if one in text], name
     assert share.inspect("__tables").num_rows == 2
+
+
+OF_REFS = ["__branches", "__tags", "__shares", "__conflicts"]
+
+
+def test_every_system_table_of_a_shared_table_in_a_namespace_is_read_from_any_project(tmp_path):
+    """`__records` failed, and an owner was whoever created the namespace, though another was named since."""
+    with lakebed.connect(tmp_path, project="retail", author="ada") as theirs, lakebed.connect(tmp_path) as ours:
+        main = theirs.create_catalog("shop")
+        for name in ("sales", "sales.eu"):
+            main.create_namespace(name, comment="hidden", location=f"elsewhere/{name}").set_owner("hidden")
+        table = main.create_table("sales.eu.orders", {"id": "long", "day": "string"}, partition_by=["day"])
+        table.append([{"id": 1, "day": "mon"}, {"id": 2, "day": "tue"}])
+        table.create_partition({"day": "mon"})
+        table.create_edition("2").append([{"id": 1, "day": "mon"}])
+        table.stage_stream().append([{"id": 1, "day": "mon"}])
+        table.stage_partition({"day": "tue"}).append([{"id": 1}])
+        table.partition({"day": "mon"}).drop()
+        table.checkpoint()
+        main.create_table("sales.eu.hidden", {"id": "long"}).append([{"id": 1}])
+        main.drop_table("sales.eu.hidden")
+        share = main.create_share("partners", "sales.eu.orders")
+        hidden = [main.undrop_table("sales.eu.hidden").id, "hidden"]
+        for opened in (share, ours.catalog("retail/shop@partners"), share.at(share.version)):
+            for name in set(SYSTEM_TABLES).difference(OF_REFS):
+                text = repr(opened.inspect(name).to_pylist()).replace("sales.eu.orders", "")
+                assert not [part for part in hidden if part in text], name
+            rows = opened.inspect("__namespaces").to_pylist()
+            assert [(row["name"], row["owner"], row["location"]) for row in rows] == [
+                ("sales", None, None),
+                ("sales.eu", None, None),
+            ]
+            [first, second] = [opened.namespace(row["name"]) for row in rows]
+            assert (first.owner, first.location, second.owner, second.location) == (None, None, None, None)
+            assert "hidden" not in repr(second.describe())
+        inside = main.create_share("inside", "sales.eu").namespace("sales.eu")
+        assert (inside.owner, inside.location) == ("hidden", None)
 
 
 def test_a_share_shows_a_line_and_not_a_version(grown, unchanged):

@@ -5,7 +5,7 @@ from functools import partial
 from typing import cast
 
 from lakebed.catalog.inspect.records.whole import Moments, Whole, newest_at
-from lakebed.catalog.objects.namespaces import location_of
+from lakebed.catalog.objects.namespaces import location_of, shows_location
 from lakebed.catalog.objects.properties import COMMENT, fill_properties, read_properties
 from lakebed.catalog.objects.walk import Named
 from lakebed.catalog.refs.catalogs import catalog_life
@@ -53,5 +53,6 @@ def _record(
     record.catalog_name = catalog_life(work.context, work.ref.catalog, version).name
     record.create_time = moments.text(record.create_version)
     then = Work(work.context, work.ref, version)
-    record.location = work.context.files.location(location_of(then, namespace))
+    if shows_location(work, namespace):
+        record.location = work.context.files.location(location_of(then, namespace))
     return record

@@ -42,6 +42,8 @@ def _records(work: Work, moments: Moments, keep: Keep) -> Iterator[Whole]:
     for named, kind, is_alive in _objects(work):
         if not keep({"name": named.name, "object_id": named.id}):
             continue
+        if kind == pb.NAMESPACE and not work.reader.shows_all_of(named.id):
+            continue  # it only leads to what a share shows, which has no record of it
         if kind == pb.NAMESPACE and _wanted(keep, _NAMESPACES):
             yield from namespace_records(work, moments, named, is_alive)
         elif kind != pb.NAMESPACE:

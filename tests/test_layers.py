@@ -184,6 +184,7 @@ ENGINE_LOADERS = {
     ("lakebed.pipelines.files", "spark_pipeline"),
     ("lakebed.pipelines.start", "_openlineage"),  # its client, only where somebody wants events
     ("lakebed.deferred", "_Deferred"),  # numpy and pyarrow, at their first use
+    ("lakebed.deferred", "_Part"),  # modules that are drawn: whoever defers one imports it for the type checker
     ("lakebed.__main__", "main"),  # the command line, within what heeds Ctrl-C
     ("lakebed.cli.main", "Words"),  # a word's module is loaded when the word runs
     ("lakebed.cli.commands.pipeline", "_spark"),  # only for a run, or for types
@@ -201,7 +202,7 @@ MOST_MODULES = 25
 # Inner packages that others import by their own names: the search for a Java, and the suites for authors of backends.
 ENTRY_POINTS = {"lakebed.spark.java", "lakebed.testing.metastore", "lakebed.testing.store"}
 
-LOADERS = {"import_module", "__import__"}
+LOADERS = {"import_module", "__import__", "deferred"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,9 +331,12 @@ def imports_of(module: str, path: Path, modules: set[str]) -> Iterator[Import]:
 
 
 def top_statements(tree: ast.Module) -> Iterator[ast.stmt]:
-    """The statements of a module. What stands in `if TYPE_CHECKING:` is not hidden, but obeys the layers."""
+    """The statements of a module. What stands in `if TYPE_CHECKING:` is not hidden, but obeys the layers.
+
+    So does what its `else:` defers.
+    """
     for statement in tree.body:
-        if isinstance(statement, ast.If) and not statement.orelse and is_type_checking(statement.test):
+        if isinstance(statement, ast.If) and is_type_checking(statement.test) and is_deferring(statement):
             yield from statement.body
         else:
             yield statement
@@ -340,6 +344,17 @@ def top_statements(tree: ast.Module) -> Iterator[ast.stmt]:
 
 def is_type_checking(test: ast.expr) -> bool:
     return ast.unparse(test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+
+
+def is_deferring(statement: ast.If) -> bool:
+    """Whether all of the `else:`, if there is one, are modules that are imported above under the same names."""
+    imported = {
+        f"{alias.asname or alias.name} = deferred('{node.module}.{alias.name}')"
+        for node in statement.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    return {ast.unparse(node) for node in statement.orelse} <= imported
 
 
 def targets(node: ast.Import | ast.ImportFrom, package: str, modules: set[str]) -> list[str]:
@@ -455,6 +470,38 @@ def test_a_sideways_import_is_found(tmp_path: Path) -> None:
 def test_a_hidden_import_is_found(tmp_path: Path, source: str) -> None:
     [problem] = check(tmp_path, {"metastore/tree.py": source, "store/keys.py": ""})
     assert "hides an import of" in problem
+
+
+DEFERRING = (
+    "if TYPE_CHECKING:\n    from lakebed.{package} import {seen}\nelse:\n    {name} = deferred('lakebed.{module}')"
+)
+
+
+def test_a_module_may_be_deferred_that_the_type_checker_imports_under_the_same_name(tmp_path: Path) -> None:
+    line = DEFERRING.format(package="store", seen="keys", name="keys", module="store.keys")
+    assert check(tmp_path, {"metastore/tree.py": line, "store/keys.py": ""}) == []
+
+
+def test_a_deferred_module_has_to_stand_below_too(tmp_path: Path) -> None:
+    line = DEFERRING.format(package="metastore", seen="tree", name="tree", module="metastore.tree")
+    [problem] = check(tmp_path, {"store/keys.py": line, "metastore/tree.py": ""})
+    assert "imports upward" in problem
+
+
+@pytest.mark.parametrize(("name", "module"), [("keys", "metastore.tree"), ("tree", "store.keys")])
+def test_another_module_may_not_be_deferred_than_the_type_checker_imports(
+    tmp_path: Path, name: str, module: str
+) -> None:
+    line = DEFERRING.format(package="store", seen="keys", name=name, module=module)
+    shown, hidden = check(tmp_path, {"metastore/tree.py": line, "store/keys.py": ""})
+    assert "hides an import of lakebed.store.keys" in shown
+    assert "hides an import of what only a run can show" in hidden
+
+
+def test_a_deferral_without_an_import_for_the_type_checker_is_found(tmp_path: Path) -> None:
+    line = "from lakebed.deferred import deferred\nkeys = deferred('lakebed.store.keys')"
+    [problem] = check(tmp_path, {"metastore/tree.py": line, "store/keys.py": "", "deferred.py": ""})
+    assert "hides an import" in problem
 
 
 def test_a_hidden_import_has_to_point_down_too(tmp_path: Path) -> None:

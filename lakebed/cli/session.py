@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import cached_property, update_wrapper
 from shlex import join, quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,9 @@ from lakebed.lake.lake import Lake, connect
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.table import Table
 from lakebed.lake.view import View
-from lakebed.store import Version
+
+if TYPE_CHECKING:
+    from lakebed.store import Version
 
 Handle = Table[Any] | View[Any] | Namespace[Any]
 
@@ -172,7 +174,7 @@ class Session:
         if self._opened is not None:
             self._opened.close()
 
-    def _shown_place(self) -> tuple[str, Version | None, bool] | None:
+    def _shown_place(self) -> tuple[str, "Version | None", bool] | None:
         """The line's address, its version, and whether it was switched to; None if no lake was opened."""
         if self._opened is None:
             return None

@@ -10,13 +10,11 @@ from lakebed.catalog.objects.properties import is_text
 from lakebed.catalog.refs.catalogs import first_version
 from lakebed.catalog.refs.shares import Shared, forbidden
 from lakebed.catalog.refs.tags import find_tag
-from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.bound import Bound
 from lakebed.catalog.transaction.scopes import Pinned, Scope
 from lakebed.catalog.transaction.versions import Moment, find_version
 from lakebed.errors import Invalid
 from lakebed.lake.engines import arrow_engine, is_of_spark, spark_schema
-from lakebed.store import Version
 from lakebed.table.partition.sort_order import SortField, order_texts
 from lakebed.table.partition.spec import PartitionField, spec_texts
 from lakebed.table.schema.schema import Path, Schema
@@ -25,6 +23,9 @@ from lakebed.table.types.types import Field, Type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
+
+    from lakebed.catalog.tables.tables import TableState
+    from lakebed.store import Version
 
 Part = TypeVar("Part", PartitionField, SortField)
 
@@ -57,12 +58,12 @@ class Terms(Generic[Part]):
         return f"Terms({', '.join(map(repr, self.texts))})"
 
 
-def spec_terms(state: TableState) -> Terms[PartitionField]:
+def spec_terms(state: "TableState") -> Terms[PartitionField]:
     """The partition spec of a table."""
     return Terms(state.spec.id, tuple(spec_texts(state.spec, state.schema)), state.spec.fields)
 
 
-def order_terms(state: TableState) -> Terms[SortField]:
+def order_terms(state: "TableState") -> Terms[SortField]:
     """The sort order of a table."""
     order = state.sort_order
     return Terms(order.id, tuple(order_texts(order, state.schema)), order.fields)
@@ -106,13 +107,15 @@ def check_flag(name: str, value: bool) -> bool:
     return value
 
 
-def fixed_moment(scope: Scope, pinned: Version | None, at: Moment | None) -> tuple[Version | None, str | int | None]:
+def fixed_moment(
+    scope: Scope, pinned: "Version | None", at: Moment | None
+) -> tuple["Version | None", str | int | None]:
     """The version that is meant, None for the newest, and how it was asked for, which is the same in a call again."""
     version = pinned if at is None else version_of(scope, at)
     return version, None if version is None else asked_moment(at, version)
 
 
-def asked_moment(given: Moment | None, found: Version) -> str | int:
+def asked_moment(given: Moment | None, found: "Version") -> str | int:
     """A moment as a request has it: as it was given if it is a time or counts commits, else the version."""
     if isinstance(given, date):
         return given.isoformat()
@@ -124,10 +127,10 @@ def version_of(
     scope: Scope,
     moment: Moment | None = None,
     *,
-    version: Version | int | str | None = None,
+    version: "Version | int | str | None" = None,
     time: date | str | None = None,
     table: str | None = None,
-) -> Version:
+) -> "Version":
     """The version that one of the three names; -1 is that before the newest commit, to the line or to a table."""
     back = moment if version is None else version
     if not _counts_back(back) or (moment, version, time).count(None) != 2:

@@ -14,7 +14,9 @@ from lakebed.lake.lines import OpenLine
 from lakebed.lake.objects import created, dropped
 from lakebed.metastore.kinds import BRANCH
 from lakebed.records.names import normal_ref_name
-from lakebed.store import Version
+
+if TYPE_CHECKING:
+    from lakebed.store import Version
 
 
 class Branches:

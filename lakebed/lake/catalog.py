@@ -5,10 +5,6 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
-from lakebed.catalog.feed.counts import TableChanges
-from lakebed.catalog.inspect.describe import catalog_text
-from lakebed.catalog.inspect.dropped import DroppedObject, dropped_objects
-from lakebed.catalog.inspect.opened import open_document
 from lakebed.catalog.objects.listings import check_page
 from lakebed.catalog.objects.log import Asked, log, log_page, newest_commit
 from lakebed.catalog.refs import branches, refs
@@ -23,21 +19,16 @@ from lakebed.catalog.transaction.objects import find_any
 from lakebed.catalog.transaction.scopes import Live, Open, parse_isolation
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import deferred
 from lakebed.errors import Forbidden, Invalid
 from lakebed.html import ROWS, Text, table_html
 from lakebed.lake.arguments import version_of
-from lakebed.lake.diff.bisect import Bisection, bisect, collected, sql_truth
 from lakebed.lake.engines import check_session
 from lakebed.lake.imports.calls import Imports
-from lakebed.lake.inspect import inspect
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.namespace import Namespace
-from lakebed.lake.query.rows import QueryRows
-from lakebed.lake.query.run import QueryArgs, run_query
-from lakebed.lake.rows.changes import tables_changed
 from lakebed.lake.shares import Shares
 from lakebed.lake.shown import Listing, counted, safely, safely_html
-from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution, Places
 from lakebed.lake.sql.statement import Args, run_statement
@@ -46,12 +37,34 @@ from lakebed.lake.table import Table
 from lakebed.lake.transaction import ATTEMPTS, Transaction, run
 from lakebed.lake.view import View
 from lakebed.metastore.kinds import BRANCH, SHARE, TAG
-from lakebed.store import Version
-from lakebed.table.filter.condition import Condition
 
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import SparkSession
+
+    from lakebed.catalog.feed.counts import TableChanges
+    from lakebed.catalog.inspect import describe
+    from lakebed.catalog.inspect import dropped as dropping
+    from lakebed.catalog.inspect import opened as opening
+    from lakebed.catalog.inspect.dropped import DroppedObject
+    from lakebed.lake import inspect as inspection
+    from lakebed.lake.diff import bisect as bisecting
+    from lakebed.lake.diff.bisect import Bisection
+    from lakebed.lake.query import run as querying
+    from lakebed.lake.query.rows import QueryRows
+    from lakebed.lake.query.run import QueryArgs
+    from lakebed.lake.rows import changes as feed
+    from lakebed.lake.sql.answers import Answer
+    from lakebed.store import Version
+    from lakebed.table.filter.condition import Condition
+else:
+    describe = deferred("lakebed.catalog.inspect.describe")
+    dropping = deferred("lakebed.catalog.inspect.dropped")
+    opening = deferred("lakebed.catalog.inspect.opened")
+    bisecting = deferred("lakebed.lake.diff.bisect")
+    inspection = deferred("lakebed.lake.inspect")
+    querying = deferred("lakebed.lake.query.run")
+    feed = deferred("lakebed.lake.rows.changes")
 
 
 class Catalog(Imports, Shares):
@@ -67,7 +80,7 @@ class Catalog(Imports, Shares):
         self._scope = line.scope()
 
     def _opened(
-        self, ref: Ref, version: Version | None = None, *, tag: str | None = None, share: str | None = None
+        self, ref: Ref, version: "Version | None" = None, *, tag: str | None = None, share: str | None = None
     ) -> Self:
         return type(self)(OpenLine(self._line.context, ref, version, tag, share))
 
@@ -85,7 +98,7 @@ class Catalog(Imports, Shares):
         return branches.branch_name(self._line.context, self._line.ref)
 
     @property
-    def version(self) -> Version:
+    def version(self) -> "Version":
         """The newest commit of the line; of a catalog at a version, that version."""
         if self._line.version is not None:
             return self._line.version
@@ -98,7 +111,7 @@ class Catalog(Imports, Shares):
         self,
         moment: Moment | None = None,
         *,
-        version: Version | int | str | None = None,
+        version: "Version | int | str | None" = None,
         time: date | str | None = None,
         tag: str | None = None,
     ) -> "Catalog":
@@ -139,20 +152,20 @@ class Catalog(Imports, Shares):
         asked = Asked(object_id, author, since, until)
         return Listing(log(work, asked)) if limit is None else Listing(*log_page(work, limit, asked, token))
 
-    def changes(self, since: Moment, until: Moment | None = None) -> Listing[TableChanges]:
+    def changes(self, since: Moment, until: Moment | None = None) -> Listing["TableChanges"]:
         """The tables whose rows commits changed after `since`, up to and with `until`, with their counts; newest first.
 
         Counts are the log's: no file is opened. `table.changes` has the rows.
         """
-        return Listing(tables_changed(self._scope, since, until))
+        return Listing(feed.tables_changed(self._scope, since, until))
 
-    def dropped(self) -> Listing[DroppedObject]:
+    def dropped(self) -> Listing["DroppedObject"]:
         """What can be undropped: objects of the line, what is below tables too, and refs of the catalog.
 
         Each has the time, the author, and the id that `undrop_table` and the like take; the last dropped comes first.
         Editions, streams and partitions are brought back by their table: `undrop_partition(id=…)`.
         """
-        return Listing(dropped_objects(self._scope.read(), self.name))
+        return Listing(dropping.dropped_objects(self._scope.read(), self.name))
 
     def transaction(
         self,
@@ -179,7 +192,7 @@ class Catalog(Imports, Shares):
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Answer:
+    ) -> "Answer":
         """Run a statement of Spark's SQL with this catalog's names; docs/guide/sql.md has the grammar.
 
         `args` has values for `:name` or `?`. A query answers its DataFrame, all of whose tables are read at one
@@ -188,13 +201,13 @@ class Catalog(Imports, Shares):
         """
         return run_statement(spark, text, args, lambda: self._places(spark), Attribution(message, author, event_id))
 
-    def query(self, text: str, *, args: QueryArgs | None = None) -> QueryRows:
+    def query(self, text: str, *, args: "QueryArgs | None" = None) -> "QueryRows":
         """The rows of a query in DuckDB's SQL with this catalog's names, without Spark: `.to_arrow()`, `.show()`, ….
 
         It only reads, and only the lake. Tables may have refs and moments, `sales.orders@dev VERSION AS OF 17`; all
         others are read at one version. `args` has values for `$name`, `$1` or `?`. DuckDB has to be installed.
         """
-        return run_query(self, self._line.context.metastore.newest(), text, args)
+        return querying.run_query(self, self._line.context.metastore.newest(), text, args)
 
     def _places(self, spark: "SparkSession") -> Places:
         context = self._line.context
@@ -207,7 +220,7 @@ class Catalog(Imports, Shares):
         check: "Callable[[Catalog], bool] | str",
         *,
         spark: "SparkSession | None" = None,
-    ) -> Bisection:
+    ) -> "Bisection":
         """The first commit after which a check fails, looked for by halves between a good version and a bad one.
 
         The check is a function of this catalog at a version, or a query that answers one truth value: `select count(*)
@@ -219,7 +232,9 @@ class Catalog(Imports, Shares):
         versions = [version_of(self._scope, given) for given in (good, bad)]
         for version in versions:
             branches.check_readable(self._line.context, self._line.ref, version, self._line.context.metastore.newest())
-        return bisect(self._scope.read(), versions[0], versions[1], lambda version: ask(self.at(version=version)))
+        return bisecting.bisect(
+            self._scope.read(), versions[0], versions[1], lambda version: ask(self.at(version=version))
+        )
 
     def _check_at(
         self, check: "Callable[[Catalog], bool] | str", spark: "SparkSession | None"
@@ -229,26 +244,26 @@ class Catalog(Imports, Shares):
                 raise Invalid("this is not a check", expected="a function of a catalog, or SQL", found=f"{check!r:.80}")
             return check
         if spark is None:
-            return lambda past: sql_truth(past.query(check).to_list())
+            return lambda past: bisecting.sql_truth(past.query(check).to_list())
         check_session(spark, advice="Without one, DuckDB runs the check.")
-        return lambda past: sql_truth([tuple(row) for row in collected(past.sql(spark, check))])
+        return lambda past: bisecting.sql_truth([tuple(row) for row in bisecting.collected(past.sql(spark, check))])
 
     def inspect(
-        self, name: str, where: str | Condition | None = None, columns: Sequence[str] | None = None
+        self, name: str, where: "str | Condition | None" = None, columns: Sequence[str] | None = None
     ) -> "pyarrow.Table":
         """The rows of a system table, such as `__tables`; `where` is an SQL condition, as in `scan`."""
-        return inspect(self._scope, name, where, columns)
+        return inspection.inspect(self._scope, name, where, columns)
 
     def open(self, path: str) -> bytes:
         """What a `manifest-list` or `manifest-path` of its tables' documents stands for.
 
         A manifest list is JSON, a manifest the frame of source document 003. `NotFound` if the line does not have it.
         """
-        return open_document(self._scope.read(), path)
+        return opening.open_document(self._scope.read(), path)
 
     def describe(self) -> str:
         """What it is, for people to read."""
-        return Text(catalog_text(self._scope.read(), f"{self.name}@{self.ref}"))
+        return Text(describe.catalog_text(self._scope.read(), f"{self.name}@{self.ref}"))
 
     @property
     def _owner(self) -> str:
@@ -265,7 +280,7 @@ class Catalog(Imports, Shares):
         self._line.check_unshared("sql")
         return open_catalog(self._line.context, f"{self.name}{place}" if place.startswith("@") else place)
 
-    def _pinned(self, version: Version) -> "Catalog":
+    def _pinned(self, version: "Version") -> "Catalog":
         return self if self._line.version is not None else self.at(version=version)
 
     def _then(self, version: str | None, time: datetime | str | None) -> "Catalog":

@@ -6,15 +6,10 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
-from lakebed.catalog.data.engine import Engine
-from lakebed.catalog.data.foreign import ForeignTable, TextForm
-from lakebed.catalog.data.row_changes import RowChange, Written
-from lakebed.catalog.data.target import target_of
-from lakebed.catalog.merge.rows import RowEngine
 from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import deferred
 from lakebed.errors import Invalid, Unavailable
-from lakebed.files import Files
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.schema import Schema
 
@@ -24,8 +19,16 @@ if TYPE_CHECKING:
 
     from lakebed.arrow.engine import ArrowEngine
     from lakebed.arrow.importer import ArrowImporter
+    from lakebed.catalog.data import row_changes, target
+    from lakebed.catalog.data.engine import Engine
+    from lakebed.catalog.data.foreign import ForeignTable, TextForm
+    from lakebed.catalog.merge.rows import RowEngine
+    from lakebed.files import Files
     from lakebed.spark.engine import SparkEngine
     from lakebed.spark.text import SparkText
+else:
+    row_changes = deferred("lakebed.catalog.data.row_changes")
+    target = deferred("lakebed.catalog.data.target")
 
 
 def arrow_engine() -> "ArrowEngine":
@@ -51,7 +54,7 @@ def spark_engine(spark: "SparkSession") -> "SparkEngine":
 
 
 def spark_text(
-    spark: "SparkSession", files: Files, paths: Sequence[str], form: TextForm, schema: Schema
+    spark: "SparkSession", files: "Files", paths: Sequence[str], form: "TextForm", schema: Schema
 ) -> AbstractContextManager["SparkText"]:
     """Rows of files of text, read by Spark's executors as the local engine reads them."""
     from lakebed.spark.text import spark_text
@@ -60,7 +63,7 @@ def spark_text(
     return spark_text(spark, paths, schema, partial(arrow_importer().text_file, files, form, schema))
 
 
-def row_engine(spark: "SparkSession | None" = None) -> RowEngine:
+def row_engine(spark: "SparkSession | None" = None) -> "RowEngine":
     """The engine that reads the rows of a merge."""
     if spark is None:
         return arrow_engine()
@@ -83,7 +86,7 @@ def export_iceberg(work: Work, state: TableState, folder: str | None) -> str:
     return export_table(work, state, folder)
 
 
-def iceberg_table(place: str) -> ForeignTable:
+def iceberg_table(place: str) -> "ForeignTable":
     """An Iceberg table to import."""
     check_installed("fastavro", "iceberg")
     from lakebed.iceberg.source import IcebergSource
@@ -91,7 +94,7 @@ def iceberg_table(place: str) -> ForeignTable:
     return IcebergSource(place)
 
 
-def delta_table(place: str) -> ForeignTable:
+def delta_table(place: str) -> "ForeignTable":
     """A Delta table to import."""
     check_installed("deltalake", "delta")
     from lakebed.delta.table import DeltaSource
@@ -105,7 +108,7 @@ def check_installed(package: str, extra: str) -> None:
         raise Unavailable(f"{package} is not installed", advice=f"Run `pip install 'lakebed[{extra}]'`.")
 
 
-def engine_for(data: object = None, spark: "SparkSession | None" = None) -> Engine:
+def engine_for(data: object = None, spark: "SparkSession | None" = None) -> "Engine":
     """Spark if there is a session, or if the data is a DataFrame of one; else the local engine."""
     session = spark
     if session is None and is_of_spark(data) and hasattr(data, "sparkSession"):
@@ -135,4 +138,6 @@ def is_of_spark(data: object) -> bool:
 def check_keys(work: Work, state: TableState, removed: Sequence[DataFileRef], added: Sequence[DataFileRef]) -> None:
     """`Invalid` if two rows of the table would have one primary key."""
     if state.schema.identifier_ids and added:
-        arrow_engine().check_keys(target_of(work, state), RowChange(removed, written=Written(added)))
+        arrow_engine().check_keys(
+            target.target_of(work, state), row_changes.RowChange(removed, written=row_changes.Written(added))
+        )

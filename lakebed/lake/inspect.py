@@ -13,13 +13,14 @@ from lakebed.errors import NotFound
 from lakebed.lake.engines import arrow_engine
 from lakebed.lake.rows import reads
 from lakebed.table.filter.bind import bind
-from lakebed.table.filter.condition import Condition
 
 if TYPE_CHECKING:
     import pyarrow
 
+    from lakebed.table.filter.condition import Condition
 
-def inspect(scope: Scope, name: str, where: str | Condition | None, columns: Sequence[str] | None) -> "pyarrow.Table":
+
+def inspect(scope: Scope, name: str, where: "str | Condition | None", columns: Sequence[str] | None) -> "pyarrow.Table":
     """The rows of a system table."""
     table = find_system_table(name)
     filter = None if where is None else bind(where, table.schema)

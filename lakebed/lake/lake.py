@@ -12,8 +12,6 @@ from weakref import WeakValueDictionary
 
 from lakebed import forks
 from lakebed.catalog.data.checkpoint_schedule import Checkpointing
-from lakebed.catalog.inspect.dropped import DroppedObject, dropped_catalogs
-from lakebed.catalog.inspect.lake_log import lake_log
 from lakebed.catalog.objects.log import Asked
 from lakebed.catalog.objects.undrop import check_id
 from lakebed.catalog.refs import catalogs
@@ -21,9 +19,8 @@ from lakebed.catalog.refs.catalogs import DEFAULT
 from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.commits import Argument, Commit, Request
 from lakebed.catalog.transaction.context import Context, unpicklable
-from lakebed.catalog.upkeep.backup import Backup, check_finished
-from lakebed.catalog.upkeep.check import Findings
-from lakebed.catalog.upkeep.times import RepairedTime
+from lakebed.catalog.upkeep.begun import check_finished
+from lakebed.deferred import deferred
 from lakebed.errors import Invalid, NotFound
 from lakebed.files import LakeFiles, ReadOnlyFiles
 from lakebed.html import ROWS, table_html
@@ -42,16 +39,11 @@ from lakebed.lake.catalog import Catalog, open_catalog
 from lakebed.lake.engines import check_session
 from lakebed.lake.lines import OpenLine
 from lakebed.lake.objects import created, dropped
-from lakebed.lake.query.rows import QueryRows
-from lakebed.lake.query.run import QueryArgs
 from lakebed.lake.shown import Listing, safely_html
-from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution
 from lakebed.lake.sql.statement import Args, run_statement
 from lakebed.lake.transaction import ATTEMPTS, Transaction, run
-from lakebed.lake.upkeep import calls as upkeep
-from lakebed.lake.upkeep.usage import Usage
 from lakebed.metastore import RecordsMetastore
 from lakebed.records.names import Casing, normal_name
 from lakebed.store import ReadOnlySQLiteStore, SQLiteStore, Store
@@ -61,7 +53,22 @@ T = TypeVar("T")
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from lakebed.catalog.inspect import dropped as dropping
+    from lakebed.catalog.inspect import lake_log
+    from lakebed.catalog.inspect.dropped import DroppedObject
+    from lakebed.catalog.upkeep.backup import Backup
+    from lakebed.catalog.upkeep.check import Findings
+    from lakebed.catalog.upkeep.times import RepairedTime
     from lakebed.lake.attached.session import AttachedSession
+    from lakebed.lake.query.rows import QueryRows
+    from lakebed.lake.query.run import QueryArgs
+    from lakebed.lake.sql.answers import Answer
+    from lakebed.lake.upkeep import calls as upkeep
+    from lakebed.lake.upkeep.usage import Usage
+else:
+    dropping = deferred("lakebed.catalog.inspect.dropped")
+    lake_log = deferred("lakebed.catalog.inspect.lake_log")
+    upkeep = deferred("lakebed.lake.upkeep.calls")
 
 _ARGUMENTS = ("create", "read_only", "private", "trust_views", "project", "author")
 
@@ -244,7 +251,7 @@ class Lake:
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Answer:
+    ) -> "Answer":
         """Run a statement of Spark's SQL with the lake's names: `lake.sql(spark, "SELECT * FROM sales.items@dev")`.
 
         Names without a ref are those of `ref`: a branch or tag of the default catalog, or what `catalog` takes, such as
@@ -274,7 +281,7 @@ class Lake:
             error.advice = f"The session uses {chosen}: pass ref=…, such as ref='main', with USE REFERENCE main."
             raise
 
-    def query(self, text: str, ref: str | None = None, *, args: QueryArgs | None = None) -> QueryRows:
+    def query(self, text: str, ref: str | None = None, *, args: "QueryArgs | None" = None) -> "QueryRows":
         """The rows of a query in DuckDB's SQL, without Spark: `lake.query("select * from sales.items@dev").show()`.
 
         It only reads, and only the lake. Names without a ref are the default catalog's, or where `ref` says, as in
@@ -410,15 +417,15 @@ class Lake:
 
         Those that created, renamed, granted and dropped catalogs, branches, tags and shares are among them.
         """
-        return Listing(lake_log(self._context, limit, Asked(None, author, since, until)))
+        return Listing(lake_log.lake_log(self._context, limit, Asked(None, author, since, until)))
 
-    def dropped(self) -> Listing[DroppedObject]:
+    def dropped(self) -> Listing["DroppedObject"]:
         """What can be undropped: catalogs, and what was dropped on the trunk of each; the last dropped first."""
         inside = (gone for catalog in self.catalogs() for gone in catalog.dropped())
-        found = [*dropped_catalogs(self._context), *inside]
+        found = [*dropping.dropped_catalogs(self._context), *inside]
         return Listing(sorted(found, key=lambda gone: gone.version, reverse=True))
 
-    def check(self, deep: bool = False) -> Findings:
+    def check(self, deep: bool = False) -> "Findings":
         """What is wrong with the lake, one sentence each; empty if nothing is. Others may use it meanwhile.
 
         It reads every record, and looks for every file that one refers to, with its size. With `deep=True` it also
@@ -426,14 +433,14 @@ class Lake:
         """
         return upkeep.check(self._context, deep)
 
-    def backup(self, path: str | os.PathLike[str]) -> Backup:
+    def backup(self, path: str | os.PathLike[str]) -> "Backup":
         """Copy the lake, as it is at one moment, into an empty folder: `connect` opens it. Others may use it meanwhile.
 
         Into a folder with a backup of this lake it copies only what is new. After a crash, call it again.
         """
         return upkeep.backup(self._context, path)
 
-    def repair_times(self, *, dry_run: bool = False) -> list[RepairedTime]:
+    def repair_times(self, *, dry_run: bool = False) -> list["RepairedTime"]:
         """Give every version whose time is in the future a time that has passed: a wrong clock made them.
 
         Without that, `at(time)` can't tell which versions are from before that time. Call it where the clock is right;
@@ -441,7 +448,7 @@ class Lake:
         """
         return upkeep.repair_times(self._context, dry_run)
 
-    def usage(self) -> Usage:
+    def usage(self) -> "Usage":
         """What the lake's files take, by table, by version and by what holds them; print it, or use its `rows`."""
         return upkeep.usage(self._context)
 

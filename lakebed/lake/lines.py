@@ -1,6 +1,7 @@
 """The line that a catalog's handle is open on: a trunk or branch as it goes on, at a version, by a tag, or shared."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lakebed.catalog.refs import refs
 from lakebed.catalog.refs.shares import Shared, forbidden
@@ -8,7 +9,9 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.scopes import Do, Live, Pinned, Scope
 from lakebed.errors import Forbidden
-from lakebed.store import Version
+
+if TYPE_CHECKING:
+    from lakebed.store import Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,7 @@ class OpenLine:
 
     context: Context
     ref: Ref
-    version: Version | None = None
+    version: "Version | None" = None
     tag: str | None = None
     share: str | None = None
 
@@ -28,7 +31,7 @@ class OpenLine:
         return Live(self.context, self.ref) if self.version is None else Pinned(self.context, self.ref, self.version)
 
     def opened(
-        self, ref: Ref, version: Version | None = None, *, tag: str | None = None, share: str | None = None
+        self, ref: Ref, version: "Version | None" = None, *, tag: str | None = None, share: str | None = None
     ) -> "OpenLine":
         """Another line of the same lake."""
         return OpenLine(self.context, ref, version, tag, share)

@@ -4,30 +4,47 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
-from lakebed.catalog.merge import diff, merge, restore
-from lakebed.catalog.merge.diff import ObjectDifference
-from lakebed.catalog.merge.merge import MergeResult, parse_strategy
-from lakebed.catalog.merge.merge_base import Head
-from lakebed.catalog.merge.settling import Settling
 from lakebed.catalog.refs.branches import branch_name, check_readable
 from lakebed.catalog.refs.closed import check_open
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Pinned, Scope
 from lakebed.catalog.transaction.versions import Moment
+from lakebed.deferred import deferred
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import asked_moment, check_flag, version_of
-from lakebed.lake.diff.difference import Difference, States
 from lakebed.lake.engines import row_engine
 from lakebed.lake.lines import OpenLine
-from lakebed.lake.merging import progress
-from lakebed.lake.merging.decisions import Decisions, parse_decisions
-from lakebed.lake.merging.progress import MergeInProgress
 from lakebed.lake.shown import Listing
 from lakebed.store import Version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from lakebed.catalog.merge import diff as comparing
+    from lakebed.catalog.merge import merge as merging
+    from lakebed.catalog.merge import merge_base as bases
+    from lakebed.catalog.merge import restore as restoring
+    from lakebed.catalog.merge import settling as settled
+    from lakebed.catalog.merge.diff import ObjectDifference
+    from lakebed.catalog.merge.merge import MergeResult
+    from lakebed.catalog.merge.merge_base import Head
+    from lakebed.catalog.merge.settling import Settling
+    from lakebed.lake.diff import difference as differing
+    from lakebed.lake.diff.difference import Difference, States
+    from lakebed.lake.merging import decisions as deciding
+    from lakebed.lake.merging import progress
+    from lakebed.lake.merging.decisions import Decisions
+    from lakebed.lake.merging.progress import MergeInProgress
+else:
+    comparing = deferred("lakebed.catalog.merge.diff")
+    merging = deferred("lakebed.catalog.merge.merge")
+    restoring = deferred("lakebed.catalog.merge.restore")
+    differing = deferred("lakebed.lake.diff.difference")
+    progress = deferred("lakebed.lake.merging.progress")
+    deciding = deferred("lakebed.lake.merging.decisions")
+    settled = deferred("lakebed.catalog.merge.settling")
+    bases = deferred("lakebed.catalog.merge.merge_base")
 
 
 class Merges:
@@ -38,14 +55,14 @@ class Merges:
     _line: OpenLine
     _scope: Scope
 
-    def diff(self, other: Self) -> Listing[Difference]:
+    def diff(self, other: Self) -> Listing["Difference"]:
         """What would turn this state into the other one, object by object. Its cost follows the changes.
 
         Of a table that differs, `rows()` has the rows and `summary()` their counts: `main.diff(dev)[0].rows()`.
         """
         first, second = self._head(), _line(other)._head()
-        states = States(*(Pinned(self._line.context, head.ref, head.version) for head in (first, second)))
-        found = diff.diff(self._line.context, first, second)
+        states = differing.States(*(Pinned(self._line.context, head.ref, head.version) for head in (first, second)))
+        found = comparing.diff(self._line.context, first, second)
         return Listing([_with_rows(difference, states) for difference in found])
 
     def merge(
@@ -55,13 +72,13 @@ class Merges:
         strategy: str = "fail",
         dry_run: bool = False,
         spark: "SparkSession | None" = None,
-        resolve: Decisions | None = None,
+        resolve: "Decisions | None" = None,
         keep_conflicts: bool = False,
         force: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> MergeResult:
+    ) -> "MergeResult":
         """Bring all that another branch, tag or version has into this line: one commit for all tables, or none.
 
         Rows merge by their ids, cells by their columns; new rows with one primary key have to be alike. What can't be
@@ -74,32 +91,32 @@ class Merges:
         is only merged with `force`.
         """
         self._line.check_unshared("merge")
-        decisions, theirs = parse_decisions(resolve), _line(source)
+        decisions, theirs = deciding.parse_decisions(resolve), _line(source)
         engine = row_engine(spark)
-        settling = Settling(parse_strategy(strategy), engine, decisions, engine)
+        settling = settled.Settling(merging.parse_strategy(strategy), engine, decisions, engine)
         if check_flag("dry_run", dry_run):
-            return merge.dry_run(self._scope.read(), theirs._head(), settling)
+            return merging.dry_run(self._scope.read(), theirs._head(), settling)
         pin = None if theirs._line.version is None else int(theirs._line.version)
         request = Request("merge", (theirs._line.ref.line.id, pin, strategy), message, author, event_id)
         known = self._scope.replayed(request)
         if known is not None:  # whatever became of the source since
-            return MergeResult(known)
+            return merging.MergeResult(known)
         check_open(theirs._line.context, theirs._line.ref, force=check_flag("force", force))
         head, name = theirs._head(), branch_name(theirs._line.context, theirs._line.ref)
         if check_flag("keep_conflicts", keep_conflicts):
-            conflicts = merge.unsettled(self._scope.read(), head, settling)
+            conflicts = merging.unsettled(self._scope.read(), head, settling)
             if conflicts:
                 progress.begin(self._scope, head, name, request)
-                return MergeResult(None, conflicts, in_progress=True)
-        return merge.merge(self._scope, head, settling, request, name)
+                return merging.MergeResult(None, conflicts, in_progress=True)
+        return merging.merge(self._scope, head, settling, request, name)
 
-    def merge_in_progress(self) -> MergeInProgress:
+    def merge_in_progress(self) -> "MergeInProgress":
         """The merge whose conflicts this line keeps, to decide and finish it. If there is none, its calls answer so.
 
         So that `finish` and `abandon` can be repeated with an event id, that is found when they are called: `NotFound`.
         """
         self._line.check_live("merge_in_progress")
-        return MergeInProgress(self._scope)
+        return progress.MergeInProgress(self._scope)
 
     def cherry_pick(
         self,
@@ -116,15 +133,15 @@ class Merges:
         Commits of the branch of an unfinished pipeline run are only picked with `force`.
         """
         self._line.check_live("cherry_pick")
-        picked = merge.find_commit(self._line.context, commit)
+        picked = merging.find_commit(self._line.context, commit)
         request = Request("cherry_pick", (picked.id,), message, author, event_id)
         known = self._scope.replayed(request)
         if known is not None:  # whatever became of the branch since
             return known
         if picked.line != self._line.ref.line.id:
-            line = merge.line_of(self._scope, picked)
+            line = merging.line_of(self._scope, picked)
             check_open(self._line.context, line, force=check_flag("force", force))
-        return merge.cherry_pick(self._scope, picked, request, _settling(spark))
+        return merging.cherry_pick(self._scope, picked, request, _settling(spark))
 
     def revert(
         self,
@@ -137,9 +154,9 @@ class Merges:
     ) -> Commit | None:
         """Undo what a commit did, to all tables that it changed; what came later stays, or is a `Conflict`."""
         self._line.check_live("revert")
-        undone = merge.find_commit(self._line.context, commit)
+        undone = merging.find_commit(self._line.context, commit)
         request = Request("revert", (undone.id,), message, author, event_id)
-        return merge.revert(self._scope, undone, request, _settling(spark))
+        return merging.revert(self._scope, undone, request, _settling(spark))
 
     def reset(
         self,
@@ -153,7 +170,7 @@ class Merges:
         self._line.check_live("reset")
         found = self._moment(version)
         request = Request("reset", (asked_moment(version, found),), message, author, event_id)
-        return restore.reset(self._scope, found, request)
+        return restoring.reset(self._scope, found, request)
 
     def restore_table(
         self,
@@ -168,11 +185,11 @@ class Merges:
         self._line.check_live("restore_table")
         found = self._moment(version)
         request = Request("restore_table", (parse_name(name), asked_moment(version, found)), message, author, event_id)
-        return restore.restore_table(self._scope, name, found, request)
+        return restoring.restore_table(self._scope, name, found, request)
 
-    def _head(self) -> Head:
+    def _head(self) -> "Head":
         self._line.check_unshared("comparing and merging")
-        return Head(self._line.ref, self._scope.read().base)
+        return bases.Head(self._line.ref, self._scope.read().base)
 
     def _moment(self, given: Moment) -> Version:
         found = version_of(self._scope, given)
@@ -180,13 +197,13 @@ class Merges:
         return found
 
 
-def _settling(spark: "SparkSession | None") -> Settling:
+def _settling(spark: "SparkSession | None") -> "Settling":
     engine = row_engine(spark)
-    return Settling(merger=engine, checker=engine)
+    return settled.Settling(merger=engine, checker=engine)
 
 
-def _with_rows(found: ObjectDifference, states: States) -> Difference:
-    return Difference(**{part.name: getattr(found, part.name) for part in fields(found)}, _states=states)
+def _with_rows(found: "ObjectDifference", states: "States") -> "Difference":
+    return differing.Difference(**{part.name: getattr(found, part.name) for part in fields(found)}, _states=states)
 
 
 def _line(given: object) -> Merges:

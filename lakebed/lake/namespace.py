@@ -1,21 +1,26 @@
 """The handle of a namespace."""
 
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from lakebed.catalog.inspect.describe import namespace_text
 from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
 from lakebed.catalog.tables.locators import Locator
 from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name, shown_name
 from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
+from lakebed.deferred import deferred
 from lakebed.html import Text, pre_html
 from lakebed.lake.settings import storage
 from lakebed.lake.settings.properties import Propertied
 from lakebed.lake.shown import Listing, object_text, safely_html
-from lakebed.store import Version
+
+if TYPE_CHECKING:
+    from lakebed.catalog.inspect import describe
+    from lakebed.store import Version
+else:
+    describe = deferred("lakebed.catalog.inspect.describe")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -52,7 +57,7 @@ class Namespace(Propertied[Answer]):
         return storage.namespace_owner(self._scope, self.id)
 
     @property
-    def version(self) -> Version | None:
+    def version(self) -> "Version | None":
         """The last commit that changed it; None if it is new in a transaction."""
         work = self._scope.read()
         read_all(work, self.id)
@@ -103,7 +108,7 @@ class Namespace(Propertied[Answer]):
 
     def describe(self) -> str:
         """What it is, for people to read."""
-        return Text(namespace_text(self._scope.read(), self.id))
+        return Text(describe.namespace_text(self._scope.read(), self.id))
 
     def __repr__(self) -> str:
         """Its name, where it looks and its version: it asks the lake, and never fails."""

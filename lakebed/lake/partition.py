@@ -7,27 +7,39 @@ from typing import cast as typed
 from uuid import UUID
 
 from lakebed.catalog.objects.properties import check_keys
-from lakebed.catalog.partitions.changes import check_format
-from lakebed.catalog.partitions.deltas import Delta, deltas_of
 from lakebed.catalog.partitions.locators import partition_locator
 from lakebed.catalog.tables.locators import Locator
 from lakebed.catalog.transaction.commits import Answer, Request
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import deferred
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.engines import engine_for
-from lakebed.lake.partitions import changes, rows
-from lakebed.lake.partitions.opened import Opened, Values, source
-from lakebed.lake.rows import reads, writes
-from lakebed.lake.rows.appends import Address, given_addresses
 from lakebed.lake.shown import counted, object_text, safely_html
-from lakebed.table.filter.condition import Condition
 from lakebed.table.manifest.summary import given_summary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakebed.arrow.read.scan import Scan
+    from lakebed.catalog.partitions import changes as partition_changes
+    from lakebed.catalog.partitions import deltas
+    from lakebed.catalog.partitions.deltas import Delta
+    from lakebed.lake.partitions import changes, rows
+    from lakebed.lake.partitions import opened as opening
+    from lakebed.lake.partitions.opened import Opened, Values
+    from lakebed.lake.rows import appends, reads, writes
+    from lakebed.lake.rows.appends import Address
+    from lakebed.table.filter.condition import Condition
+else:
+    appends = deferred("lakebed.lake.rows.appends")
+    reads = deferred("lakebed.lake.rows.reads")
+    writes = deferred("lakebed.lake.rows.writes")
+    changes = deferred("lakebed.lake.partitions.changes")
+    rows = deferred("lakebed.lake.partitions.rows")
+    opening = deferred("lakebed.lake.partitions.opened")
+    partition_changes = deferred("lakebed.catalog.partitions.changes")
+    deltas = deferred("lakebed.catalog.partitions.deltas")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -97,13 +109,13 @@ class Partition(Generic[Answer]):
     # Reading.
 
     def scan(
-        self, where: str | Condition | None = None, columns: Sequence[str] | None = None, limit: int | None = None
+        self, where: "str | Condition | None" = None, columns: Sequence[str] | None = None, limit: int | None = None
     ) -> "Scan":
         """Its rows by the local engine, as `Table.scan` has them."""
         return reads.scan(self._scope, self._source, self._opened.where(where), columns, limit)
 
     def read(
-        self, spark: "SparkSession", where: str | Condition | None = None, columns: Sequence[str] | None = None
+        self, spark: "SparkSession", where: "str | Condition | None" = None, columns: Sequence[str] | None = None
     ) -> "DataFrame":
         """Its rows as a Spark DataFrame."""
         return reads.read(self._scope, self._source, spark, self._opened.where(where), columns)
@@ -121,10 +133,10 @@ class Partition(Generic[Answer]):
         """The bytes of its live files."""
         return sum(file.file_size for file in self._opened.files())
 
-    def deltas(self) -> list[Delta]:
+    def deltas(self) -> list["Delta"]:
         """What each commit did to it, newest first: place in the stream, type, counts, manifest."""
         opened = self._opened
-        return deltas_of(opened.work, opened.table, replace(opened.partition, values=opened.within))
+        return deltas.deltas_of(opened.work, opened.table, replace(opened.partition, values=opened.within))
 
     # Rows.
 
@@ -158,7 +170,7 @@ class Partition(Generic[Answer]):
 
     def delete(
         self,
-        where: str | Condition | None = None,
+        where: "str | Condition | None" = None,
         spark: "SparkSession | None" = None,
         *,
         summary: Mapping[str, str] | None = None,
@@ -174,7 +186,7 @@ class Partition(Generic[Answer]):
 
     def add_files(
         self,
-        paths: Address | Iterable[Address] | None = None,
+        paths: "Address | Iterable[Address] | None" = None,
         *,
         verify: bool = True,
         summary: Mapping[str, str] | None = None,
@@ -187,7 +199,7 @@ class Partition(Generic[Answer]):
         A file is new if the table never had it: rows that were compacted, changed or deleted don't come again.
         Files may have the partition's columns, with its values, or not have them. Else it is as `Table.add_files`.
         """
-        given, verify = () if paths is None else given_addresses(paths), check_flag("verify", verify)
+        given, verify = () if paths is None else appends.given_addresses(paths), check_flag("verify", verify)
         request = Request(
             "add_files", (self._table, self.id, *given), message, author, event_id, given_summary(summary)
         )
@@ -205,13 +217,13 @@ class Partition(Generic[Answer]):
         event_id: str | UUID | None = None,
     ) -> Answer:
         """Point it to another folder: the Parquet files there replace all its files, in one commit, as in Hive."""
-        check_format(format)
+        partition_changes.check_format(format)
         request = Request("alter_partition", (self._table, self.id, location), message, author, event_id)
         return typed("Answer", changes.move(self._scope, self._table, self.id, location, request))
 
     def rename(
         self,
-        values: Values,
+        values: "Values",
         spark: "SparkSession | None" = None,
         *,
         message: str | None = None,
@@ -288,13 +300,13 @@ class Partition(Generic[Answer]):
         return safely_html(lambda: self.scan()._html(repr(self)), lambda: repr(self))
 
     def _details(self, work: Work) -> list[str]:
-        opened = Opened.in_work(work, self._table, self.id)
+        opened = opening.Opened.in_work(work, self._table, self.id)
         return [opened.partition.text(opened.schema) or "root", counted(opened.count(), "row")]
 
     @property
     def _source(self) -> str:
-        return source(self._scope, self._table, self.id)
+        return opening.source(self._scope, self._table, self.id)
 
     @property
-    def _opened(self) -> Opened:
-        return Opened.of(self._scope, self._table, self.id)
+    def _opened(self) -> "Opened":
+        return opening.Opened.of(self._scope, self._table, self.id)

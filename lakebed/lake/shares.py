@@ -18,7 +18,9 @@ from lakebed.lake.table import Table
 from lakebed.lake.view import View
 from lakebed.metastore.kinds import SHARE
 from lakebed.records.names import normal_ref_name
-from lakebed.store import Version
+
+if TYPE_CHECKING:
+    from lakebed.store import Version
 
 Granted = Name | Namespace | Table | View
 

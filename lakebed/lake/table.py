@@ -7,13 +7,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 from typing import cast as typed
 from uuid import UUID
 
-from lakebed.catalog.data import checkpoint_schedule
-from lakebed.catalog.data.engine import Fill
-from lakebed.catalog.data.snapshots import SnapshotInfo, snapshots
-from lakebed.catalog.data.streams import Stream as FoundStream
-from lakebed.catalog.data.target import target_of
-from lakebed.catalog.inspect.history import table_past
-from lakebed.catalog.inspect.opened import whole_frame
 from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
 from lakebed.catalog.objects.undrop import check_id
 from lakebed.catalog.tables.storage import Storage, StorageChange
@@ -25,33 +18,14 @@ from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import deferred
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import SchemaLike, Terms, check_flag, check_not_staged, order_terms, spec_terms
-from lakebed.lake.description import Description
-from lakebed.lake.diff.blame import Blame, RowBlame, blame_key, blame_rows
 from lakebed.lake.engines import arrow_engine, engine_for
-from lakebed.lake.evolve import Evolve
 from lakebed.lake.levels.editions import Editions, asked_edition, check_table, create_edition, edition_id
 from lakebed.lake.levels.streams import StreamCalls, Streams, find_stream, stage_stream
-from lakebed.lake.partition import Partition
-from lakebed.lake.partitions import changes as partition_calls
-from lakebed.lake.partitions import opened
-from lakebed.lake.rows import appends, compact, reads, writes
-from lakebed.lake.rows import changes as feed
-from lakebed.lake.rows.appends import Address, given_addresses
-from lakebed.lake.rows.casting import casting
-from lakebed.lake.rows.changes import Changes
-from lakebed.lake.rows.consumer import Consumer, consumer_of
-from lakebed.lake.rows.grow import Evolution, asked_evolution, grow
-from lakebed.lake.rows.restore import restore_table
-from lakebed.lake.settings import properties, storage
+from lakebed.lake.settings import properties
 from lakebed.lake.shown import Listing, counted, object_text, safely_html
-from lakebed.lake.streaming.load import read_stream, write_stream
-from lakebed.lake.streaming.modes import Mode, Trigger
-from lakebed.store import Version
-from lakebed.table.expression.merge_clauses import Clause
-from lakebed.table.filter.condition import Condition
-from lakebed.table.manifest.framed import FramedManifest
 from lakebed.table.manifest.summary import given_summary
 from lakebed.table.partition.sort_order import SortField
 from lakebed.table.partition.spec import PartitionField
@@ -68,6 +42,64 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from lakebed.arrow.read.scan import Scan
+    from lakebed.catalog.data import checkpoint_schedule, target
+    from lakebed.catalog.data import engine as engines
+    from lakebed.catalog.data import snapshots as versions
+    from lakebed.catalog.data.snapshots import SnapshotInfo
+    from lakebed.catalog.data.streams import Stream as FoundStream
+    from lakebed.catalog.inspect import history
+    from lakebed.catalog.inspect import opened as opening
+    from lakebed.lake import description as describing
+    from lakebed.lake import evolve as evolving
+    from lakebed.lake import partition as partitions
+    from lakebed.lake.description import Description
+    from lakebed.lake.diff import blame as blaming
+    from lakebed.lake.diff.blame import Blame, RowBlame
+    from lakebed.lake.evolve import Evolve
+    from lakebed.lake.partition import Partition
+    from lakebed.lake.partitions import changes as partition_calls
+    from lakebed.lake.partitions import opened
+    from lakebed.lake.rows import appends, compact, reads, writes
+    from lakebed.lake.rows import casting as casts
+    from lakebed.lake.rows import changes as feed
+    from lakebed.lake.rows import consumer as consuming
+    from lakebed.lake.rows import grow as growing
+    from lakebed.lake.rows import restore as restoring
+    from lakebed.lake.rows.appends import Address
+    from lakebed.lake.rows.changes import Changes
+    from lakebed.lake.rows.consumer import Consumer
+    from lakebed.lake.rows.grow import Evolution
+    from lakebed.lake.settings import storage
+    from lakebed.lake.streaming import load as streaming
+    from lakebed.lake.streaming.modes import Mode, Trigger
+    from lakebed.store import Version
+    from lakebed.table.expression.merge_clauses import Clause
+    from lakebed.table.filter.condition import Condition
+    from lakebed.table.manifest.framed import FramedManifest
+else:
+    blaming = deferred("lakebed.lake.diff.blame")
+    appends = deferred("lakebed.lake.rows.appends")
+    compact = deferred("lakebed.lake.rows.compact")
+    reads = deferred("lakebed.lake.rows.reads")
+    writes = deferred("lakebed.lake.rows.writes")
+    feed = deferred("lakebed.lake.rows.changes")
+    casts = deferred("lakebed.lake.rows.casting")
+    consuming = deferred("lakebed.lake.rows.consumer")
+    growing = deferred("lakebed.lake.rows.grow")
+    restoring = deferred("lakebed.lake.rows.restore")
+    partition_calls = deferred("lakebed.lake.partitions.changes")
+    opened = deferred("lakebed.lake.partitions.opened")
+    storage = deferred("lakebed.lake.settings.storage")
+    streaming = deferred("lakebed.lake.streaming.load")
+    history = deferred("lakebed.catalog.inspect.history")
+    opening = deferred("lakebed.catalog.inspect.opened")
+    versions = deferred("lakebed.catalog.data.snapshots")
+    target = deferred("lakebed.catalog.data.target")
+    partitions = deferred("lakebed.lake.partition")
+    describing = deferred("lakebed.lake.description")
+    evolving = deferred("lakebed.lake.evolve")
+    checkpoint_schedule = deferred("lakebed.catalog.data.checkpoint_schedule")
+    engines = deferred("lakebed.catalog.data.engine")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -124,7 +156,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         return storage.storage_of(self._scope, self.id)
 
     @property
-    def version(self) -> Version | None:
+    def version(self) -> "Version | None":
         """The last commit that changed it; None if it is new in a transaction."""
         return newest_commit(self._read_all(), subject_of(self.id))
 
@@ -138,9 +170,9 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         """Its description; the property `comment`."""
         return properties.comment_of(self._scope, self.id)
 
-    def describe(self) -> Description:
+    def describe(self) -> "Description":
         """What the table is now: printed, as text; by its methods, as the documents of source document 001."""
-        return Description(table_past(self._scope.read(), self.id))
+        return describing.Description(history.table_past(self._scope.read(), self.id))
 
     # Its past.
 
@@ -148,7 +180,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         self,
         moment: Moment | None = None,
         *,
-        version: Version | int | str | None = None,
+        version: "Version | int | str | None" = None,
         time: date | str | None = None,
         snapshot: int | None = None,
         tag: str | None = None,
@@ -164,22 +196,22 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         """The commits that changed the table, or one of its editions, newest first."""
         return Listing(log(self._read_all(), Asked(subject_of(self.id))))
 
-    def snapshots(self) -> Listing[SnapshotInfo]:
+    def snapshots(self) -> Listing["SnapshotInfo"]:
         """The table's snapshots, newest first."""
         work = self._scope.read()
-        return Listing(snapshots(work, table_state(work, self.id)))
+        return Listing(versions.snapshots(work, table_state(work, self.id)))
 
-    def manifest(self, snapshot: int | None = None) -> FramedManifest:
+    def manifest(self, snapshot: int | None = None) -> "FramedManifest":
         """What a snapshot did to the table's files, the newest unless one is named, as source document 003's manifest.
 
         `.data` is the whole frame, `.decoded()` has its fields by name, and `Catalog.open` opens its `.path`.
         """
-        return whole_frame(self._scope.read(), self.id, snapshot)
+        return opening.whole_frame(self._scope.read(), self.id, snapshot)
 
     # Reading rows.
 
     def scan(
-        self, where: str | Condition | None = None, columns: Sequence[str] | None = None, limit: int | None = None
+        self, where: "str | Condition | None" = None, columns: Sequence[str] | None = None, limit: int | None = None
     ) -> "Scan":
         """Rows by the local engine: `.to_arrow()`, `.to_batches()`, `.to_pandas()`, `.to_polars()`, `.to_dataset()`, ….
 
@@ -189,7 +221,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         return reads.scan(self._scope, self.id, where, columns, limit)
 
     def read(
-        self, spark: "SparkSession", where: str | Condition | None = None, columns: Sequence[str] | None = None
+        self, spark: "SparkSession", where: "str | Condition | None" = None, columns: Sequence[str] | None = None
     ) -> "DataFrame":
         """Rows as a Spark DataFrame, read by Spark's own Parquet reader; `where` is the same as in `scan`."""
         return reads.read(self._scope, self.id, spark, where, columns)
@@ -197,7 +229,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
     def get(self, *key: Any) -> dict[str, Any] | None:
         """The row with a primary key, None if there is none: `orders.get(17)`."""
         work = self._scope.read()
-        return arrow_engine().get(target_of(work, table_state(work, self.id)), key)
+        return arrow_engine().get(target.target_of(work, table_state(work, self.id)), key)
 
     def changes(
         self,
@@ -206,9 +238,9 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         *,
         net: bool = False,
         updates: bool = True,
-        where: str | Condition | None = None,
+        where: "str | Condition | None" = None,
         columns: Sequence[str] | None = None,
-    ) -> Changes:
+    ) -> "Changes":
         """The rows that were inserted, deleted and updated after `since`, up to and with `until`, or up to now.
 
         Both are moments of `at`, or handles of this table on another branch or at a version. Commit by commit, or with
@@ -233,7 +265,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         adds its new rows alone. `changes=True` streams all changes, in the columns of `changes()`. A batch has at most
         `max_files` files, or about `max_bytes`. If the columns change, the query fails: start it again.
         """
-        return read_stream(
+        return streaming.read_stream(
             self._scope,
             self.id,
             spark,
@@ -245,12 +277,12 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         )
 
     @overload
-    def blame(self, first: Any, /, *rest: Any) -> RowBlame: ...
+    def blame(self, first: Any, /, *rest: Any) -> "RowBlame": ...
 
     @overload
-    def blame(self, *, where: str | Condition | None = None, limit: int | None = None) -> Blame: ...
+    def blame(self, *, where: "str | Condition | None" = None, limit: int | None = None) -> "Blame": ...
 
-    def blame(self, *key: Any, where: str | Condition | None = None, limit: int | None = None) -> RowBlame | Blame:
+    def blame(self, *key: Any, where: "str | Condition | None" = None, limit: int | None = None) -> "RowBlame | Blame":
         """The commits that last changed a row and each of its cells, by its primary key: `orders.blame(17)`.
 
         Without a key, those of all rows that pass `where`, at most `limit`: `orders.blame(where="_row_id = 5")` also
@@ -258,15 +290,15 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         changes. Only commits that touched the row's files are read. `NotFound` if there is no row with the key.
         """
         if not key:
-            return blame_rows(self._scope, self.id, where, limit)
+            return blaming.blame_rows(self._scope, self.id, where, limit)
         if where is not None or limit is not None:
             raise Invalid("name a key or a condition", expected="blame(key), or blame(where=…, limit=…)")
-        return blame_key(self._scope, self.id, key)
+        return blaming.blame_key(self._scope, self.id, key)
 
-    def consumer(self, name: str) -> Consumer[Answer]:
+    def consumer(self, name: str) -> "Consumer[Answer]":
         """Somebody who follows its changes, by name: `changes()` since its position, which `advance` moves on."""
         check_not_staged(self.id, "consumer()")
-        return consumer_of(self._scope, self.id, name)
+        return consuming.consumer_of(self._scope, self.id, name)
 
     def to_arrow(self) -> "pyarrow.Table":
         """Its rows, as they are now, in memory; `scan(where, columns)` reads fewer."""
@@ -311,7 +343,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         self,
         data: Any,
         *,
-        evolve: Evolution = None,
+        evolve: "Evolution" = None,
         cast: bool = False,
         summary: Mapping[str, str] | None = None,
         message: str | None = None,
@@ -329,22 +361,22 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         the rows no longer fit, those in memory are written again; for others it is a `Conflict`. A row that breaks a
         check of the table is `Invalid`.
         """
-        asked = asked_evolution(evolve, self.id)
+        asked = growing.asked_evolution(evolve, self.id)
         later = writes.later_words(cast=check_flag("cast", cast))
         request = Request(
             "append", (asked_id(self.id), *asked, *later), message, author, event_id, given_summary(summary)
         )
-        append = casting(appends.append) if cast else appends.append
+        append = casts.casting(appends.append) if cast else appends.append
         if asked:
-            return typed("Answer", grow(self._scope, self.id, data, request, append))
+            return typed("Answer", growing.grow(self._scope, self.id, data, request, append))
         return typed("Answer", append(self._scope, self.id, data, request))
 
     def write_stream(
         self,
         df: "DataFrame",
         checkpoint: "str | os.PathLike[str]",
-        mode: Mode = "append",
-        trigger: Trigger = None,
+        mode: "Mode" = "append",
+        trigger: "Trigger" = None,
         name: str | None = None,
         *,
         output_mode: str | None = None,
@@ -357,11 +389,11 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         and is tried again on a `Conflict`. `trigger` is "availableNow" (what is there, then end), an interval such as
         "10 seconds", or None: batches follow each other. `output_mode` is Spark's; "append" for appends, else "update".
         """
-        return write_stream(self, df, checkpoint, mode, trigger, name, output_mode)
+        return streaming.write_stream(self, df, checkpoint, mode, trigger, name, output_mode)
 
     def add_files(
         self,
-        paths: Address | Iterable[Address],
+        paths: "Address | Iterable[Address]",
         *,
         verify: bool = True,
         summary: Mapping[str, str] | None = None,
@@ -378,7 +410,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         Columns of text, decimals and times of day are read, so that every row can be read later; with `verify=False`
         only footers are. `Invalid` lists every reason why files don't fit, `AlreadyExists` the files that it has.
         """
-        given, verify = given_addresses(paths), check_flag("verify", verify)
+        given, verify = appends.given_addresses(paths), check_flag("verify", verify)
         request = Request("add_files", (asked_id(self.id), *given), message, author, event_id, given_summary(summary))
         return typed("Answer", appends.add_files(self._scope, self.id, given, request, verify=verify))
 
@@ -386,7 +418,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
 
     def delete(
         self,
-        where: str | Condition,
+        where: "str | Condition",
         spark: "SparkSession | None" = None,
         *,
         summary: Mapping[str, str] | None = None,
@@ -416,7 +448,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
     def update(
         self,
         values: Mapping[str, Any],
-        where: str | Condition | None = None,
+        where: "str | Condition | None" = None,
         spark: "SparkSession | None" = None,
         *,
         summary: Mapping[str, str] | None = None,
@@ -460,18 +492,19 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         """
         names, filled = writes.given_names(on), writes.given_fill(fill)
         writes.check_alike(data, filled)
-        later = writes.later_words(fill="default" if filled is Fill.DEFAULT else None, cast=check_flag("cast", cast))
+        is_filled = filled is engines.Fill.DEFAULT
+        later = writes.later_words(fill="default" if is_filled else None, cast=check_flag("cast", cast))
         request = Request(
             "upsert", (asked_id(self.id), *names, *later), message, author, event_id, given_summary(summary)
         )
         upsert = writes.upserting(names, filled)
-        return typed("Answer", (casting(upsert) if cast else upsert)(self._scope, self.id, data, request))
+        return typed("Answer", (casts.casting(upsert) if cast else upsert)(self._scope, self.id, data, request))
 
     def merge(
         self,
         source: Any,
         on: str | Sequence[str],
-        *clauses: Clause,
+        *clauses: "Clause",
         summary: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
@@ -490,9 +523,9 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
     def overwrite(
         self,
         data: Any,
-        where: str | Condition | None = None,
+        where: "str | Condition | None" = None,
         *,
-        evolve: Evolution = None,
+        evolve: "Evolution" = None,
         cast: bool = False,
         summary: Mapping[str, str] | None = None,
         message: str | None = None,
@@ -504,7 +537,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         Readers see the old rows or the new ones. The new rows need not pass `where`. `evolve` and `cast` are those of
         `append`.
         """
-        asked = asked_evolution(evolve, self.id)
+        asked = growing.asked_evolution(evolve, self.id)
         condition, later = "" if where is None else str(where), writes.later_words(cast=check_flag("cast", cast))
         request = Request(
             "overwrite",
@@ -514,9 +547,9 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
             event_id,
             given_summary(summary),
         )
-        overwrite = casting(writes.overwriting(where)) if cast else writes.overwriting(where)
+        overwrite = casts.casting(writes.overwriting(where)) if cast else writes.overwriting(where)
         if asked:
-            return typed("Answer", grow(self._scope, self.id, data, request, overwrite))
+            return typed("Answer", growing.grow(self._scope, self.id, data, request, overwrite))
         return typed("Answer", overwrite(self._scope, self.id, data, request))
 
     def overwrite_partitions(
@@ -537,7 +570,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         request = Request(
             "overwrite_partitions", (asked_id(self.id), *later), message, author, event_id, given_summary(summary)
         )
-        overwrite = casting(writes.overwrite_partitions) if cast else writes.overwrite_partitions
+        overwrite = casts.casting(writes.overwrite_partitions) if cast else writes.overwrite_partitions
         return typed("Answer", overwrite(self._scope, self.id, data, request))
 
     # Changing the table.
@@ -568,17 +601,17 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         Moments are those of `at`: `orders.restore(-1)` undoes the last commit that changed the table, to this table.
         """
         check_table(self.id, "restored")
-        return typed("Answer", restore_table(self._scope, self.id, version, message, author, event_id))
+        return typed("Answer", restoring.restore_table(self._scope, self.id, version, message, author, event_id))
 
     def evolve(
         self, *, message: str | None = None, author: str | None = None, event_id: str | UUID | None = None
-    ) -> Evolve:
+    ) -> "Evolve":
         """Change its columns, partition spec, sort order or key: `with table.evolve() as change: change.add_column(…)`.
 
         One commit at the end of the `with`, none after an exception; in a transaction it is part of that.
         """
         check_not_staged(self.id, "evolve()")
-        return Evolve(self.id, self._scope, message, author, event_id)
+        return evolving.Evolve(self.id, self._scope, message, author, event_id)
 
     def set_properties(
         self,
@@ -646,19 +679,19 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
 
     # Its partitions. The root has all rows that no explicit partition has; hidden partitioning makes none.
 
-    def partitions(self) -> list[Partition[Answer]]:
+    def partitions(self) -> list["Partition[Answer]"]:
         """The root, then the explicit partitions by their values."""
         check_not_staged(self.id, "partitions()")
-        return [Partition(one, self.id, self._scope) for one in opened.listed(self._scope, self.id)]
+        return [partitions.Partition(one, self.id, self._scope) for one in opened.listed(self._scope, self.id)]
 
     def partition(
         self, values: Mapping[str, Any] | str | UUID | None = None, *, id: str | UUID | None = None
-    ) -> Partition[Answer]:
+    ) -> "Partition[Answer]":
         """The explicit partition with these values, or the partition of an id; without both the root."""
         found = opened.find(self._scope, self.id, values, id)
         if (values, id) != (None, None):
             check_not_staged(self.id, "partition(…)")
-        return Partition(found, self.id, self._scope)
+        return partitions.Partition(found, self.id, self._scope)
 
     def create_partition(
         self,
@@ -672,7 +705,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Partition[Answer]:
+    ) -> "Partition[Answer]":
         """Make rows with these values an explicit partition: `create_partition({"dt": "2026-11-01"}, location="…")`.
 
         There is one value for each column that the table is partitioned by as it is. With a location, the Parquet files
@@ -686,7 +719,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         )
         is_fine = check_flag("if_not_exists", if_not_exists)
         made = partition_calls.create(self._scope, self.id, values, new, request, if_not_exists=is_fine)
-        return Partition(made, self.id, self._scope)
+        return partitions.Partition(made, self.id, self._scope)
 
     def stage_partition(
         self,
@@ -697,7 +730,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Partition[Answer]:
+    ) -> "Partition[Answer]":
         """A partition to fill beside the table: `append`, `add_files`, `scan` it, then `commit()` swaps it in whole.
 
         Until then no reader of the table sees it. `partition(id=…)` opens it again.
@@ -707,7 +740,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         asked = partition_calls.new_arguments(self.id, values, new)
         request = Request("stage_partition", asked, message, author, event_id)
         staged = partition_calls.stage(self._scope, self.id, values, new, request)
-        return Partition(staged, self.id, self._scope)
+        return partitions.Partition(staged, self.id, self._scope)
 
     def drop_partition(
         self,
@@ -802,7 +835,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         self,
         spark: "SparkSession | None" = None,
         *,
-        where: str | Condition | None = None,
+        where: "str | Condition | None" = None,
         target_bytes: int | None = None,
         most_bytes: int | None = None,
         strategy: str | None = None,
@@ -828,7 +861,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         sizes = compact.Sizes(target_bytes, most_bytes)
         return compact.compact(self._scope, self.id, where, sizes, order, engine_for(spark=spark), request)
 
-    def checkpoint(self) -> Version | None:
+    def checkpoint(self) -> "Version | None":
         """Write a checkpoint, so that opening the table reads only later commits; None if it has no commit yet.
 
         It is not a commit. Commits start it by themselves when enough of them have come.
@@ -857,7 +890,7 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         read_all(work, state.id, state.partition)
         return work
 
-    def _stream(self, found: FoundStream) -> "Stream[Answer]":
+    def _stream(self, found: "FoundStream") -> "Stream[Answer]":
         return Stream(self.id if found.cell is None else found.bound, self._scope, stream_id=found.id)
 
 

@@ -1,27 +1,34 @@
 """The calls on a catalog's tables."""
 
 from collections.abc import Iterable, Mapping
-from typing import Generic, cast
+from typing import TYPE_CHECKING, Generic, cast
 from uuid import UUID
 
-from lakebed.catalog.data import streams
 from lakebed.catalog.objects.properties import check_properties
 from lakebed.catalog.tables import editions
-from lakebed.catalog.tables.checks import length_checks
 from lakebed.catalog.tables.tables import Layout
 from lakebed.catalog.transaction import objects
 from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import deferred
 from lakebed.lake.arguments import SchemaLike, as_paths, as_texts
 from lakebed.lake.objects import created, dropped, listed, purge_object, undrop_object
-from lakebed.lake.rows import creation
-from lakebed.lake.rows.creation import NewTable
 from lakebed.lake.shown import Listing
 from lakebed.lake.table import Stream, Table
 from lakebed.metastore.kinds import TABLE
 from lakebed.table.schema.schema import Path
+
+if TYPE_CHECKING:
+    from lakebed.catalog.data import streams
+    from lakebed.catalog.tables import checks
+    from lakebed.lake.rows import creation
+    from lakebed.lake.rows.creation import NewTable
+else:
+    creation = deferred("lakebed.lake.rows.creation")
+    streams = deferred("lakebed.catalog.data.streams")
+    checks = deferred("lakebed.catalog.tables.checks")
 
 
 class Tables(Generic[Answer]):
@@ -204,7 +211,7 @@ def _layout(
 
 def _new_table(
     name: Name, schema: SchemaLike, properties: Mapping[str, str] | None, comment: str | None, layout: Layout
-) -> NewTable:
+) -> "NewTable":
     given = check_properties(properties or {})
     columns, rows = creation.columns_and_rows(schema)
-    return NewTable(name, columns, {**length_checks(columns), **given}, comment, layout, rows)
+    return creation.NewTable(name, columns, {**checks.length_checks(columns), **given}, comment, layout, rows)

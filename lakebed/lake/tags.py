@@ -13,7 +13,9 @@ from lakebed.lake.lines import OpenLine
 from lakebed.lake.objects import created, dropped
 from lakebed.metastore.kinds import TAG
 from lakebed.records.names import normal_ref_name
-from lakebed.store import Version
+
+if TYPE_CHECKING:
+    from lakebed.store import Version
 
 
 class Tags:

@@ -9,13 +9,14 @@ from lakebed.catalog.transaction.retry import retried
 from lakebed.catalog.transaction.scopes import Live, Open, Scope
 from lakebed.errors import Conflict, Invalid
 from lakebed.lake.shown import place_text, safely
-from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.current import current
 from lakebed.lake.sql.names import Attribution, Line, Objects, Places
 from lakebed.lake.sql.statement import Args, run_statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from lakebed.lake.sql.answers import Answer
 
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ class Transaction(Objects[None]):
         """The commit, once there is one; None if the transaction changed nothing."""
         return self._committed
 
-    def sql(self, spark: "SparkSession", text: str, *, args: Args | None = None) -> Answer:
+    def sql(self, spark: "SparkSession", text: str, *, args: Args | None = None) -> "Answer":
         """Run a statement of Spark's SQL in the transaction: names without a ref are its own."""
 
         def places() -> Places:

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, field
 from datetime import date
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from lakebed.catalog.inspect.describe import view_text
 from lakebed.catalog.objects.log import Asked, log, newest_commit, read_all
 from lakebed.catalog.tables import views
 from lakebed.catalog.tables.views import Sql, ViewState
@@ -15,14 +14,20 @@ from lakebed.catalog.transaction.objects import name_of, rename
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import deferred
 from lakebed.errors import Invalid, NotFound
 from lakebed.html import Text, pre_html
 from lakebed.lake.arguments import SchemaLike, at_tag, schema_of, version_of
 from lakebed.lake.settings.properties import Propertied
 from lakebed.lake.shown import Listing, object_text, safely_html
-from lakebed.store import Version
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from lakebed.catalog.inspect import describe
+    from lakebed.store import Version
+else:
+    describe = deferred("lakebed.catalog.inspect.describe")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,7 +53,7 @@ class View(Propertied[Answer]):
         return self._state.schema
 
     @property
-    def version(self) -> Version | None:
+    def version(self) -> "Version | None":
         """The last commit that changed it; None if it is new in a transaction."""
         return newest_commit(self._read_all(), self.id)
 
@@ -100,7 +105,7 @@ class View(Propertied[Answer]):
         self,
         moment: Moment | None = None,
         *,
-        version: Version | int | str | None = None,
+        version: "Version | int | str | None" = None,
         time: date | str | None = None,
         tag: str | None = None,
     ) -> "View[Answer]":
@@ -132,7 +137,7 @@ class View(Propertied[Answer]):
 
     def describe(self) -> str:
         """What it is, for people to read."""
-        return Text(view_text(self._scope.read(), self.id))
+        return Text(describe.view_text(self._scope.read(), self.id))
 
     def _read_all(self) -> Work:
         work = self._scope.read()

@@ -4,24 +4,28 @@ import logging
 import os
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from lakebed import forks
-from lakebed.catalog.data.checkpoints import Checkpoint, load_part, write_checkpoint
-from lakebed.catalog.data.live_files import TableFiles, files_since_checkpoint
-from lakebed.catalog.tables.properties import (
-    CHECKPOINT_BYTES,
-    CHECKPOINT_DELTAS,
-    checkpoint_layout,
-    number,
-    table_properties,
-)
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction import pending_delta
 from lakebed.catalog.transaction.bound import bound_to
-from lakebed.catalog.transaction.context import Context, MadeDelta, Ref
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import deferred
 from lakebed.errors import LakebedError, NotFound
-from lakebed.table.entries.parts import recast
+
+if TYPE_CHECKING:
+    from lakebed.catalog.data import checkpoints, live_files
+    from lakebed.catalog.data.checkpoints import Checkpoint
+    from lakebed.catalog.data.live_files import TableFiles
+    from lakebed.catalog.tables import properties as known
+    from lakebed.catalog.transaction.context import Context, MadeDelta, Ref
+    from lakebed.table.entries import parts as entry_parts
+else:
+    checkpoints = deferred("lakebed.catalog.data.checkpoints")
+    live_files = deferred("lakebed.catalog.data.live_files")
+    entry_parts = deferred("lakebed.table.entries.parts")
+    known = deferred("lakebed.catalog.tables.properties")
 
 LOOK_EVERY = 32
 """How many commits to a table pass before it is looked at again: a look costs as much as a commit."""
@@ -32,32 +36,34 @@ ALARM = 8
 _log = logging.getLogger("lakebed.catalog")
 
 
-def checkpoint(work: Work, table: str) -> Checkpoint | None:
+def checkpoint(work: Work, table: str) -> "Checkpoint | None":
     """Write a checkpoint of a table at the work's base; None if it has no delta since the last checkpoint."""
     state = table_state(work, table)
-    return _write(work, state, files_since_checkpoint(work, state))
+    return _write(work, state, live_files.files_since_checkpoint(work, state))
 
 
-def checkpoint_if_due(work: Work, table: str) -> Checkpoint | None:
+def checkpoint_if_due(work: Work, table: str) -> "Checkpoint | None":
     """Write a checkpoint if there are enough deltas, or bytes of manifests, since the last one."""
     state = table_state(work, table)
-    files = files_since_checkpoint(work, state)
-    properties = table_properties(work, table)
-    deltas, size = (number(properties, setting) for setting in (CHECKPOINT_DELTAS, CHECKPOINT_BYTES))
+    files = live_files.files_since_checkpoint(work, state)
+    properties = known.table_properties(work, table)
+    deltas, size = (known.number(properties, setting) for setting in (known.CHECKPOINT_DELTAS, known.CHECKPOINT_BYTES))
     if deltas and files.overlay.deltas > ALARM * deltas:
         _log.warning("table %s has %d deltas since its last checkpoint", table, files.overlay.deltas)
     is_due = (deltas and files.overlay.deltas >= deltas) or (size and files.metadata_bytes >= size)
     return _write(work, state, files) if is_due else None
 
 
-def _write(work: Work, state: TableState, files: TableFiles) -> Checkpoint | None:
+def _write(work: Work, state: TableState, files: "TableFiles") -> "Checkpoint | None":
     if files.newest is None:
         return None
     parts = () if files.checkpoint is None else files.checkpoint.parts
-    layout = checkpoint_layout(table_properties(work, state.id))
-    new_parts = recast(parts, files.overlay, lambda part: load_part(work.context, part), layout.part_files)
-    written = write_checkpoint(work.context, state, files.newest, new_parts)
-    work.context.memory.put((work.ref.line.id, state.partition), TableFiles(written, written.overlay()))
+    layout = known.checkpoint_layout(known.table_properties(work, state.id))
+    new_parts = entry_parts.recast(
+        parts, files.overlay, lambda part: checkpoints.load_part(work.context, part), layout.part_files
+    )
+    written = checkpoints.write_checkpoint(work.context, state, files.newest, new_parts)
+    work.context.memory.put((work.ref.line.id, state.partition), live_files.TableFiles(written, written.overlay()))
     return written
 
 
@@ -73,7 +79,7 @@ class Checkpointing:
         self._waiting: set[tuple[str, str]] = set()
         self._lock = forks.lock()
 
-    def consider(self, context: Context, ref: Ref, deltas: Mapping[str, MadeDelta]) -> None:
+    def consider(self, context: "Context", ref: "Ref", deltas: Mapping[str, "MadeDelta"]) -> None:
         """Look at the tables that a commit changed by these deltas, if a checkpoint may be due."""
         for partition, made in deltas.items():
             delta = made.record
@@ -91,7 +97,7 @@ class Checkpointing:
         if pool is not None and self._process == os.getpid():
             pool.shutdown(wait=True)
 
-    def _enqueue(self, context: Context, ref: Ref, table: str, partition: str) -> None:
+    def _enqueue(self, context: "Context", ref: "Ref", table: str, partition: str) -> None:
         place = (ref.line.id, partition)
         with self._lock:
             if self._process != os.getpid():  # a forked process has none of the threads
@@ -103,7 +109,7 @@ class Checkpointing:
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="lakebed-checkpoints")
             self._pool.submit(self._look, context, ref, table, partition).add_done_callback(_log_failure)
 
-    def _look(self, context: Context, ref: Ref, table: str, partition: str) -> None:
+    def _look(self, context: "Context", ref: "Ref", table: str, partition: str) -> None:
         with self._lock:
             self._waiting.discard((ref.line.id, partition))
         try:

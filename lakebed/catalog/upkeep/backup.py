@@ -22,6 +22,7 @@ import google_crc32c
 
 from lakebed.catalog.transaction.bodies import Bodies
 from lakebed.catalog.transaction.context import Context
+from lakebed.catalog.upkeep.begun import DATABASE, MARK
 from lakebed.catalog.upkeep.references import Reference, every_reference, lake_paths
 from lakebed.errors import Corrupt, Invalid, NotFound, OutcomeUnknown, Unavailable
 from lakebed.files import LocalFiles
@@ -30,9 +31,7 @@ from lakebed.files.paths import TEMPORARY
 from lakebed.metastore import Metastore
 from lakebed.store import Version
 
-DATABASE: Final = "catalog.db"
 _NEW: Final = "catalog.db.new"
-_MARK: Final = "backup.json"
 _FORMAT: Final = 1
 _ATTEMPTS: Final = 3
 _CHUNK: Final = 8 << 20
@@ -98,16 +97,6 @@ def _backed_up(context: Context, target: LocalFiles, open_copy: OpenCopy) -> Bac
         subject=missing.subject,
         advice="Run lake.check(), which names its table.",
     ) from missing
-
-
-def check_finished(folder: str) -> None:
-    """Refuse a folder in which a backup was begun and not finished: it is not a lake yet."""
-    if os.path.exists(f"{folder}/{_MARK}") and not os.path.exists(f"{folder}/{DATABASE}"):
-        raise Invalid(
-            "this is a backup that was not finished",
-            subject=folder,
-            advice="Call backup on the lake again with this path: it goes on where it stopped.",
-        )
 
 
 def _copy(context: Context, target: LocalFiles, open_copy: OpenCopy) -> Backup:
@@ -226,7 +215,7 @@ class _Mark:
 def _mark(target: LocalFiles) -> _Mark | None:
     """What the folder says that it is a backup of; None if it says nothing that can be read."""
     try:
-        found = json.loads(target.read(_MARK))
+        found = json.loads(target.read(MARK))
         mark = _Mark(str(found["lake-id"]), tuple(map(str, found["versions"])))
         # Marks of older backups have no checksum.
         is_whole = found.get("crc32c", mark.checksum) == mark.checksum
@@ -236,7 +225,7 @@ def _mark(target: LocalFiles) -> _Mark | None:
 
 
 def _put_mark(target: LocalFiles, mark: _Mark) -> None:
-    target.put(_MARK, json.dumps({**mark.fields, "crc32c": mark.checksum}).encode())
+    target.put(MARK, json.dumps({**mark.fields, "crc32c": mark.checksum}).encode())
 
 
 def _with_records(context: Context, records: Metastore) -> Context:

@@ -4,29 +4,44 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
-from lakebed.catalog.data.foreign import CSV, JSON, TextForm
 from lakebed.catalog.objects.properties import check_properties
 from lakebed.catalog.transaction.commits import Request
 from lakebed.catalog.transaction.names import Name, parse_name
+from lakebed.deferred import deferred
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import as_texts, check_flag
 from lakebed.lake.engines import delta_table, iceberg_table
-from lakebed.lake.imports.answer import Import
-from lakebed.lake.imports.batches import imported
-from lakebed.lake.imports.into import Into
-from lakebed.lake.imports.listing import Source, plain_folder
-from lakebed.lake.imports.parquet import HIVE, ParquetImport
-from lakebed.lake.imports.table import TableImport
-from lakebed.lake.imports.text import TextImport
-from lakebed.lake.imports.versions import imported_table
 from lakebed.lake.lines import OpenLine
-from lakebed.lake.rows.appends import Address, given_addresses
-from lakebed.lake.rows.grow import ADD, Evolution
 from lakebed.lake.sql.names import Line
 from lakebed.table.types.names import folded_column
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from lakebed.catalog.data import foreign
+    from lakebed.catalog.data.foreign import TextForm
+    from lakebed.lake.imports import batches, listing, parquet, versions
+    from lakebed.lake.imports import into as target
+    from lakebed.lake.imports import table as foreign_tables
+    from lakebed.lake.imports import text as texts
+    from lakebed.lake.imports.answer import Import
+    from lakebed.lake.imports.into import Into
+    from lakebed.lake.imports.table import TableImport
+    from lakebed.lake.imports.text import TextImport
+    from lakebed.lake.rows import appends, grow
+    from lakebed.lake.rows.appends import Address
+    from lakebed.lake.rows.grow import Evolution
+else:
+    batches = deferred("lakebed.lake.imports.batches")
+    parquet = deferred("lakebed.lake.imports.parquet")
+    texts = deferred("lakebed.lake.imports.text")
+    target = deferred("lakebed.lake.imports.into")
+    listing = deferred("lakebed.lake.imports.listing")
+    versions = deferred("lakebed.lake.imports.versions")
+    foreign_tables = deferred("lakebed.lake.imports.table")
+    appends = deferred("lakebed.lake.rows.appends")
+    grow = deferred("lakebed.lake.rows.grow")
+    foreign = deferred("lakebed.catalog.data.foreign")
 
 
 class Imports(Line):
@@ -39,22 +54,22 @@ class Imports(Line):
     def import_parquet(
         self,
         name: Name,
-        path: Address | Iterable[Address],
+        path: "Address | Iterable[Address]",
         *,
-        partitions: Literal["hive"] | Iterable[str] | None = HIVE,
+        partitions: Literal["hive"] | Iterable[str] | None = "hive",
         types: Mapping[str, str] | None = None,
         copy: bool = False,
         leave_out: Iterable[str] = (),
         primary_key: Iterable[str] = (),
         sort_by: Iterable[str] = (),
         properties: Mapping[str, str] | None = None,
-        evolve: Evolution = None,
+        evolve: "Evolution" = None,
         verify: bool = False,
         dry_run: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Import:
+    ) -> "Import":
         """Make Parquet files rows of a table, where they are, and answer what came. The table need not be there yet.
 
         A path is a folder, a file or a pattern, as `add_files` takes it. Hive's folders (`month=2026-01`) become
@@ -64,24 +79,24 @@ class Imports(Line):
         second call brings files that are new since. `dry_run=True` answers the same, and commits nothing. `Invalid`
         lists all that does not fit, and then nothing is imported.
         """
-        asked = ParquetImport(
-            Source(given_addresses(path)),
+        asked = parquet.ParquetImport(
+            listing.Source(appends.given_addresses(path)),
             self._into(name, primary_key, sort_by, properties, evolve),
             check_flag("copy", copy),
-            partitions == HIVE,
-            () if partitions is None or partitions == HIVE else tuple(as_texts(partitions, "a partition spec")),
+            partitions == parquet.HIVE,
+            () if partitions is None or partitions == parquet.HIVE else tuple(as_texts(partitions, "a partition spec")),
             dict(types or {}),
             tuple(as_texts(leave_out, "columns to leave out")),
             check_flag("verify", verify),
         )
         given = (asked.source.text, *asked.into.arguments, copy, asked.folders, asked.terms, asked.leave_out)
         request = Request("import_parquet", given, message, author, event_id)
-        return imported(self, asked, request, check_flag("dry_run", dry_run))
+        return batches.imported(self, asked, request, check_flag("dry_run", dry_run))
 
     def import_delta(
         self,
         name: Name,
-        path: Address,
+        path: "Address",
         *,
         history: bool = False,
         since: int | None = None,
@@ -89,13 +104,13 @@ class Imports(Line):
         primary_key: Iterable[str] = (),
         sort_by: Iterable[str] = (),
         properties: Mapping[str, str] | None = None,
-        evolve: Evolution = None,
+        evolve: "Evolution" = None,
         verify: bool = False,
         dry_run: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Import:
+    ) -> "Import":
         """Make the newest version of a Delta table the rows of a table, and answer what came.
 
         Files stay where they are, unless `copy=True`. A second call brings what the source did since: files that it
@@ -105,14 +120,16 @@ class Imports(Line):
         to be installed.
         """
         into = self._into(name, primary_key, sort_by, properties, evolve)
-        table = delta_table(plain_folder(path))
-        asked = TableImport(table, into, check_flag("copy", copy), check_flag("verify", verify), _since(since))
+        table = delta_table(listing.plain_folder(path))
+        asked = foreign_tables.TableImport(
+            table, into, check_flag("copy", copy), check_flag("verify", verify), _since(since)
+        )
         return self._import_table(asked, history, dry_run, message, author, event_id)
 
     def import_iceberg(
         self,
         name: Name,
-        path: Address,
+        path: "Address",
         *,
         history: bool = False,
         since: int | None = None,
@@ -120,13 +137,13 @@ class Imports(Line):
         primary_key: Iterable[str] = (),
         sort_by: Iterable[str] = (),
         properties: Mapping[str, str] | None = None,
-        evolve: Evolution = None,
+        evolve: "Evolution" = None,
         verify: bool = False,
         dry_run: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Import:
+    ) -> "Import":
         """Make the newest snapshot of an Iceberg table the rows of a table, as `import_delta` does with Delta's.
 
         The path is the table's folder, or one of its metadata documents (`….metadata.json`), as a catalog names the
@@ -135,19 +152,21 @@ class Imports(Line):
         installed.
         """
         into = self._into(name, primary_key, sort_by, properties, evolve)
-        table = iceberg_table(plain_folder(path))
-        asked = TableImport(table, into, check_flag("copy", copy), check_flag("verify", verify), _since(since))
+        table = iceberg_table(listing.plain_folder(path))
+        asked = foreign_tables.TableImport(
+            table, into, check_flag("copy", copy), check_flag("verify", verify), _since(since)
+        )
         return self._import_table(asked, history, dry_run, message, author, event_id)
 
     def _import_table(
         self,
-        asked: TableImport,
+        asked: "TableImport",
         history: bool,
         dry_run: bool,
         message: str | None,
         author: str | None,
         event_id: str | UUID | None,
-    ) -> Import:
+    ) -> "Import":
         if check_flag("history", history) and event_id is not None:
             raise Invalid(
                 "an event id is of one commit, and a history has many", advice="Leave it out: nothing comes twice."
@@ -156,12 +175,12 @@ class Imports(Line):
             raise Invalid("since= is of a history", advice="Pass history=True with it.")
         given = (asked.table.place, *asked.into.arguments, asked.copy)
         request = Request(f"import_{asked.kind}", given, message, author, event_id)
-        return imported_table(self, asked, request, history=history, dry_run=check_flag("dry_run", dry_run))
+        return versions.imported_table(self, asked, request, history=history, dry_run=check_flag("dry_run", dry_run))
 
     def import_csv(
         self,
         name: Name,
-        path: Address | Iterable[Address],
+        path: "Address | Iterable[Address]",
         *,
         schema: Mapping[str, str] | None = None,
         delimiter: str | None = None,
@@ -173,13 +192,13 @@ class Imports(Line):
         primary_key: Iterable[str] = (),
         sort_by: Iterable[str] = (),
         properties: Mapping[str, str] | None = None,
-        evolve: Evolution = None,
+        evolve: "Evolution" = None,
         spark: "SparkSession | None" = None,
         dry_run: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Import:
+    ) -> "Import":
         """Add the rows of CSV files to a table, which is created if it is not there, and answer what came.
 
         Types are inferred from the first files (`dry_run=True` shows them), but for the columns in `schema`; a table
@@ -188,11 +207,11 @@ class Imports(Line):
         `on_bad="quarantine"` goes to the table `<name>__rejects` with its file, number, reason and text. Files may be
         compressed (`.csv.gz`). A second call brings files that are new since. With a session Spark reads them.
         """
-        given, line = dict(schema or {}), "\t" if _are_tabs(given_addresses(path)) else ","
+        given, line = dict(schema or {}), "\t" if _are_tabs(appends.given_addresses(path)) else ","
         if not check_flag("header", header) and not given:
             raise Invalid("without a header nothing names the columns", advice='Pass schema={"id": "long", …}.')
-        form = TextForm(
-            CSV,
+        form = foreign.TextForm(
+            foreign.CSV,
             _delimiter(line if delimiter is None else delimiter),
             () if header else tuple(given),
             None if nulls is None else tuple(as_texts(nulls, "nulls")),
@@ -205,7 +224,7 @@ class Imports(Line):
     def import_json(
         self,
         name: Name,
-        path: Address | Iterable[Address],
+        path: "Address | Iterable[Address]",
         *,
         schema: Mapping[str, str] | None = None,
         on_bad: Literal["fail", "quarantine"] = "fail",
@@ -214,36 +233,36 @@ class Imports(Line):
         primary_key: Iterable[str] = (),
         sort_by: Iterable[str] = (),
         properties: Mapping[str, str] | None = None,
-        evolve: Evolution = None,
+        evolve: "Evolution" = None,
         spark: "SparkSession | None" = None,
         dry_run: bool = False,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
-    ) -> Import:
+    ) -> "Import":
         """Add the rows of files with a JSON object a line to a table, as `import_csv` does with CSV.
 
         The keys of the first files' lines are the columns, and those in `schema`. A line with another key can't be
         read: pass it in `schema`, or leave it out with `leave_out`.
         """
         into = self._into(name, primary_key, sort_by, properties, evolve)
-        form = TextForm(JSON, without=_folded(leave_out))
+        form = foreign.TextForm(foreign.JSON, without=_folded(leave_out))
         asked = _text(path, into, form, dict(schema or {}), partition_by, on_bad, spark)
         return self._import_text(asked, dry_run, message, author, event_id)
 
     def _import_text(
         self,
-        asked: TextImport,
+        asked: "TextImport",
         dry_run: bool,
         message: str | None,
         author: str | None,
         event_id: str | UUID | None,
-    ) -> Import:
+    ) -> "Import":
         form = asked.form
         how = (form.delimiter, form.names, form.nulls, sorted(form.without), dict(asked.types), asked.quarantine)
         given = (asked.source.text, *asked.into.arguments, *how)
         request = Request(f"import_{asked.kind}", given, message, author, event_id)
-        return imported(self, asked, request, check_flag("dry_run", dry_run))
+        return batches.imported(self, asked, request, check_flag("dry_run", dry_run))
 
     def _into(
         self,
@@ -252,27 +271,31 @@ class Imports(Line):
         sort_by: Iterable[str],
         properties: Mapping[str, str] | None,
         evolve: str | None,
-    ) -> Into:
+    ) -> "Into":
         self._line.check_live("import")
-        if evolve not in (None, ADD):
-            raise Invalid("an import can't evolve a table like this", expected=repr(ADD), found=repr(evolve))
+        if evolve not in (None, grow.ADD):
+            raise Invalid("an import can't evolve a table like this", expected=repr(grow.ADD), found=repr(evolve))
         key, order = as_texts(primary_key, "a primary key"), as_texts(sort_by, "a sort order")
-        return Into(parse_name(name), tuple(key), tuple(order), check_properties(properties or {}), evolve == ADD)
+        return target.Into(
+            parse_name(name), tuple(key), tuple(order), check_properties(properties or {}), evolve == grow.ADD
+        )
 
 
 def _text(
-    path: Address | Iterable[Address],
-    into: Into,
-    form: TextForm,
+    path: "Address | Iterable[Address]",
+    into: "Into",
+    form: "TextForm",
     types: dict[str, str],
     partition_by: Iterable[str],
     on_bad: str,
     spark: "SparkSession | None",
-) -> TextImport:
+) -> "TextImport":
     if on_bad not in ("fail", "quarantine"):
         raise Invalid("this can't be done with bad rows", expected="fail or quarantine", found=repr(on_bad))
     terms = tuple(as_texts(partition_by, "a partition spec"))
-    return TextImport(Source(given_addresses(path)), into, form, types, terms, on_bad == "quarantine", spark)
+    return texts.TextImport(
+        listing.Source(appends.given_addresses(path)), into, form, types, terms, on_bad == "quarantine", spark
+    )
 
 
 def _since(given: int | None) -> int | None:

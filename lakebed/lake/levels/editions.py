@@ -3,29 +3,36 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, cast
+from typing import TYPE_CHECKING, Generic, cast
 from uuid import UUID
 
-from lakebed.catalog.inspect.levels import edition_rows
 from lakebed.catalog.objects.properties import check_properties
 from lakebed.catalog.objects.undrop import check_id
 from lakebed.catalog.tables import editions
-from lakebed.catalog.tables.checks import length_checks
 from lakebed.catalog.tables.editions import NewEdition
-from lakebed.catalog.tables.known_properties import check_table_properties
 from lakebed.catalog.tables.locators import Locator
 from lakebed.catalog.tables.tables import Layout, table_state
 from lakebed.catalog.transaction.bound import Bound, asked_id
 from lakebed.catalog.transaction.commits import Answer, Argument, Request
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import deferred
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import SchemaLike, as_paths, as_texts, check_not_staged, order_terms, schema_of, spec_terms
 from lakebed.lake.objects import create
 from lakebed.lake.shown import Listing, counted
-from lakebed.store import Version
 from lakebed.table.schema.json import schema_to_json
 from lakebed.table.schema.schema import Path, Schema, with_ids
+
+if TYPE_CHECKING:
+    from lakebed.catalog.inspect import levels as listings
+    from lakebed.catalog.tables import checks
+    from lakebed.catalog.tables import known_properties as known
+    from lakebed.store import Version
+else:
+    listings = deferred("lakebed.catalog.inspect.levels")
+    checks = deferred("lakebed.catalog.tables.checks")
+    known = deferred("lakebed.catalog.tables.known_properties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +48,7 @@ class EditionInfo:
     state: str
     previous: str | None
     locator: Locator
-    version: Version | None
+    version: "Version | None"
     time: datetime | None
     rows: int
 
@@ -76,7 +83,7 @@ class Editions(Generic[Answer]):
     def editions(self) -> Listing[EditionInfo]:
         """The editions of the table, by name. Every table has one from its birth: `1`."""
         work = self._scope.read()
-        rows = edition_rows(work, [editions.table_around(work, self.id)])
+        rows = listings.edition_rows(work, [editions.table_around(work, self.id)])
         return Listing([EditionInfo(*row.shown) for row in rows if row.state != editions.DELETED])
 
     def activate(
@@ -221,6 +228,6 @@ def _checked(work: Work, table: str, new: NewEdition) -> NewEdition:
         return new
     if columns is None:
         columns = table_state(work, editions.table_around(work, table)).schema
-    own = {**length_checks(columns), **(new.properties or {})}
-    check_table_properties(own, with_ids(columns, 1, 1))
+    own = {**checks.length_checks(columns), **(new.properties or {})}
+    known.check_table_properties(own, with_ids(columns, 1, 1))
     return NewEdition(new.name, new.columns, new.layout, own, new.id)

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, cast
+from typing import TYPE_CHECKING, Generic, cast
 from uuid import UUID
 
-from lakebed.catalog.data import streams
-from lakebed.catalog.inspect.levels import StreamRow, stream_rows
 from lakebed.catalog.objects.undrop import check_id
 from lakebed.catalog.tables.locators import Locator
 from lakebed.catalog.tables.tables import table_state
@@ -16,12 +14,21 @@ from lakebed.catalog.transaction.commits import Answer, Request
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import parse_version
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import deferred
 from lakebed.errors import Invalid
 from lakebed.lake.arguments import check_not_staged
 from lakebed.lake.engines import check_keys
 from lakebed.lake.objects import create
 from lakebed.lake.shown import Listing, counted
-from lakebed.store import Version
+
+if TYPE_CHECKING:
+    from lakebed.catalog.data import streams
+    from lakebed.catalog.inspect import levels as listings
+    from lakebed.catalog.inspect.levels import StreamRow
+    from lakebed.store import Version
+else:
+    listings = deferred("lakebed.catalog.inspect.levels")
+    streams = deferred("lakebed.catalog.data.streams")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class StreamInfo:
     state: str
     previous: str | None
     locator: Locator
-    version: Version | None
+    version: "Version | None"
     rows: int
 
     @property
@@ -73,12 +80,12 @@ class Streams(Generic[Answer]):
         return cast("Answer", self._scope.change(undrop, request))
 
 
-def find_stream(scope: Scope, table: str, name: str) -> streams.Stream:
+def find_stream(scope: Scope, table: str, name: str) -> "streams.Stream":
     """The committed stream by its format or id, or a staged one by its id."""
     return streams.find_stream(scope.read(), table, name)
 
 
-def stage_stream(scope: Scope, table: str, stream: str | None, request: Request) -> streams.Stream:
+def stage_stream(scope: Scope, table: str, stream: str | None, request: Request) -> "streams.Stream":
     """Stage an empty stream, and answer it; if the same call was made before, as it was then."""
     known = scope.replayed(request)
     if known is not None:
@@ -112,7 +119,7 @@ class StreamCalls(Generic[Answer]):
 
     def commit(
         self,
-        seen: Version | int | str | None = None,
+        seen: "Version | int | str | None" = None,
         *,
         message: str | None = None,
         author: str | None = None,
@@ -147,7 +154,7 @@ class StreamCalls(Generic[Answer]):
         return self.id
 
 
-def _seen(scope: Scope, given: Version | int | str) -> Version:
+def _seen(scope: Scope, given: "Version | int | str") -> "Version":
     """The version of a table that somebody has seen; `Invalid` if it is in the future: nobody knows its rows."""
     version, newest = parse_version(given), scope.context.metastore.newest()
     if version > newest:
@@ -161,5 +168,5 @@ def _seen(scope: Scope, given: Version | int | str) -> Version:
     return version
 
 
-def _rows(work: Work, table: str) -> Iterator[StreamRow]:
-    return stream_rows(work, [table_state(work, table).id])
+def _rows(work: Work, table: str) -> Iterator["StreamRow"]:
+    return listings.stream_rows(work, [table_state(work, table).id])

@@ -5,11 +5,16 @@ from typing import TYPE_CHECKING, Generic, cast
 from uuid import UUID
 
 from lakebed.catalog.objects import properties
-from lakebed.catalog.tables import known_properties
 from lakebed.catalog.transaction.bound import asked_id
 from lakebed.catalog.transaction.commits import Answer, Commit, Request
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
+from lakebed.deferred import deferred
+
+if TYPE_CHECKING:
+    from lakebed.catalog.tables import known_properties
+else:
+    known_properties = deferred("lakebed.catalog.tables.known_properties")
 
 
 def properties_of(scope: Scope, owner: str) -> dict[str, str]:

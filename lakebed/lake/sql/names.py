@@ -21,10 +21,10 @@ from lakebed.lake.table import Table
 from lakebed.lake.tables import Tables
 from lakebed.lake.tags import Tags
 from lakebed.lake.views import Views
-from lakebed.store import Version
 
 if TYPE_CHECKING:
     from lakebed.spark.sql.names import LakeName
+    from lakebed.store import Version
 
 
 class Objects(Namespaces[Answer], Tables[Answer], Views[Answer], Propertied[Answer]):
@@ -50,7 +50,7 @@ class Line(Objects[Commit], Branches, Tags, Merges, ABC):
 
     @property
     @abstractmethod
-    def version(self) -> Version:
+    def version(self) -> "Version":
         """The newest commit of the line, or the version that it is at."""
 
     @abstractmethod
@@ -73,7 +73,7 @@ class Line(Objects[Commit], Branches, Tags, Merges, ABC):
         """Another ref, `@dev`, or one of another catalog, `other@main`; refused through a share."""
 
     @abstractmethod
-    def _pinned(self, version: Version) -> "Line":
+    def _pinned(self, version: "Version") -> "Line":
         """The line at a version of the lake, unless it is at one already."""
 
     @abstractmethod
@@ -115,7 +115,7 @@ class Places:
     """What a statement may reach. In a transaction, names without a ref are its own."""
 
     line: Line
-    version: Version
+    version: "Version"
     transaction: Objects | None = None
     changed: Table | None = None
     """The table that the statement changes, as the change sees it at `version`: what is read of it is checked."""

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakebed.lake.engines import check_session
-from lakebed.lake.sql.answers import Answer
 from lakebed.lake.sql.names import Attribution, Places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from lakebed.lake.sql.answers import Answer
 
 
 Args = Mapping[str, Any] | Sequence[Any]
@@ -17,7 +18,7 @@ Args = Mapping[str, Any] | Sequence[Any]
 
 def run_statement(
     spark: "SparkSession", text: str, args: Args | None, places: Callable[[], Places], attribution: Attribution
-) -> Answer:
+) -> "Answer":
     """Run the statements in a text, each where `places` says then; the answer is the last one's.
 
     A query answers its DataFrame, a change its commit, what is created its handle.

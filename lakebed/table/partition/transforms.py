@@ -6,15 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal as Number
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mmh3
 
 from lakebed.errors import Invalid
-from lakebed.table.filter.filter import Value
 from lakebed.table.types.times import DAY_MICROS, DAY_NANOS, HOUR_MICROS, HOUR_NANOS, year_month_day
 from lakebed.table.types.types import DATE, INT, NAMES, Decimal, Fixed, Primitive, Type
 from lakebed.table.types.values import encode_bound, scaled, unscaled
+
+if TYPE_CHECKING:
+    from lakebed.table.filter.filter import Value
 
 PARAMETERS = range(1, 2**31)
 """The valid numbers of buckets and widths: positive ints, as in Iceberg."""
@@ -85,7 +87,7 @@ class Transform:
             raise Invalid(f"{self.name} does not apply to this type", subject=self.name, expected=expected, found=type)
         return _RULES[self.name].make(type, self.parameter or 0)
 
-    def apply(self, type: Type, value: Value | None) -> Value | None:
+    def apply(self, type: Type, value: "Value | None") -> "Value | None":
         """The partition value of a plain value of a column of this type; null stays null."""
         function = self.function(type)
         result: Value | None = None if value is None else function(value)

@@ -1,5 +1,7 @@
 """Inside and upkeep: files, explain, inspect, usage, editions, partitions, compact, check, backup, doctor."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -125,6 +127,39 @@ def test_the_doctor_finds_what_is_missing_and_what_is_wrong(
     answer = cli("doctor")
     assert answer.code == 3
     assert "Free some space" in answer.out
+
+
+HOLDING = """
+import fcntl, sys
+lock = open(sys.argv[1], "r+")
+fcntl.flock(lock, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+WRITING = """
+import apsw, sys
+database = apsw.Connection(sys.argv[1])
+database.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(("program", "file"), [(HOLDING, "catalog.db-lock"), (WRITING, "catalog.db")])
+def test_the_doctor_names_the_process_that_blocks_writers_although_reads_go_on(
+    cli: Cli, folder: Path, lake: lakebed.Lake, monkeypatch: pytest.MonkeyPatch, program: str, file: str
+) -> None:
+    monkeypatch.setattr("lakebed.cli.commands.doctor.SLOW", 0.05)
+    command = [sys.executable, "-c", program, str(folder / file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        answer = cli("doctor", "--json")
+        holder.communicate()
+    [locks] = [row for row in answer.json if row["check"] == "locks"]
+    assert answer.code == 3
+    assert (locks["status"], f"process {holder.pid} has held" in locks["found"]) == ("problem", True)
+    assert [row["status"] for row in cli("doctor", "--json").json if row["check"] == "locks"] == ["ok"]
 
 
 def test_the_doctor_works_without_a_lake(cli: Cli, folder: Path) -> None:

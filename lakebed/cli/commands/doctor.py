@@ -16,10 +16,12 @@ from lakebed.cli.session import Session, with_session
 from lakebed.cli.settings import word
 from lakebed.cli.values import byte_text
 from lakebed.errors import LakebedError, NotFound, Unavailable
+from lakebed.lake.address import DATABASE
+from lakebed.store.sqlite.write_lock import writer_of
 
 LEAST_FREE = 1_000_000_000
 SLOW = 0.5
-"""Seconds after which a read of the newest version is worth a look."""
+"""Seconds after which a read of the newest version, or a wait for the writer's lock, is worth a look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def _lake(session: Session) -> Iterator[Finding]:
     yield _free(folder)
     yield _writable(folder)
     yield _asked(session.lake.catalog)
+    yield _written(folder)
 
 
 def _free(folder: str) -> Finding:
@@ -109,9 +112,18 @@ def _writable(folder: str) -> Finding:
 
 
 def _asked(ask: Callable[[], object]) -> Finding:
-    """How long a read of the newest version takes: another process may hold the lock for long."""
+    """How long a read of the newest version takes."""
     begun = perf_counter()
     ask()
     took = perf_counter() - begun
-    advice = "Another process may be holding a lock: look for a long transaction." if took > SLOW else ""
-    return Finding("locks", "ok" if took <= SLOW else "problem", f"a read took {took * 1000:.0f} ms", advice)
+    advice = "The disk or the machine may be busy." if took > SLOW else ""
+    return Finding("reads", "ok" if took <= SLOW else "problem", f"a read took {took * 1000:.0f} ms", advice)
+
+
+def _written(folder: str) -> Finding:
+    """Who holds the writer's lock, which blocks no read."""
+    writer = writer_of(f"{folder}/{DATABASE}", SLOW)
+    if writer is None:
+        return Finding("locks", "ok", "a writer can begin")
+    found = f"{writer} has held the writer's lock for more than {SLOW:g} s"
+    return Finding("locks", "problem", found, "Changes wait for it. If it hangs, end that process.")

@@ -11,6 +11,9 @@ _STATES = {"T": "stopped", "t": "stopped by a debugger", "D": "waiting for a dis
 READERS = range(123, 128)
 """The bytes of a `-shm` file that SQLite locks while a transaction reads the WAL (sqlite.org/walformat.html, 2.3)."""
 
+WRITER = range(120, 121)
+"""The byte of a `-shm` file that SQLite locks while a transaction writes."""
+
 ANY = range(1 << 62)
 
 

@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lakebed.errors import TimedOut
-from lakebed.store.sqlite.holders import holders, named
+from lakebed.store.sqlite.holders import WRITER, holders, named
+from lakebed.store.sqlite.paths import beside
 from lakebed.store.sqlite.permissions import permissions_beside
 from lakebed.store.sqlite.turns import Turns
 
@@ -118,6 +119,31 @@ class WriteLock:
 
     def __del__(self) -> None:
         self._close_file()
+
+
+def writer_of(database: str | Path, seconds: float) -> str | None:
+    """Who keeps others from writing to a database for this long; None if a writer could begin meanwhile.
+
+    It creates nothing, and lets the lock go at once. A program that writes without this lock holds SQLite's own.
+    """
+    until, path = time.monotonic() + seconds, beside(Path(database), "-lock")
+    while _is_held(path) or holders(beside(Path(database), "-shm"), WRITER):
+        if time.monotonic() > until:
+            found = holders(path) or holders(beside(Path(database), "-shm"), WRITER)
+            return named(found, "a process that this system does not name")
+        time.sleep(0.01)
+    return None
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:  # nobody has written yet
+        return False
+    try:
+        return not _try_lock(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _try_lock(descriptor: int) -> bool:

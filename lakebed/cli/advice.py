@@ -62,7 +62,14 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"with compact\(\)", "with `lakebed compact`"),
     (r"compact\(\) writes", "`lakebed compact TABLE` writes"),
     (r"catalog\.set_properties\(…\) sets it", "`lakebed set KEY=VALUE` sets it"),
-    (r"Take a path from describe\(\)\.manifest_list\(\) of.*tables", "`lakebed inspect __snapshots` has paths"),
+    (
+        r"Take a path from describe\(\)\.manifest_list\(\) of.*$",
+        "`lakebed inspect __manifests` has paths, and so has `lakebed files TABLE`.",
+    ),
+    (
+        r"Take it from describe\(\)\.snapshot\(\) or describe\(\)\.manifest_list\(\)",
+        "`lakebed inspect` lists the system tables; `lakebed inspect __manifests` has paths",
+    ),
     (r"with table\.evolve\(\) as change: change\.partition_by.*\)", "`lakebed evolve TABLE --partition-by dt`"),
     (
         r"Change tables by their handles, such as .*$",

@@ -257,7 +257,8 @@ class Catalog(Imports, Shares):
     def open(self, path: str) -> bytes:
         """What a `manifest-list` or `manifest-path` of its tables' documents stands for.
 
-        A manifest list is JSON, a manifest the frame of source document 003. `NotFound` if the line does not have it.
+        A manifest list is JSON, a manifest the frame of source document 003. A `file_path` of `__files` opens the
+        file's entry as JSON, a key of `__segments` all entries in it. `NotFound` if the line does not have it.
         """
         return opening.open_document(self._scope.read(), path)
 

@@ -448,3 +448,15 @@ def test_a_compressed_standard_input_was_called_names_that_are_not_utf8(cli: Cli
     answer = cli("load", "a.t", "-", given=gzip.compress(b"a\n1\n"))
     assert answer.code == 9
     assert "gzip -dc" in answer.err
+
+
+def test_a_key_without_an_upsert_is_refused_and_not_ignored(cli: Cli, folder: Path, lake: lakebed.Lake) -> None:
+    (folder / "new.csv").write_text("id,price\n1,2.5\n")
+    lake.catalog().create_table("plain", {"id": "long", "price": "double"})
+    created = cli("load", "sold", "new.csv", "--key", "id")
+    assert (created.code, "use --primary-key" in created.err) == (9, True)
+    assert not lake.catalog().table_exists("sold")
+    appended = cli("load", "plain", "new.csv", "--key", "id")
+    assert (appended.code, "add --upsert" in appended.err) == (9, True)
+    assert cli("count", "plain").out == "0\n"
+    assert cli("load", "sales.orders", "new.csv", "--key", "id").code == 0, "it has a key, so this is an upsert"

@@ -17,6 +17,49 @@ def test_files_and_explain_show_what_a_scan_reads(cli: Cli, lake: lakebed.Lake) 
     assert cli("explain", "sales.orders", "--where", "id = 99").lines[0].startswith("reads 0 of 1 file")
 
 
+def test_json_of_a_partition_is_an_object_and_not_base64(cli: Cli, lake: lakebed.Lake) -> None:
+    rows = [{"id": 1, "region": "eu"}, {"id": 2, "region": None}]
+    lake.catalog().create_table("sold", rows, partition_by=["region"])
+    assert [file["partition"] for file in cli("files", "sales.orders", "--json").json] == [{}]
+    found = [file["partition"] for file in cli("files", "sold", "--json").json]
+    assert sorted(found, key=str) == [{"region": "eu"}, {"region": None}]
+    [shown] = cli("inspect", "__files", "--where", "table_name = 'sales.orders'", "--json").json
+    assert shown["partition_values"] == {}
+    [table] = cli("inspect", "__tables", "--where", "table_name = 'sales.orders'", "-c", "schema", "--json").json
+    assert [column["name"] for column in table["schema"]["fields"]] == ["id", "price", "note"]
+    assert '{"region": "eu"}' in {line.split("\t")[4] for line in cli("files", "sold").lines}, "in a pipe it is text"
+
+
+def test_explain_has_its_numbers_as_keys(cli: Cli, lake: lakebed.Lake) -> None:
+    [plan] = cli("explain", "sales.orders", "--where", "id = 99", "--json").json
+    assert {name: plan[name] for name in ("files_read", "files", "row_groups_read")} == {
+        "files_read": 0,
+        "files": 1,
+        "row_groups_read": 0,
+    }
+    assert sum(step["files_cut"] for step in plan["steps"]) == 1
+    assert plan["text"].startswith("reads 0 of 1 file")
+
+
+def test_inspect_dumps_entries_by_the_paths_that_files_and_segments_show(cli: Cli, lake: lakebed.Lake) -> None:
+    [file] = cli("files", "sales.orders", "--json").json
+    [entry] = cli("inspect", file["path"], "--json").json
+    assert file["path"].startswith("inline:")
+    assert (entry["path"], entry["num_rows"]) == (file["path"], 3)
+    assert cli("checkpoint", "sales.orders").code == 0
+    [segment] = cli("inspect", "__segments", "-c", "base_key", "--json").json
+    assert segment["base_key"].endswith(".part")
+    assert cli("inspect", segment["base_key"], "--json").json == [[entry]]
+
+
+def test_inspect_of_no_name_speaks_in_words_of_the_command_line(cli: Cli, lake: lakebed.Lake) -> None:
+    for wrong in ("", "inline:1"):
+        answer = cli("inspect", wrong)
+        assert answer.code in (7, 9)
+        assert "describe()" not in answer.err
+        assert "`lakebed inspect __manifests` has paths" in answer.err
+
+
 def test_inspect_lists_the_system_tables(cli: Cli, lake: lakebed.Lake) -> None:
     listed = {row["name"]: row["columns"] for row in cli("inspect", "--json").json}
     assert listed["__tables"][0] == "table_name"

@@ -21,7 +21,7 @@ from lakebed.errors import Invalid
 from lakebed.html import ROWS, Text, pre_html, table_html
 from lakebed.table.filter.filter import ALWAYS, Filter, Predicate, all_of, fields_of, predicates_of
 from lakebed.table.manifest.inline import inline_id, is_inline
-from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_text
+from lakebed.table.plan.plan import Cut, Plan, PlannedFile, plan_counts, plan_text
 from lakebed.table.plan.pruning import may_match, row_group_matches
 from lakebed.table.plan.splits import TARGET_BYTES, Split, splits, tasks
 from lakebed.table.schema.metadata_columns import METADATA_IDS, selected_columns
@@ -38,6 +38,13 @@ Replan = Callable[[Filter], Plan]
 
 WINDOW_FILES = 1000
 WINDOW_BYTES = 4 << 20  # of inline rows, fetched at once
+
+
+class Explanation(Text):
+    """A scan's plan as text."""
+
+    counts: dict[str, object]
+    """Files and row groups that are read, of how many, and what each step cut."""
 
 
 class Scan:
@@ -165,9 +172,11 @@ class Scan:
             return pruned_plan(self._plan.files, filter)
         return self._replan(filter if self._filter is None else all_of([self._filter, filter]))
 
-    def explain(self) -> str:
-        """How the files were chosen: what each step cut, and why not more."""
-        return Text(plan_text(self._plan))
+    def explain(self) -> "Explanation":
+        """How the files were chosen: what each step cut, and why not more; `.counts` has the numbers by name."""
+        explanation = Explanation(plan_text(self._plan))
+        explanation.counts = plan_counts(self._plan)
+        return explanation
 
     def __repr__(self) -> str:
         """Its columns, and what it reads; no file is opened."""

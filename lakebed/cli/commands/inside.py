@@ -1,10 +1,12 @@
 """The words that look inside: files, explain, inspect, usage."""
 
 import json
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import click
 
-from lakebed.catalog.inspect.registry import SYSTEM_TABLES
+from lakebed.catalog.inspect.registry import SYSTEM_TABLES, find_system_table
 from lakebed.cli import arguments
 from lakebed.cli.arrow_rows import arrow_rows
 from lakebed.cli.session import Session, name_of, with_session
@@ -34,7 +36,7 @@ def files_word(session: Session, table: str) -> None:
     line, _ = session.named(table)
     name = name_of(session.table(table))
     found = line.inspect("__files", col("table_name") == name, list(_FILE_COLUMNS.values()))
-    session.output.rows(tuple(_FILE_COLUMNS), arrow_rows(found.to_batches()))
+    session.output.rows(tuple(_FILE_COLUMNS), _rows(session, "__files", found))
 
 
 @word("lakebed explain sales.orders --where 'id = 17'", "lakebed explain sales.orders")
@@ -44,11 +46,11 @@ def files_word(session: Session, table: str) -> None:
 def explain_word(session: Session, table: str, where: str | None) -> None:
     """Show how a scan chooses its files: what each step skips, and why not more."""
     found = session.table(table)
-    text = str(found.scan(where).explain())
+    explained = found.scan(where).explain()
     if session.output.is_json:
-        session.output.json({"name": name_of(found), "text": text})
+        session.output.json({"name": name_of(found), **explained.counts, "text": str(explained)})
     else:
-        session.output.text(text)
+        session.output.text(explained)
 
 
 @word(
@@ -75,7 +77,23 @@ def inspect_word(session: Session, what: str | None, where: str | None, columns:
         return
     wanted = None if columns is None else [name.strip() for name in columns.split(",")]
     found = session.line.inspect(what, where, wanted)
-    session.output.data(found.column_names, arrow_rows(found.to_batches()))
+    session.output.data(found.column_names, _rows(session, what, found))
+
+
+def _rows(session: Session, name: str, found: Any) -> Iterable[Sequence[object]]:
+    """The rows of a system table. In JSON, what a column has as JSON is an object; elsewhere it is its text."""
+    rows = arrow_rows(found.to_batches())
+    if not session.output.is_json:
+        return rows
+    texts = {field.name for field in find_system_table(name).schema.fields if (field.comment or "").startswith("JSON")}
+    are_json = [name in texts for name in found.column_names]
+    return (
+        [_parsed(value) if is_json else value for value, is_json in zip(row, are_json, strict=True)] for row in rows
+    )
+
+
+def _parsed(text: object) -> object:
+    return json.loads(text) if isinstance(text, bytes) else text
 
 
 def _show_document(session: Session, path: str) -> None:

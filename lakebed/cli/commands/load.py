@@ -106,6 +106,10 @@ def _check(asked: Asked, known: Table[Any] | None, table: str) -> None:
     if known is not None and asked.mode == "create":
         advice = "Use --append, --overwrite or --upsert, or choose another name."
         raise AlreadyExists("there is such a table", subject=table, advice=advice)
+    if asked.on and _verb(asked, known) != "upsert":
+        new = "The key of a new table: use --primary-key."
+        advice = new if known is None else "To replace the rows with the same key, add --upsert."
+        raise Invalid("--key is that of an upsert", subject=table, found=f"--key {asked.on[0]}", advice=advice)
     if known is not None and asked.evolve and _verb(asked, known) == "upsert":
         advice = f"Add them first: `lakebed evolve {table} --add COLUMN:TYPE`; or use --append."
         raise Invalid("an upsert adds no columns", subject=table, advice=advice)

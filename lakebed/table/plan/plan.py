@@ -64,6 +64,20 @@ def plan_text(plan: Plan) -> str:
     return "\n".join(_lines(plan))
 
 
+def plan_counts(plan: Plan) -> dict[str, object]:
+    """The numbers of the same text, by name; `steps` in their order."""
+    return {
+        "files_read": len(plan.files),
+        "files": plan.total_files,
+        "row_groups_read": plan.row_groups,
+        "row_groups": plan.total_row_groups,
+        "steps": [
+            {"step": step, "files_cut": cut.files, "row_groups_cut": cut.row_groups, "reason": cut.reason or None}
+            for step, cut in plan.cuts.items()
+        ],
+    }
+
+
 def _lines(plan: Plan) -> Iterator[str]:
     files, row_groups = _count_text(plan.total_files, "file"), _count_text(plan.total_row_groups, "row group")
     yield f"reads {len(plan.files)} of {files}, {plan.row_groups} of {row_groups}"

@@ -275,7 +275,7 @@ def test_a_checkpoint_that_fails_in_the_background_fails_no_commit(main, lake, m
         raise Unavailable("the disk is full")
 
     monkeypatch.setattr(checkpoint_schedule, "LOOK_EVERY", 1)
-    monkeypatch.setattr(checkpoint_schedule, "write_checkpoint", fails)
+    monkeypatch.setattr(checkpoints, "write_checkpoint", fails)
     table = main.create_table("t", {"id": "long"}, properties={"checkpoint.deltas": "2"})
     grow(table, 3)
     lake._checkpointing.wait()

@@ -163,9 +163,34 @@ def test_a_name_with_more_behind_it_is_invalid(main):
 
 def test_files_that_are_not_manifests_of_a_table_are_not_found(main, tmp_path, in_files):
     table = busy_table(main)
-    [data] = table.scan(columns=["id"]).files()
     stray = tmp_path / "stray.manifest"
     stray.write_bytes(table.manifest().data)  # a frame of the table, which its record does not point to
-    for path in (data, str(stray), str(tmp_path), str(tmp_path / "missing")):
-        with pytest.raises(NotFound, match="no table here has its manifest in this file"):
+    for path in (str(stray), str(tmp_path), str(tmp_path / "missing"), f"{tmp_path}/missing.part", "inline:1"):
+        with pytest.raises(NotFound, match="no table here has this manifest or this file"):
             main.open(path)
+
+
+def test_a_live_file_opens_as_its_entry_and_an_object_of_a_checkpoint_as_all_of_its_entries(main):
+    table = busy_table(main)
+    table.checkpoint()
+    [path] = set(main.inspect("__files", "table_name = 't'")["file_path"].to_pylist())
+    entry = json.loads(main.open(path))
+    assert path.endswith(entry["path"])
+    assert entry["num_rows"] == 5
+    [key] = set(main.inspect("__segments", "table_name = 't'")["base_key"].to_pylist())
+    assert key.endswith(".part")
+    assert json.loads(main.open(key)) == [entry]
+    table.append([{"id": 99}])
+    assert json.loads(main.open(key)) == [entry], "the checkpoint is that of before"
+
+
+def test_a_share_opens_no_entries_of_what_it_does_not_show(main):
+    table = busy_table(main)
+    table.checkpoint()
+    [path] = set(main.inspect("__files", "table_name = 't'")["file_path"].to_pylist())
+    [key] = set(main.inspect("__segments", "table_name = 't'")["base_key"].to_pylist())
+    main.create_table("shown", [{"id": 1}])
+    share = main.create_share("s", "shown")
+    for one in (path, key):
+        with pytest.raises(NotFound):
+            share.open(one)

@@ -86,12 +86,15 @@ def divergence(context: Context, ours: Head, theirs: Head, logs: Logs | None = N
 def merges_of_base(apart: Divergence) -> frozenset[Version]:
     """The versions of the merges, on both sides, whose source the base has whole: what they brought is at the base."""
     commits, common = (*apart.ours, *apart.theirs), common_commits(apart)
-    since = [commit for commit in commits if (commit.line, commit.version) not in common]
     lines = {apart.base.ref.line.id, *(line for line, _ in common)}
+    oldest: dict[str, Version] = {}
+    for commit in commits:
+        if (commit.line, commit.version) not in common:
+            oldest[commit.line] = min(commit.version, oldest.get(commit.line, commit.version))
 
     def is_of_base(source: LineAt) -> bool:
-        newer = any(commit.line == source.line and commit.version <= source.version for commit in since)
-        return source.line in lines and not newer
+        first = oldest.get(source.line)
+        return source.line in lines and (first is None or first > source.version)
 
     return frozenset(one.version for one in commits if len(one.parents) == 2 and is_of_base(one.parents[1]))
 

@@ -75,6 +75,8 @@ class QueryName:
     start: int = 0
     ends: tuple[int, ...] = ()
     """Where each part ends, the last one with its moment."""
+    is_read: bool = True
+    """Whether it stands where a table does."""
 
     @property
     def end(self) -> int:
@@ -83,6 +85,11 @@ class QueryName:
     def first(self, count: int) -> "QueryName":
         """The name of its first parts."""
         return replace(self, parts=self.parts[:count], ends=self.ends[:count])
+
+    def inside(self, catalog: str | None) -> "QueryName":
+        """The name without its first part, in this catalog; None is the query's own."""
+        place = self.place if catalog is None else f"{catalog}{self.place or '@main'}"
+        return replace(self, parts=self.parts[1:], ends=self.ends[1:], place=place)
 
     @property
     def spelled(self) -> str:
@@ -96,6 +103,11 @@ class QueryName:
     def schema(self) -> str:
         """What DuckDB calls the namespace at this ref and moment."""
         return f"{'.'.join(self.parts[:-1])}{self.place or ''}{self.moment or ''}"
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The name of DuckDB's view for it."""
+        return (self.schema, self.parts[-1]) if self.schema else self.parts
 
     @property
     def is_plain(self) -> bool:
@@ -168,7 +180,7 @@ class _Reading:
             may_be_table = self.at > 0 and self._reads(self.at - 1, *_BEFORE_TABLES)
             name = self._name()
             if may_be_table or len(name.parts) > 1 or not name.is_plain:
-                yield name
+                yield replace(name, is_read=may_be_table)
 
     def _name(self) -> QueryName:
         first = self.tokens[self.at]

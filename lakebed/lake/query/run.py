@@ -14,7 +14,7 @@ from lakebed.lake.inspect import inspect
 from lakebed.lake.query.names import Moment, QueryName, query_names, quoted, replaced
 from lakebed.lake.query.rows import Failing, QueryRows, explained, translated_error
 from lakebed.lake.query.views import duckdb_text
-from lakebed.lake.sql.names import Line
+from lakebed.lake.sql.names import Line, Places
 from lakebed.lake.table import Table
 from lakebed.lake.view import View
 from lakebed.store import Version
@@ -95,6 +95,8 @@ class _Query:
     """(view, folded) -> what it shows"""
     _within: tuple[View, ...] = ()
     """The lake's views whose queries are being prepared, the outermost first."""
+    _catalogs: dict[str, dict[str, str | None]] = field(default_factory=dict)
+    """The catalogs that first parts of names are, if they are; None stands for the query's own."""
     _unread: dict[str, LakebedError] = field(default_factory=dict)
     """Views that DuckDB can't read, and why. What looks like the name of one may be a column."""
 
@@ -104,13 +106,13 @@ class _Query:
         Other names are left to DuckDB: columns, common table expressions, its own schemas, and mistakes.
         """
         names = query_names(text)
-        for name in names:
-            if name.is_plain:
-                self._add_if_there(name)
-        own = [found for name in names if not name.is_plain and (found := self._long_name(name)) is not None]
+        plain = [name for name in names if name.is_plain and self._in_catalog(name) is name]
+        for name in plain:
+            self._add_if_there(name)
+        own = [found for name in names if name not in plain and (found := self._long_name(name)) is not None]
         for name in own:
             self._add_replaced(name)
-        return replaced(text, own, lambda name: f"{quoted(name.schema)}.{quoted(name.parts[-1])}")
+        return replaced(text, own, lambda name: ".".join(map(quoted, name.shown)))
 
     def bound(self, text: str, args: QueryArgs | None) -> "duckdb.DuckDBPyRelation":
         """The query, whose names and types DuckDB has checked."""
@@ -139,20 +141,39 @@ class _Query:
         A long name without ref and moment may go on after the table's: `a.b.items.id` is a column of `a.b.items`.
         """
         if name.place is not None or name.moment is not None:
-            return name
+            return self._in_catalog(name)
         line = self.line._pinned(self.version)
-        counts = range(len(name.parts), 2, -1)
-        names = (name.first(count) for count in counts)
+        names = [name.first(count) for count in range(len(name.parts), 2, -1)]
+        found = next((one for one in names if line.table_exists(one.parts) or line.view_exists(one.parts)), None)
+        other = name if found is not None else self._in_catalog(name)
+        if other is name:
+            return found
+        line = self._read_line(other)
+        names = [other.first(count) for count in range(len(other.parts), 0, -1)]
         return next((one for one in names if line.table_exists(one.parts) or line.view_exists(one.parts)), None)
+
+    def _in_catalog(self, name: QueryName) -> QueryName:
+        """The name without the catalog that it begins with, if no namespace is called so, as in `lake.sql`."""
+        first = name.parts[0].casefold()
+        is_whole = name.place is not None and not name.place.startswith("@")
+        if is_whole or len(name.parts) < 2 or (name.is_plain and not name.is_read):  # `o.id` is a column
+            return name
+        if first not in self._catalogs:
+            self._catalogs[first] = Places(self.line, self.version).catalogs([first])
+        found = self._catalogs[first]
+        return name.inside(found[first]) if first in found else name
+
+    def _read_line(self, name: QueryName) -> Line:
+        line = self.line if name.place is None else self.line._beside(name.place)
+        return line._pinned(self.version)
 
     def _add_replaced(self, name: QueryName) -> None:
         """Add what a name means that DuckDB can't read."""
-        shown = (name.schema, name.parts[-1])
         line = self.line._pinned(self.version)
         if name.place is None and name.moment is None and line.view_exists(name.parts):
-            self._add_view(name, shown, line.view(name.parts))
+            self._add_view(name, name.shown, line.view(name.parts))
         else:
-            self._add(name, shown, self._table(name))
+            self._add(name, name.shown, self._table(name))
 
     def _add_view(self, name: QueryName, shown: tuple[str, ...], view: View) -> None:
         """Make a view of DuckDB's of one of the lake's, with all that its query reads."""

@@ -331,3 +331,38 @@ def test_a_missing_duckdb_is_named_with_what_to_install(lake, monkeypatch):
     monkeypatch.setattr("lakebed.lake.engines.find_spec", lambda name: None)
     with pytest.raises(Unavailable, match=r"pip install 'lakebed\[duckdb\]'"):
         lake.query("select 1")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("other.sales.orders", "other.sales.orders@main", "OTHER.sales.orders", "other.top", "other.top@main"),
+        *("other.sales.orders version as of {version}", "other.sales.orders@dev", '"other"."sales"."orders"'),
+    ],
+)
+def test_a_name_that_begins_with_its_catalog_was_not_found(lake, main, name):
+    other = lake.create_catalog("other")
+    other.create_namespace("sales")
+    for table in ("sales.orders", "top"):
+        other.create_table(table, {"id": "long"}).append([{"id": 7}])
+    other.create_branch("dev")
+    name = name.format(version=other.version)
+    assert ids(lake, f"select id from {name}") == [7]
+    assert ids(lake, f"select o.id from {name} o join sales.orders using (id)") == []
+    assert lake.catalog("other").query(f"select id from {name}").to_list() == [(7,)]
+
+
+def test_a_name_that_begins_with_the_querys_own_catalog_was_a_syntax_error_of_duckdb(lake, main):
+    for name in ("default.sales.orders", "default.items", "default.sales.eu.north.orders", "default.sales.orders@main"):
+        assert ids(lake, f"select id from {name} order by id") == [1, 2]
+    main.create_branch("dev").table("sales.orders").append([{"id": 9}])
+    assert len(ids(lake, "select id from default.sales.orders", ref="dev")) == 3
+    assert ids(lake, "select default.sales.orders.id from default.sales.orders order by id") == [1, 2]
+
+
+def test_a_namespace_hides_the_catalog_of_its_name_and_an_alias_is_none(lake, main):
+    other = lake.create_catalog("sales")
+    other.create_table("orders", {"id": "long"}).append([{"id": 7}])
+    assert ids(lake, "select id from sales.orders order by id") == [1, 2]
+    lake.create_catalog("o").create_table("id", {"id": "long"})
+    assert ids(lake, "select o.id from sales.orders o order by 1") == [1, 2]

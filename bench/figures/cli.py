@@ -34,13 +34,14 @@ def measure(folder: Path) -> list[Row]:
             took[name].append(seconds(lambda command=command: _run(command, environment)))
     bare = median(took["python"])
     help_after, branch = median(took["help"]) - bare, median(took["branch"])
-    details = {
-        name: f"median of {ROUNDS}; bare Python takes {shown(bare)}; {shown(_cpu_seconds(command, environment))} of CPU"
-        for name, command in commands.items()
-    }
+    cpu = {name: _cpu_seconds(command, environment) for name, command in commands.items()}
+    busy = f"median of {ROUNDS} on a shared machine; bare Python takes {shown(bare)}"
+    alone = f"mean of {ROUNDS}; bare Python takes {shown(cpu['python'])}"
     return [
-        duration("`lakebed --help`, after bare Python's start", help_after, details["help"], at_most=HELP_AT_MOST),
-        duration("`lakebed branch`, in all", branch, details["branch"], at_most=BRANCH_AT_MOST),
+        duration("`lakebed --help`, after bare Python's start", help_after, busy, at_most=HELP_AT_MOST),
+        duration("the same, of a processor", cpu["help"] - cpu["python"], alone, at_most=HELP_AT_MOST),
+        duration("`lakebed branch`, in all", branch, busy, at_most=BRANCH_AT_MOST),
+        duration("the same, of a processor", cpu["branch"], alone, at_most=BRANCH_AT_MOST),
     ]
 
 

@@ -20,6 +20,7 @@ from lakebed.cli.run_lines import (
     interrupted_line,
     step_line,
 )
+from lakebed.cli.values import is_plain
 from lakebed.spark.jobs.jobs import Counts
 from lakebed.spark.jobs.progress import Goal, drawn_by, share_of, short_number
 
@@ -43,7 +44,7 @@ STYLES = {"✓": "green", "✗": "red", "!": "yellow", "·": "dim"}
 @contextmanager
 def board() -> Iterator[Listener]:
     """The display of one run, which is erased at its end: the lines above it stay."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, color_system=None if is_plain() else "auto")
     shown = Board(console)
     with (
         Live(shown, console=console, refresh_per_second=PERIOD, transient=True, vertical_overflow="crop"),

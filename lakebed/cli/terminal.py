@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
+from typing import Any
 
 import click
 from rich.cells import cell_len
@@ -12,6 +13,8 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+
+from lakebed.cli.values import is_plain
 
 LEAST = 8
 """The least width that a column of text is cut to."""
@@ -32,7 +35,7 @@ def table(
         _least_width(name, [row[place] for row in rows], [row[place] for row in cells])
         for place, name in enumerate(columns)
     ]
-    console = Console(width=width, highlight=False, force_terminal=True if paged else None)
+    console = console_of(width=width, force_terminal=True if paged else None)
     with console.capture() as captured:
         if sum(one + GAP for one in least) - GAP > width:
             _print_records(console, columns, cells)
@@ -42,6 +45,11 @@ def table(
         page(captured.get())
     else:
         click.echo(captured.get(), nl=False)
+
+
+def console_of(**options: Any) -> Console:
+    """A console of rich, which prints bold in spite of NO_COLOR unless it has no colours at all."""
+    return Console(highlight=False, color_system=None if is_plain() else "auto", **options)
 
 
 def _one_line(text: str) -> str:
@@ -105,7 +113,7 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     shown = [SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()]
     if total:
         shown.append(TextColumn("{task.completed:,} of {task.total:,} rows"))
-    with Progress(*shown, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*shown, console=console_of(stderr=True), transient=True) as bar:
         task = bar.add_task(escape(what), total=total)
         yield lambda rows: bar.advance(task, rows)
 

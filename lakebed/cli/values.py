@@ -121,7 +121,12 @@ def ago(moment: datetime, now: datetime | None = None) -> str:
 
 def styled(text: str, **style: Any) -> str:
     """A text with colours for a terminal; as it is where NO_COLOR asks for that (no-color.org)."""
-    return text if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else click.style(text, **style)
+    return text if is_plain() else click.style(text, **style)
+
+
+def is_plain() -> bool:
+    """Whether a terminal gets neither colours nor bold."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def installed_version() -> str:

@@ -144,3 +144,11 @@ def test_the_same_event_id_twice_is_one_commit(cli: Cli, lake: lakebed.Lake) -> 
     for _ in range(2):
         assert cli("set", "sales.orders", "a=1", "--event-id", event).code == 0
     assert len(lake.catalog().log()) == 3
+
+
+def test_a_table_in_a_missing_namespace_is_answered_with_how_to_create_it(cli: Cli, lake: lakebed.Lake) -> None:
+    answer = cli("create", "shop.items", "id:long")
+    assert answer.code == 7
+    assert "`lakebed create --namespace shop` creates it; or add --parents." in answer.err
+    assert "ls -r" not in answer.err
+    assert cli("create", "shop.items", "id:long", "--parents").code == 0

@@ -10,6 +10,8 @@ from lakebed import forks
 from lakebed.catalog.tables.tables import TableState, table_state
 from lakebed.catalog.transaction import pending_delta
 from lakebed.catalog.transaction.bound import bound_to
+from lakebed.catalog.transaction.names import spelled
+from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
 from lakebed.deferred import deferred
 from lakebed.errors import LakebedError, NotFound
@@ -49,7 +51,7 @@ def checkpoint_if_due(work: Work, table: str) -> "Checkpoint | None":
     properties = known.table_properties(work, table)
     deltas, size = (known.number(properties, setting) for setting in (known.CHECKPOINT_DELTAS, known.CHECKPOINT_BYTES))
     if deltas and files.overlay.deltas > ALARM * deltas:
-        _log.warning("table %s has %d deltas since its last checkpoint", table, files.overlay.deltas)
+        _log.warning("table %s has %d deltas since its last checkpoint", _named(work, table), files.overlay.deltas)
     is_due = (deltas and files.overlay.deltas >= deltas) or (size and files.metadata_bytes >= size)
     return _write(work, state, files) if is_due else None
 
@@ -112,12 +114,21 @@ class Checkpointing:
     def _look(self, context: "Context", ref: "Ref", table: str, partition: str) -> None:
         with self._lock:
             self._waiting.discard((ref.line.id, partition))
+        work = Work(context, ref)
         try:
-            checkpoint_if_due(Work(context, ref), table)
+            checkpoint_if_due(work, table)
         except NotFound:
             _log.info("table %s is gone", table)
         except LakebedError as error:
-            _log.warning("could not write a checkpoint of table %s: %s", table, error)
+            _log.warning("could not write a checkpoint of table %s: %s", _named(work, table), error)
+
+
+def _named(work: Work, table: str) -> str:
+    """A table's name for a message; its id if it was dropped meanwhile, or nothing can be read."""
+    try:
+        return spelled(name_of(work, table))
+    except LakebedError:
+        return table
 
 
 def _log_failure(done: "Future[None]") -> None:

@@ -110,11 +110,11 @@ def branch_name(context: Context, ref: Ref) -> str:
 
 def check_readable(context: Context, ref: Ref, version: Version, newest: Version) -> None:
     """Refuse a version that does not exist yet, or that is older than the catalog."""
-    if version > newest:
-        raise Invalid("that version does not exist yet", expected=f"at most {newest}", found=version)
     first = first_version(context, ref.catalog, newest)
+    if version > newest:
+        raise Invalid("that version does not exist yet", expected=f"version {first} to {newest}", found=version)
     if version < first:
-        raise NotFound("the catalog did not exist yet", expected=f"at least version {first}", found=version)
+        raise NotFound("the catalog did not exist yet", expected=f"version {first} to {newest}", found=version)
 
 
 def _fork_record(work: Work, parent: Ref, version: Version) -> pb.CatalogRecord:

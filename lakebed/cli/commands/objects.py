@@ -1,6 +1,8 @@
 """The words that create, drop and rename objects: create, drop, rename."""
 
-from shlex import join
+from collections.abc import Iterator
+from contextlib import contextmanager
+from shlex import join, quote
 from typing import Any
 
 import click
@@ -9,6 +11,7 @@ from lakebed.cli import arguments
 from lakebed.cli.addresses import parse_typed, spelled_name
 from lakebed.cli.session import Session, kind_of, place_of, with_session
 from lakebed.cli.settings import word
+from lakebed.errors import NotFound
 
 
 @word(
@@ -57,7 +60,7 @@ def create_word(
     line, parts = session.named(name)
     kind = "namespace" if namespace else "table" if view is None else "view"
     is_new = not (if_not_exists and getattr(line, f"{kind}_exists")(parts))
-    with line.transaction(**by) as work:
+    with _namespaces_missing(), line.transaction(**by) as work:
         for depth in range(1, len(parts)) if parents else ():
             work.create_namespace(parts[:depth], if_not_exists=True)
         if namespace:
@@ -68,6 +71,17 @@ def create_word(
             schema = dict(map(arguments.typed_column, columns))
             work.create_table(parts, schema, comment=comment, if_not_exists=if_not_exists, **layout)
     _show(session, kind, spelled_name(parts), line.version, is_new=is_new)
+
+
+@contextmanager
+def _namespaces_missing() -> Iterator[None]:
+    """Say how a namespace is created to who names one that is not there."""
+    try:
+        yield
+    except NotFound as error:
+        if "namespace" in error.problem:
+            error.advice = f"`lakebed create --namespace {quote(error.subject)}` creates it; or add --parents."
+        raise
 
 
 def _check_is_no_kind(name: str, columns: tuple[str, ...]) -> None:

@@ -150,7 +150,7 @@ def _planned(scope: Scope, table: str, filter_of: Callable[[Schema], Filter | No
     replan = None if scope.is_transaction else partial(plan_unread, work, state)
     planned = _Planned(work.base, sources(work, state.id), state, plan(work, state, filter), filter, replan)
     if (seconds := monotonic() - began) > SLOW_SECONDS:
-        _log.warning("slow: planning a read of table %s took %.1f s", table, seconds)
+        _log.warning("slow: planning a read of table %s took %.1f s", spelled(name_of(work, table)), seconds)
     return planned
 
 

@@ -289,7 +289,7 @@ def test_many_deltas_without_a_checkpoint_are_told_to_the_log(main, caplog):
     grow(table, 10)
     work = table._scope.read()
     checkpoint_schedule.checkpoint_if_due(work, table.id)
-    assert "deltas since its last checkpoint" in caplog.text
+    assert "table t has 11 deltas since its last checkpoint" in caplog.text
 
 
 def test_a_property_that_is_no_number_is_refused(main):

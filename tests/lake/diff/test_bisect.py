@@ -81,3 +81,12 @@ def test_what_a_check_raises_comes_through_with_the_version(main, prices):
     with pytest.raises(NotFound) as missing:
         main.bisect(first, main.version, lambda catalog: negatives(catalog) == 0)
     assert missing.value.__notes__ == [f"bisect was testing version {first}"]
+
+
+def test_a_version_that_is_not_there_is_answered_with_those_that_are(lake, main):
+    first = main.create_table("bisected", {"id": "long"}).version
+    for outside in (main.version.next().next(), "1"):
+        with pytest.raises((Invalid, NotFound)) as raised:
+            main.bisect(first, outside, lambda _: True)
+        assert str(raised.value.expected).endswith(f"to {lake._context.metastore.newest()}")
+        assert str(raised.value.expected).startswith("version ")

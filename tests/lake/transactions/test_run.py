@@ -9,6 +9,7 @@ import pytest
 from lakebed import Catalog, Lake, Transaction
 from lakebed.catalog.transaction import scopes
 from lakebed.errors import Conflict, Invalid
+from lakebed.lake.rows import reads
 
 ROWS = pa.table({"id": [1]})
 
@@ -92,3 +93,10 @@ def test_commits_are_logged(main: Catalog, caplog: pytest.LogCaptureFixture, mon
 
 def test_no_handler_is_installed() -> None:
     assert logging.getLogger("lakebed").handlers == []
+
+
+def test_a_slow_plan_is_logged_with_the_table_s_name(main, caplog, monkeypatch):
+    """It was an id, and the command line prints what is logged."""
+    monkeypatch.setattr(reads, "SLOW_SECONDS", -1.0)
+    main.create_table("planned", [{"id": 1}]).scan().to_arrow()
+    assert "slow: planning a read of table planned took" in caplog.text

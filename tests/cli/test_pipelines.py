@@ -275,7 +275,7 @@ def test_a_terminal_shows_what_goes_on_and_keeps_what_has_ended() -> None:
     board.draw("append", Counts(tasks=4, tasks_done=3, rows_written=1_200_000), Goal(), 4.0)
     going, coming = drawn().splitlines()
     assert "sales.daily" in going and "2 of 3 windows  ━━━━━━━━──  75%  1.20 M rows  0:00" in going
-    assert coming.strip() == "· …olumn_has_room_for"
+    assert coming.strip() == "· …its_column_has_room_for"
     tell("check", "unique(id)", 2)
     tell("checked", "unique(id)", CheckRun("unique(id)", names[0], "error", False, 3))
     assert "checks 1 of 2" in drawn()

@@ -38,6 +38,10 @@ def test_the_demo_runs_to_its_end(
     assert printed.count("✓ 5 questions, 3 engines, equal") == 7
     assert "the change feed says 0 inserted, 0 deleted" in printed
     assert "one conflict: table tpch.orders: row" in printed
+    pipeline = printed.rpartition("● Run a pipeline on a branch")[2]
+    assert "run 1 made 3 tables on run/1, and published them in version" in pipeline
+    assert "held back: o_totalprice > 0 failed for 1 row; run/2 is kept" in pipeline
+    assert "run 2 read only what had changed: 2 orders" in pipeline
 
 
 def test_the_demo_draws_every_commit_and_branch(tmp_path: Path) -> None:

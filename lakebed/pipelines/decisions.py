@@ -16,6 +16,8 @@ from lakebed.pipelines.states import State, is_unchanged, table_then
 from lakebed.pipelines.steps import ALWAYS, Step
 from lakebed.pipelines.windows import Schedule
 
+CODE = "its code changed"
+
 
 class Action(Enum):
     """What a run does with a step."""
@@ -44,6 +46,11 @@ class Decision:
     def runs(self) -> bool:
         """Whether anything is done."""
         return self.action is not Action.SKIP
+
+    @property
+    def is_of_code(self) -> bool:
+        """Whether it is because the code of the step has changed."""
+        return CODE in self.reason
 
     @property
     def starts_over(self) -> bool:
@@ -89,7 +96,7 @@ def decide(
         return Decision(Action.REBUILD, "full refresh")
     if fact.code != code:
         # What a stream has read may be gone from where it came: it goes on, as Spark's own does.
-        return Decision(Action.UPDATE if step.flows else Action.REBUILD, "its code changed")
+        return Decision(Action.UPDATE if step.flows else Action.REBUILD, CODE)
     lost = list(_lost_positions(tables, line, fact)) if step.write.is_incremental and not step.flows else []
     if lost:
         return Decision(Action.REBUILD, f"the last state of {lost[0]} can't be read any more")
@@ -168,7 +175,7 @@ def _reasons(schedule: Schedule, wanted: set[int], late: set[int], is_changed: b
     if late:
         parts.append(f"late rows in {_some(schedule, sorted(late))}")
     if new:
-        parts.append("its code changed" if is_changed else f"new {_some(schedule, new)}")
+        parts.append(CODE if is_changed else f"new {_some(schedule, new)}")
     return "; ".join(parts)
 
 

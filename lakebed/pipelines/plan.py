@@ -34,6 +34,8 @@ class PlannedStep:
     problem: LakebedError | None = None
     doubt: str | None = None
     """What its function raised over empty frames, which may come from looking at rows that are not there."""
+    place: str | None = None
+    """Where its code is, if that has changed."""
 
     @property
     def action(self) -> str:
@@ -48,7 +50,8 @@ class PlannedStep:
     def lines(self, width: int) -> Iterator[str]:
         """The step as people read it."""
         what = f"{len(self.windows)} of {self.of} windows" if self.windows else self.action
-        yield f"{self.name:<{width}}  {what}  {self.decision.reason}"
+        where = f", {self.place}" if self.place else ""
+        yield f"{self.name:<{width}}  {what}  {self.decision.reason}{where}"
         yield from (f"  {line}" for line in self.inputs)
         for change in self.columns:
             yield f"  {change}{'  read by nobody' if change.is_breaking and not self.readers else ''}"
@@ -104,7 +107,7 @@ def plan(parts: Parts, target: Catalog, chosen: Sequence[str], asked: Asked) -> 
             dirty |= set(step.outputs)
         problem = problem or _unseen_late(step, tables, target)
         found = _planned(step, decision, tables, target, dirty - set(step.outputs))
-        planned.append(replace(found, problem=problem))
+        planned.append(replace(found, problem=problem, place=step.place if decision.is_of_code else None))
     return Plan(parts.name, target.ref, str(target.version), tuple(planned), len(parts.checks))
 
 

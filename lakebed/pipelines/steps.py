@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 from lakebed.errors import Invalid
@@ -17,6 +18,8 @@ Function = Callable[..., Any]
 Evolve = Literal["add", "fail", "replace"]
 EVOLVE = ("add", "fail", "replace")
 INPUTS = (Read, Changed, Appended, Streamed)
+
+OWN = Path(__file__).parent
 
 ALWAYS = "always"
 """The version of a step that runs each time, since its rows depend on more than its code and inputs."""
@@ -67,6 +70,14 @@ class Step:
     def short_name(self) -> str:
         """What parameters of other steps call it: its function's name."""
         return name_of(self.function)
+
+    @property
+    def place(self) -> str | None:
+        """The file and the line of its function; None for a query, and a function of Lakebed's own."""
+        code = getattr(inner_of(self.function), "__code__", None)
+        if code is None or Path(code.co_filename).is_relative_to(OWN):
+            return None
+        return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
 
     def key(self, table: str) -> tuple[str, ...]:
         """The primary key of one of its tables."""

@@ -289,3 +289,76 @@ def test_a_terminal_shows_what_goes_on_and_keeps_what_has_ended() -> None:
         "  ✗ sales.orders  unique(id): 3 rows",
         "  ✗ 0 of 2 checks passed",
     ]
+
+
+CHAIN = """
+from lakebed import pipelines as lp
+
+shop = lp.Pipeline("shop", namespace="marts")
+
+
+@shop.table(write="upsert", primary_key=["id"])
+def kept(rows=lp.changes("sales.orders")):
+    return rows.select("id", "price", "_change_type")
+
+
+@shop.table
+def doubled(kept):
+    return kept.selectExpr("id", "price * {factor} as double").where("id > 0")
+
+
+shop.check(lp.row_count("marts.doubled", min={least}))
+"""
+
+
+def test_lineage_goes_all_the_way_and_is_that_of_what_was_published(
+    cli: Cli, lake: Lake, folder: Path, spark: Any
+) -> None:
+    """What it did: a run whose check failed was the newest, and `_change_type` was a column."""
+    etl = folder / "chain_of_cli.py"
+
+    def run(factor: str, least: int) -> int:
+        etl.write_text(CHAIN.replace("{factor}", factor).replace("{least}", str(least)))
+        return cli("run", "chain_of_cli.py").code
+
+    assert run("2", 1) == 0
+    published = lake.catalog().version
+    found = cli("lineage", "marts.doubled.double", "--json").json
+    named = [(row["hop"], row["table"], row["column"], row["input_table"], row["input_column"]) for row in found]
+    assert named == [
+        (1, "marts.doubled", "double", "marts.kept", "price"),
+        (2, "marts.kept", "price", "sales.orders", "price"),
+    ]
+    down = cli("lineage", "sales.orders.price", "--down", "--json").json
+    assert [(row["hop"], row["table"], row["column"]) for row in down] == [
+        (1, "marts.kept", "price"),
+        (2, "marts.doubled", "double"),
+    ]
+    assert "_change_type" not in cli("lineage", "marts.doubled").out
+    assert len(cli("lineage", "marts.doubled.double", "--hops", "1", "--json").json) == 1
+    assert run("id", 99) == 3
+    assert [row["run"] for row in cli("lineage", "marts.doubled.double", "--json").json] == [1, 1]
+    assert run("id", 1) == 0
+    inputs = {row["input_column"] for row in cli("lineage", "marts.doubled.double", "--hops", "1", "--json").json}
+    assert inputs == {"id", "price"}
+    then = cli("lineage", "marts.doubled.double", "--hops", "1", "--at", str(published), "--json").json
+    assert {row["input_column"] for row in then} == {"price"}
+    assert cli("lineage", "marts.doubled.nothing").code == 7
+
+
+def test_a_step_of_a_run_is_shown_with_its_inputs_and_rows(cli: Cli, lake: Lake, etl: str, spark: Any) -> None:
+    assert cli("run", etl).code == 0
+    shown = cli("runs", "show", "1", "--step", "marts.kept", "--rows", "-n", "2").lines
+    assert "input\t  sales.orders #4" in shown
+    assert [line.split("\t")[0] for line in shown[-4:]] == ["rows", "id", "1", "2"]
+    assert not any("marts.counted" in line for line in shown if line.startswith("step"))
+    [only] = cli("runs", "show", "1", "--step", "marts.counted", "--json").json
+    assert [step["step"] for step in only["steps"]] == ["marts.counted"]
+    assert cli("runs", "show", "1", "--step", "nothing").code == 7
+
+
+def test_a_plan_says_where_the_code_is_that_changed(cli: Cli, lake: Lake, etl: str, folder: Path, spark: Any) -> None:
+    assert cli("run", etl).code == 0
+    (folder / etl).write_text(ETL.replace("id >= {least}", "id > {least}"))
+    lines = cli("plan", etl).lines
+    assert next(line for line in lines if "code changed" in line).endswith("its code changed, etl_of_cli.py:7")

@@ -296,3 +296,15 @@ def test_a_table_without_the_column_of_the_windows_makes_none_of_them_again_and_
     items.append([{"item": "tea", "kind": "dry"}])
     reason = "all windows are made; raw.items changed, without a column at"
     assert [(step.action, step.decision.reason) for step in shop.plan(lake).steps] == [("skip", reason)]
+
+
+def test_two_runs_at_once_of_a_step_with_windows_are_published_once(
+    lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
+) -> None:
+    shop = windowed(batch=1)
+    first = shop.run(lake, spark, publish=False, from_="2026-11-01", to="2026-11-01")
+    second = shop.run(lake, spark, publish=False, from_="2026-11-02", to="2026-11-02")
+    assert shop.run(lake, spark, resume=first.id).status == "published"
+    assert shop.run(lake, spark, resume=second.id).status == "conflict"
+    assert [total for _, total in rows("sales.daily")] == [2.0]
+    assert shop.plan(lake).steps[0].windows == ("2026-11-02", "2026-11-03", "2026-11-04")

@@ -56,6 +56,11 @@ class Commit:
     def __repr__(self) -> str:
         return f"Commit {self}"
 
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """What its caller noted of it, such as a pipeline's run: the summaries of its operations."""
+        return {name: value for operation in self.operations for name, value in operation.summary.items()}
+
 
 def deed(operation: Operation) -> str:
     """What an operation did to which object."""

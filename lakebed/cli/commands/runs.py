@@ -13,6 +13,7 @@ from lakebed.cli.session import Session, with_session
 from lakebed.cli.settings import word
 from lakebed.errors import Invalid, NotFound
 from lakebed.pipelines.records.journal import found as find_run
+from lakebed.pipelines.records.lineage import made_of, walked
 from lakebed.pipelines.running.ended import check_complete, discard, publish_ready, waiting
 
 LISTED = ("id", "pipeline", "status", "into", "base", "published", "started", "ended", "error")
@@ -21,6 +22,7 @@ LISTED = ("id", "pipeline", "status", "into", "base", "published", "started", "e
 @word(
     "lakebed runs",
     "lakebed runs show 42",
+    "lakebed runs show 42 --step sales.daily --rows -n 5",
     "lakebed runs resume 42",
     "lakebed runs publish 42",
     "lakebed runs discard 42",
@@ -30,10 +32,19 @@ LISTED = ("id", "pipeline", "status", "into", "base", "published", "started", "e
 @click.argument("run", required=False, type=int, metavar="RUN")
 @click.option("--failed", is_flag=True, help="Only runs that were not published.")
 @click.option("--table", "-t", metavar="TABLE", help="Only runs with a step that makes this table.")
-@arguments.limit(20, "runs")
+@click.option("--step", metavar="STEP", help="With show: only this step, with its inputs, windows and lineage.")
+@click.option("--rows", is_flag=True, help="With show: some rows of what its steps made, as the run has them.")
+@arguments.limit(20, "runs, or rows of each table,")
 @with_session
 def runs_word(
-    session: Session, action: str | None, run: int | None, failed: bool, table: str | None, limit: int
+    session: Session,
+    action: str | None,
+    run: int | None,
+    failed: bool,
+    table: str | None,
+    step: str | None,
+    rows: bool,
+    limit: int,
 ) -> int | None:
     """List the runs of pipelines, show one, go on with one that stopped, or give one up.
 
@@ -45,7 +56,9 @@ def runs_word(
     if run is None:
         raise click.UsageError(f"Name the run: lakebed runs {action} 42")
     if action == "show":
-        _show(session, run)
+        _show(session, run, step)
+        if rows:
+            _show_rows(session, run, step, limit)
         return None
     if action == "discard":
         journal = find_run(session.lake, run)
@@ -56,27 +69,30 @@ def runs_word(
     return _resume(session, run, action)
 
 
-@word("lakebed lineage sales.top", "lakebed lineage sales.top.total", "lakebed lineage raw.orders --down")
+@word(
+    "lakebed lineage sales.top",
+    "lakebed lineage sales.top.total --hops 1",
+    "lakebed lineage raw.orders --down",
+    "lakebed lineage sales.top --at 184",
+)
 @click.argument("name", metavar="TABLE[.COLUMN]")
-@click.option("--down", is_flag=True, help="What was made from it, instead of what it was made from.")
+@click.option("--up/--down", "up", default=True, help="What it was made from, or what was made from it.")
+@click.option("--hops", type=click.IntRange(1), metavar="N", help="How far to go; all the way, if it is not given.")
 @with_session
-def lineage_word(session: Session, name: str, down: bool) -> None:
-    """Show what a table or a column was made from, as the newest run of its pipeline noted it."""
-    rows = session.line.inspect("__lineage").to_pylist()
-    newest: dict[str, int] = {}
-    for row in rows:
-        newest[row["table"]] = max(newest.get(row["table"], 0), row["run"])
-    own, other = ("input_table", "input_column") if down else ("table", "column")
-    found = [
-        row for row in rows if row["run"] == newest[row["table"]] and name in (row[own], f"{row[own]}.{row[other]}")
-    ]
+def lineage_word(session: Session, name: str, up: bool, hops: int | None) -> None:
+    """Show what a table or a column was made from, and what that was made from, as the runs noted that made them.
+
+    A row without a column is about what decided which rows there are: filters, joins, groups.
+    """
+    rows, _ = made_of(session.line)
+    found = list(walked(rows, name, down=not up, hops=hops))
     if not found:
         raise NotFound(
-            "no run has noted this table or column",
+            "no run that made a table of this branch has noted this table or column",
             subject=name,
-            advice="`lakebed inspect __lineage` lists what is known.",
+            advice="`lakebed inspect __lineage` lists what all runs have noted.",
         )
-    columns = ("table", "column", "input_table", "input_column", "input_version", "run")
+    columns = ("table", "column", "input_table", "input_column", "input_version", "run", "hop")
     session.output.rows(columns, [[row[column] or None for column in columns] for row in found])
 
 
@@ -121,23 +137,52 @@ def _list(session: Session, failed: bool, table: str | None, limit: int) -> None
     session.output.rows(LISTED, [[row[name] for name in LISTED] for row in newest])
 
 
-def _show(session: Session, run: int) -> None:
+def _show(session: Session, run: int, only: str | None) -> None:
     rows = session.line.inspect("__runs", where=f"id = {run}").to_pylist()
     if not rows:
         raise NotFound("there is no such run", subject=f"run {run}", advice="`lakebed runs` lists them.")
     steps, checks, windows = (
         session.line.inspect(name, where=f"run = {run}").to_pylist() for name in ("__steps", "__checks", "__windows")
     )
+    if only is not None:
+        steps = [step for step in steps if step["step"] == only]
+        windows = [window for window in windows if window["step"] == only]
+        checks = [check for check in checks if check["table"] == only]
+        if not steps:
+            raise NotFound("the run has no such step", subject=f"run {run}, step {only}", advice="Leave --step out.")
     if session.output.is_json:
         session.output.json({**rows[0], "steps": steps, "checks": checks, "windows": windows})
         return
     session.output.record({name: value for name, value in rows[0].items() if value is not None and name != "code"})
     for step in steps:
         session.output.line("step", _step_text(step))
+        if only is not None:
+            for name, state in sorted(json.loads(step["inputs"] or "{}").items()):
+                session.output.line("input", f"  {name} #{state['version']}")
+    for window in windows if only is not None else ():
+        session.output.line("window", f"  {window['window']}: {window['rows']:,} rows  {window['reason']}")
     for check in checks:
         session.output.line("check", _check_text(check))
         for example in json.loads(check["examples"] or "[]")[:3]:
             session.output.line("row", f"  {example}")
+
+
+def _show_rows(session: Session, run: int, only: str | None, limit: int) -> None:
+    """Rows of the tables that the run's steps made: on its branch, or as it published them."""
+    row = find_run(session.lake, run).row
+    line = session.lake.catalog(f"{row['catalog']}@{row['into']}")
+    if row["published"] is not None:
+        line = line.at(version=int(row["published"]))
+    elif line.branch_exists(str(row["branch"])):
+        line = line.branch(str(row["branch"]))
+    else:
+        raise NotFound("the run was not published, and its branch is gone", subject=f"run {run}", advice="")
+    steps = session.line.inspect("__steps", where=f"run = {run}").to_pylist()
+    for step in steps:
+        if step["status"] == "done" and line.table_exists(step["step"]) and only in (None, step["step"]):
+            rows = line.table(step["step"]).scan(limit=limit).to_arrow()
+            session.output.line("rows", f"of {step['step']}:")
+            session.output.data(rows.schema.names, (tuple(one.values()) for one in rows.to_pylist()))
 
 
 def _step_text(step: dict[str, Any]) -> str:

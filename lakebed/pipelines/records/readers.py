@@ -1,8 +1,9 @@
 """Who reads the columns of a table: views, shares, and steps of other pipelines, as their last runs noted."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from lakebed.lake.catalog import Catalog
+from lakebed.pipelines.records.lineage import made_of
 
 
 def readers(line: Catalog, table: str, columns: set[str], own: set[str]) -> Iterator[str]:
@@ -18,29 +19,17 @@ def readers(line: Catalog, table: str, columns: set[str], own: set[str]) -> Iter
 
 
 def _steps(line: Catalog, table: str, columns: set[str], own: set[str]) -> Iterator[str]:
-    """Tables that other pipelines make from the columns, by the newest run that noted each."""
-    noted = line.inspect("__lineage").to_pylist()
-    newest: dict[str, int] = {}
-    for row in noted:
-        newest[row["table"]] = max(newest.get(row["table"], 0), row["run"])
+    """Tables of the line that other pipelines make from the columns."""
+    rows, facts = made_of(line)
     found = {
-        row["table"]: row["run"]
-        for row in noted
+        row["table"]
+        for row in rows
         if row["input_table"] == table
-        and row["run"] == newest[row["table"]]
         and row["table"] not in own
         and (not row["input_column"] or row["input_column"].casefold() in columns)
     }
-    pipelines = _pipelines(line, set(found.values()))
-    for made, run in sorted(found.items()):
-        if line.table_exists(made):
-            yield f"{made} of pipeline {pipelines.get(run, 'unknown')}"
-
-
-def _pipelines(line: Catalog, runs: set[int]) -> Mapping[int, str]:
-    if not runs:
-        return {}
-    return {row["id"]: row["pipeline"] for row in line.inspect("__runs").to_pylist() if row["id"] in runs}
+    for made in sorted(found):
+        yield f"{made} of pipeline {facts[made].pipeline}"
 
 
 def _query_reads(text: str, dialect: str, table: str, columns: set[str]) -> bool:

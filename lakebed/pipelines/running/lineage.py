@@ -10,6 +10,7 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 
+from lakebed.catalog.feed.columns import FEED_NAMES
 from lakebed.pipelines.running.frames import MARK
 from lakebed.spark.session import is_remote
 
@@ -31,7 +32,11 @@ def lineage(frame: DataFrame) -> dict[str, Columns] | None:
     try:
         plan, walk = rows._jdf.queryExecution().analyzed(), _Walk()
         found = walk.columns(plan)
-        columns = {column.name(): found.get(_id(column), NONE) for column in _listed(plan.output())}
+        columns = {
+            column.name(): found.get(_id(column), NONE)
+            for column in _listed(plan.output())
+            if column.name() not in FEED_NAMES
+        }
         return columns | {ROWS: walk.deciding}
     except Py4JError:  # a plan of another version of Spark
         return None
@@ -58,7 +63,10 @@ class _Walk:
             return {_id(one): known[place] if place < len(known) else NONE for place, one in enumerate(output)}
         if name == "SubqueryAlias" and node.alias().startswith(MARK):
             table = node.alias().removeprefix(MARK)
-            return {_id(one): frozenset({(table, one.name())}) for one in _listed(node.output())}
+            return {
+                _id(one): NONE if one.name() in FEED_NAMES else frozenset({(table, one.name())})
+                for one in _listed(node.output())
+            }
         children = [(child, self.columns(child)) for child in _listed(node.children())]
         self._note_deciding(name, node, children)
         return self._union(node, children) if name == "Union" else self._made(node, children)

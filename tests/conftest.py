@@ -12,7 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("lakebed.testing", "tests.support")
 
 # Machines are shared, and no test may fail because one is slow.
-settings.register_profile("quick", deadline=None, max_examples=50)
-settings.register_profile("long", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("long", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 # Small and quick to start, and nothing listens beyond this machine.
 SPARK = {

@@ -145,10 +145,11 @@ DRAWINGS = {
         transaction | version
     """,
     "lakebed.files": """
-        lake_files | read_only
+        opening
+        lake_files | objects | read_only
         local
-        external | listing | ranges
-        files | fsync | os_errors | paths
+        external | listing | object_urls | ranges
+        files | fsync | object_errors | os_errors | paths
     """,
 }
 Heights = dict[str, int]

@@ -1,8 +1,9 @@
-"""Whole files with put-if-absent, in a local folder. docs/internals/files.md states what they guarantee."""
+"""Whole files with put-if-absent, in a folder or an object store. docs/internals/files.md has their promises."""
 
 from lakebed.files.files import BytesLike, Data, DeleteFailure, FileInfo, Files
 from lakebed.files.lake_files import LakeFiles
 from lakebed.files.local import LocalFiles
+from lakebed.files.opening import open_files
 from lakebed.files.paths import check_path
 from lakebed.files.read_only import ReadOnlyFiles
 
@@ -16,4 +17,5 @@ __all__ = [
     "LocalFiles",
     "ReadOnlyFiles",
     "check_path",
+    "open_files",
 ]

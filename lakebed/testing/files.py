@@ -70,6 +70,10 @@ PARTS = st.text("ab-./0é\U0001f30a", min_size=1, max_size=3).filter(lambda part
 PATHS = st.lists(PARTS, min_size=1, max_size=4).map("/".join)
 
 
+UNCHECKED = [HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow]
+"""The fixture gives one place for all examples, several classes run the suite, and machines are shared."""
+
+
 def one_or_folder(paths: set[str]) -> set[str]:
     """Leave out the paths that others need as folders."""
     return {path for path in paths if not any(other.startswith(f"{path}/") for other in paths)}
@@ -273,7 +277,7 @@ class FilesSuite:
         with pytest.raises(NotFound):
             files.sync(["a", files.path_of(outside("b", b"x")) + "2"])
 
-    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=40, suppress_health_check=UNCHECKED)
     @given(PATHS)
     def test_a_path_is_found_again_by_its_location(self, files: Files, path: str) -> None:
         assert files.path_of(files.location(path)) == path
@@ -374,7 +378,7 @@ class FilesSuite:
         files.put("a", b"x")
         assert pickle.loads(pickle.dumps(files)).read("a") == b"x"
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=60, deadline=None, suppress_health_check=UNCHECKED)
     @given(st.sets(PATHS, max_size=12), st.text("ab-./0é", max_size=4), PATHS, st.integers(0, 6))
     def test_a_list_is_the_sorted_keys_of_a_dict(
         self, files: Files, paths: set[str], prefix: str, after: str, limit: int
@@ -398,7 +402,7 @@ class FilesSuite:
         assert files.delete_many(ordered) == []
         assert paths_of(files.list(f"{top}/")) == []
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=40, deadline=None, suppress_health_check=UNCHECKED)
     @given(
         steps=st.lists(
             st.tuples(

@@ -268,7 +268,7 @@ def _check_columns(given: StructType, found: StructType) -> None:
 def _batch_only() -> Invalid:
     return Invalid(
         "this data source reads and writes batches, not streams",
-        advice="In a stream, use foreachBatch and table.append(frame, event_id=…).",
+        advice="Use table.read_stream(spark) and table.write_stream(df, checkpoint).",
     )
 
 

@@ -65,10 +65,10 @@ class AttachedSession:
         return own(name, on) if found is None else LakeMerger(found, frame, on)
 
     def stream_reader(self, own: Any) -> Any:
-        return stream_reader(own, self._is_in_lake)
+        return stream_reader(own, self._streamed, lambda: noted_names(self.names))
 
-    def stream_writer(self, own: Any) -> Any:
-        return stream_writer(own, self._is_in_lake)
+    def stream_writer(self, own: Any, frame: DataFrame) -> Any:
+        return stream_writer(own, frame, self._written, lambda: noted_names(self.names))
 
     def catalog(self, own: Catalog) -> Catalog:
         return lake_catalog(own, self.names)
@@ -76,9 +76,9 @@ class AttachedSession:
     def leave(self) -> None:
         forget(self.names.spark, self.names.context)
 
-    def _is_in_lake(self, name: str) -> bool:
-        with spark_alone():
-            return isinstance(name, str) and self.names.is_open and self.names.read(name) is not None
+    def _streamed(self, name: str) -> Found | None:
+        """The table that a stream reads; a view or a system table is refused by whoever opens it."""
+        return self.names.read(name) if self.names.is_open else None
 
     def _written(self, name: str) -> Found | None:
         self.names.check_open()

@@ -79,7 +79,7 @@ class FlowSession:
     def merger(self, own: Callable[[str, Column], Any], frame: DataFrame, name: str, on: Column) -> Any:
         _refuse(f"mergeInto {name}")
 
-    def stream_writer(self, own: Any) -> Any:
+    def stream_writer(self, own: Any, frame: DataFrame) -> Any:
         _refuse("writeStream")
 
     def catalog(self, own: Catalog) -> Catalog:

@@ -126,7 +126,7 @@ def _read_stream(before: Any) -> property:
 
 
 def _write_stream(before: Any) -> property:
-    return _property(before, lambda lake, own, _: lake.stream_writer(own), lambda frame: frame.sparkSession)
+    return _property(before, lambda lake, own, frame: lake.stream_writer(own, frame), lambda frame: frame.sparkSession)
 
 
 def _write_to(before: Callable[..., Any]) -> Callable[..., Any]:

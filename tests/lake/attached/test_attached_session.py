@@ -493,8 +493,17 @@ WRONG: dict[str, tuple[Callable[[SparkSession], Any], str]] = {
         "column 26: this is not a name",
     ),
     "extended": (lambda spark: spark.sql("SHOW TABLE EXTENDED IN sales LIKE '*'"), "DESCRIBE EXTENDED"),
-    "stream": (lambda spark: spark.readStream.format("x").table("sales.orders"), r"table\.consumer"),
-    "stream into": (lambda spark: rates(spark).writeStream.format("x").toTable("sales.orders"), "foreachBatch"),
+    "stream": (lambda spark: spark.readStream.option("startingVersion", 1).table("sales.orders"), "maxFilesPerTrigger"),
+    "stream into": (lambda spark: rates(spark).writeStream.format("x").toTable("sales.orders"), "one format"),
+    "stream without a checkpoint": (lambda spark: rates(spark).writeStream.toTable("sales.orders"), "checkpoint"),
+    "complete stream": (
+        lambda spark: rates(spark).writeStream.toTable("sales.orders", outputMode="complete"),
+        "append or update",
+    ),
+    "stream into partitions": (
+        lambda spark: rates(spark).writeStream.partitionBy("value").toTable("sales.orders"),
+        "partitions of a table",
+    ),
     "name": (lambda spark: spark.table("sales orders"), "not a table's name"),
     "statement": (lambda spark: spark.sql("UPDATE sales.orders SET"), "line 1, column"),
 }
@@ -505,6 +514,25 @@ def test_what_a_table_of_the_lake_can_not_do_is_refused(attached: SparkSession, 
     call, problem = WRONG[case]
     with pytest.raises(Invalid, match=problem):
         call(attached)
+
+
+def test_streams_of_spark_read_and_write_tables_of_the_lake(
+    attached: SparkSession, main: Catalog, orders: str, tmp_path: Path
+) -> None:
+    copy = main.create_or_replace_table("sales.copied", {"id": "long", "item": "string"})
+    for more in ([], [{"id": 7, "item": "oat"}]):
+        if more:
+            main.table(orders).append(more)
+        stream = attached.readStream.option("maxFilesPerTrigger", "5").table(orders).where("id > 1")
+        writer = stream.writeStream.option("checkpointLocation", str(tmp_path / "c")).queryName("copying")
+        writer.outputMode("append").trigger(availableNow=True).toTable("sales.copied").awaitTermination()
+    assert found(attached.table("sales.copied")) == [(2, "jam"), (7, "oat")]
+    assert [commit.message for commit in copy.history()][:2] == ["batch 1 of copying", "batch 0 of copying"]
+    main.table(orders).delete("id = 2")
+    stream = attached.readStream.options(changes="true").table(f"{orders}@main")
+    assert "_change_type" in stream.columns
+    with pytest.raises(NotFound, match="Create it first"):
+        stream.writeStream.option("checkpointLocation", "x").toTable("sales.nowhere")
 
 
 def test_merge_into_was_refused(attached: SparkSession, main: Catalog, orders: str) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from lakebed.catalog.inspect.dropped import DroppedObject
     from lakebed.catalog.merge.merge import MergeResult
     from lakebed.catalog.partitions.deltas import Delta
+    from lakebed.catalog.tables.locators import Locator
     from lakebed.catalog.tables.storage import Storage
     from lakebed.catalog.transaction.commits import Commit, event_id
     from lakebed.catalog.transaction.conflicts import MergeConflict, RowConflict
@@ -91,6 +92,7 @@ __all__ = [
     "Lake",
     "LakebedError",
     "Listing",
+    "Locator",
     "MergeConflict",
     "MergeInProgress",
     "MergeResult",
@@ -144,6 +146,7 @@ _HOMES = {
     "Import": "lakebed.lake.imports.answer",
     "Lake": "lakebed.lake.lake",
     "Listing": "lakebed.lake.shown",
+    "Locator": "lakebed.catalog.tables.locators",
     "MergeConflict": "lakebed.catalog.transaction.conflicts",
     "RowConflict": "lakebed.catalog.transaction.conflicts",
     "MergeInProgress": "lakebed.lake.merging.progress",

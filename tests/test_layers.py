@@ -47,7 +47,7 @@ DRAWINGS = {
         lake
         attached | upkeep
         catalog
-        imports | query | transaction
+        imports | places | query | transaction
         sql
         shares | tables
         merges | table

@@ -47,9 +47,12 @@ if TYPE_CHECKING:
     from lakebed.catalog.inspect import dropped as dropping
     from lakebed.catalog.inspect import opened as opening
     from lakebed.catalog.inspect.dropped import DroppedObject
+    from lakebed.catalog.tables.locators import Locator
     from lakebed.lake import inspect as inspection
     from lakebed.lake.diff import bisect as bisecting
     from lakebed.lake.diff.bisect import Bisection
+    from lakebed.lake.places import find as placing
+    from lakebed.lake.places.find import Found
     from lakebed.lake.query import run as querying
     from lakebed.lake.query.rows import QueryRows
     from lakebed.lake.query.run import QueryArgs
@@ -63,6 +66,7 @@ else:
     opening = deferred("lakebed.catalog.inspect.opened")
     bisecting = deferred("lakebed.lake.diff.bisect")
     inspection = deferred("lakebed.lake.inspect")
+    placing = deferred("lakebed.lake.places.find")
     querying = deferred("lakebed.lake.query.run")
     feed = deferred("lakebed.lake.rows.changes")
 
@@ -247,6 +251,14 @@ class Catalog(Imports, Shares):
             return lambda past: bisecting.sql_truth(past.query(check).to_list())
         check_session(spark, advice="Without one, DuckDB runs the check.")
         return lambda past: bisecting.sql_truth([tuple(row) for row in bisecting.collected(past.sql(spark, check))])
+
+    def find(self, locator: "Locator | str") -> "Found":
+        """What a locator or its canonical string names: `find("sales|orders|1")` is an edition.
+
+        A namespace, table, edition, stream or partition is answered as its handle, a delta as its value. `NotFound` if
+        it is not there, or a stream was replaced; its deltas are still found.
+        """
+        return placing.find(self._scope, locator)
 
     def inspect(
         self, name: str, where: "str | Condition | None" = None, columns: Sequence[str] | None = None

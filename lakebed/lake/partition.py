@@ -13,6 +13,7 @@ from lakebed.catalog.transaction.commits import Answer, Request
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.deferred import deferred
+from lakebed.errors import NotFound
 from lakebed.lake.arguments import check_flag
 from lakebed.lake.engines import engine_for
 from lakebed.lake.shown import counted, object_text, safely_html
@@ -137,6 +138,18 @@ class Partition(Generic[Answer]):
         """What each commit did to it, newest first: place in the stream, type, counts, manifest."""
         opened = self._opened
         return deltas.deltas_of(opened.work, opened.table, replace(opened.partition, values=opened.within))
+
+    def delta(self, position: int) -> "Delta":
+        """What the commit at a position of the stream did to it; `NotFound` if there is none, or it did nothing."""
+        found = next((delta for delta in self.deltas() if delta.position == position), None)
+        if found is None:
+            raise NotFound(
+                "the partition has no delta at this position",
+                subject=str(self.locator),
+                found=repr(position),
+                advice="deltas() lists them.",
+            )
+        return found
 
     # Rows.
 

@@ -92,6 +92,22 @@ def test_a_description_in_a_pipe_was_text_for_people_and_is_tab_separated(cli: C
     assert dict(line.split("\t", 1) for line in cli("describe").lines)["ref"] == "main"
 
 
+def test_each_level_is_described_by_its_canonical_string(cli: Cli, lake: lakebed.Lake) -> None:
+    root = lake.catalog().table("sales.orders").partition()
+    delta = root.deltas()[0].locator
+    place, types = delta, []
+    while place.namespace:
+        [shown] = cli("describe", str(place), "--json").json if "|" in str(place) else [{"type": "namespace"}]
+        types.append(shown["type"])
+        place = place.parent
+    assert types == ["delta", "partition", "stream", "table", "table", "namespace"]
+    shown = dict(line.split("\t", 1) for line in cli("describe", str(delta)).lines)
+    assert (shown["name"], shown["kind"], shown["added_rows"]) == (str(delta), "append", "3")
+    assert cli("inspect", shown["manifest"], "--json").json[0]["sequence_number"] == delta.delta
+    assert cli("describe", f"{delta.parent}|99").code == 7
+    assert cli("describe", "sales||orders").code == 9
+
+
 def test_times_in_a_pipe_are_iso_in_show_and_in_the_graph(cli: Cli, lake: lakebed.Lake) -> None:
     [newest, *_] = lake.catalog().log()
     assert f"time\t{newest.time.isoformat()}" in cli("show").lines

@@ -119,7 +119,9 @@ def stream_rows(work: Work, holders: Sequence[str]) -> Iterator[StreamRow]:
 def _stream_rows(work: Work, found: Sequence[Stream]) -> Iterator[StreamRow]:
     partitions = [stream.cell or _partition(work, stream.holder) for stream in found]
     for stream, rows in zip(found, _row_counts(work, partitions), strict=True):
-        created, place = created_version(work, stream.id), stream_locator(work, stream.bound, stream.id)
+        # The stream that an edition was born with has no life of its own.
+        created = created_version(work, stream.id) or created_version(work, str(stream.holder))
+        place = stream_locator(work, stream.bound, stream.id)
         yield StreamRow(stream, place, created, rows if stream.is_shown else 0)
 
 
@@ -212,7 +214,7 @@ STREAMS = SystemTable(
         ("previous", "string", "the id of the stream that was committed when it was staged; null for the first"),
         ("canonical", "string", "its canonical string, of the names namespace, table, edition and stream"),
         ("total_rows", "long", "its rows; 0 for a deprecated or dropped one"),
-        ("created_version", VERSION, "the commit that staged it; null for the stream that its edition was born with"),
+        ("created_version", VERSION, "the commit that staged it, or created the edition that was born with it"),
         UUID,
         NAMESPACE,
     ),

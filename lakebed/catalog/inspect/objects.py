@@ -49,6 +49,7 @@ def _namespace_rows(work: Work, keep: Keep) -> Iterator[Row]:
             *versions,
             shown_location(work, named.id),
             owner_of(work, named.id),
+            "|".join(named.parts),
         )
 
 
@@ -64,6 +65,7 @@ NAMESPACES = SystemTable(
         *_VERSIONS,
         ("location", "string", "the folder in which its new tables get theirs; null where a share does not show it"),
         ("owner", "string", "who owns it: whoever was named, or else created it; null where a share does not show it"),
+        ("canonical", "string", "its canonical string, of the names of what it is in and its own"),
     ),
     _namespace_rows,
 )

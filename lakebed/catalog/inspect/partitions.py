@@ -133,7 +133,7 @@ PARTITIONS = SystemTable(
         ("bytes", "long", "their total size"),
         ("created_version", VERSION, "the commit that created it; of the root, its edition"),
         ("previous_id", "string", "the partition that it was swapped in for"),
-        ("locator", "string", "its canonical string: namespace, table, edition, stream and partition"),
+        ("canonical", "string", "its canonical string, of namespace, table, edition, stream and partition"),
         UUID,
         NAMESPACE,
     ),
@@ -175,6 +175,7 @@ def _delta_row(table: Named, delta: Delta) -> Row:
         *(delta.counts.get(what, 0) for what in counts),
         table.uuid,
         table.namespace,
+        delta.snapshot_id,
     )
 
 
@@ -185,9 +186,9 @@ DELTAS = SystemTable(
     columns(
         TABLE,
         ("partition_id", "string", "the partition"),
-        ("stream_position", "long", "the commit's place in the stream, from 1"),
+        ("stream_position", "long", "the commit's place in the stream, from 1; later ones are greater"),
         ("previous_position", "long", "that of the partition's delta before; null for the first"),
-        ("locator", "string", "its canonical string: that of its partition, and its position"),
+        ("canonical", "string", "its canonical string: that of its partition, and its position"),
         ("type", "string", "append, upsert, delete or add"),
         ("operation", "string", "what the commit did, as the log names it"),
         ("version", VERSION, "the commit"),
@@ -199,6 +200,7 @@ DELTAS = SystemTable(
         ("changed_files", "long", "files that got another deletion vector"),
         UUID,
         NAMESPACE,
+        ("snapshot_id", "long", "the snapshot that it made"),
     ),
     _delta_rows,
 )

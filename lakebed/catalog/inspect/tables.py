@@ -8,7 +8,7 @@ from typing import Any, cast
 from lakebed.catalog.data.data_index import DataIndex, data_indexes
 from lakebed.catalog.data.live_files import files_of_tables
 from lakebed.catalog.data.row_sources import format_of, location_of
-from lakebed.catalog.data.streams import stream_named
+from lakebed.catalog.data.streams import stream_locator, stream_named
 from lakebed.catalog.inspect import documents
 from lakebed.catalog.inspect.history import Step, TablePast, newest_of, pasts_of, states
 from lakebed.catalog.inspect.system_table import VERSION, Keep, Row, SystemTable, columns, number
@@ -21,9 +21,10 @@ from lakebed.catalog.inspect.table_documents import (
 )
 from lakebed.catalog.objects.properties import COMMENT
 from lakebed.catalog.objects.walk import Named, NamedLevel, loaded, objects_of_kind
-from lakebed.catalog.tables.editions import edition_named, table_around
+from lakebed.catalog.tables.editions import edition_named, locator_of, table_around
 from lakebed.catalog.tables.tables import schema_of, table_states
 from lakebed.catalog.transaction.bodies import SCHEMA, SPEC, BodyKey
+from lakebed.catalog.transaction.bound import Bound
 from lakebed.catalog.transaction.names import parse_name
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.work import Work
@@ -81,7 +82,7 @@ def with_pasts(work: Work, keep: Keep) -> Iterator[tuple[Named, TablePast]]:
 def _table_rows(work: Work, keep: Keep) -> Iterator[Row]:
     for batch in batches_kept(work, keep):
         for table, past in zip(batch, newest_of(work, [named.id for named in batch]), strict=True):
-            yield (*_seed_columns(table, past), *_own_columns(table, past))
+            yield (*_seed_columns(table, past), *_own_columns(table, past), _canonical(work, table))
 
 
 def _seed_columns(table: Named, past: TablePast) -> Row:
@@ -115,6 +116,15 @@ def _own_columns(table: Named, past: TablePast) -> Row:
     )
 
 
+def _canonical(work: Work, table: Named) -> str:
+    """That of the table, or of the edition or staged stream that was named."""
+    if isinstance(table, NamedLevel) and isinstance(table.id, Bound):
+        bound = table.id
+        place = locator_of(work, bound) if bound.cell is None else stream_locator(work, bound, bound.object_id)
+        return place.canonical
+    return "|".join(table.parts)
+
+
 TABLES = SystemTable(
     "__tables",
     "One row for each table.",
@@ -140,6 +150,7 @@ TABLES = SystemTable(
         ("total_files", "long", "its live files"),
         ("total_rows", "long", "the rows in those files"),
         ("total_bytes", "long", "their total size"),
+        ("canonical", "string", "its canonical string, of the names namespace and table"),
     ),
     _table_rows,
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from lakebed.catalog.data.deltas import history, record_of
 from lakebed.catalog.data.frames import framed_manifest
@@ -21,6 +21,7 @@ from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.store import Version
 from lakebed.table.manifest.delta import ADDED, DELETED, EXISTING
+from lakebed.table.manifest.framed import FramedManifest
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.partition.explicit import ExplicitValues
 
@@ -55,9 +56,11 @@ class DeltaFile:
 class DeltaManifest:
     """The manifest of a commit: `frame` has it whole, as source document 003 has it, for all partitions.
 
-    The files are those of the delta's partition: added, removed, and changed, which got another deletion vector.
+    The files are those of the delta's partition: added, removed, and changed, which got another deletion vector. `path`
+    is the name or location by which the frame is opened.
     """
 
+    path: str
     frame: bytes = field(repr=False)
     added: tuple[DeltaFile, ...] = ()
     removed: tuple[DeltaFile, ...] = ()
@@ -66,6 +69,13 @@ class DeltaManifest:
     def __bytes__(self) -> bytes:
         return self.frame
 
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def decoded(self) -> dict[str, Any]:
+        """The fields of the whole frame by the source document's names, as `table.manifest(…).decoded()` has them."""
+        return FramedManifest(self.path, self.frame).decoded()
+
 
 @dataclass(frozen=True, slots=True)
 class Delta:
@@ -73,12 +83,13 @@ class Delta:
 
     `locator` says where it is among the six levels. `type` is append, upsert, delete or add (rows that came with their
     ids, as by a merge); `operation` is what the log says. `counts` are of the partition. `previous_position` is that of
-    the delta before, None for the first.
+    the delta before, None for the first. `snapshot_id` is that of the snapshot that it made.
     """
 
     partition: str
     locator: Locator
     position: int
+    snapshot_id: int
     previous_position: int | None
     type: str
     operation: str
@@ -173,6 +184,7 @@ def _delta(state: State, time: int, counts: dict[str, int], place: Locator, read
         place.partition,
         place,
         record.sequence_number,
+        record.snapshot_id,
         None,
         _type(operation, counts, brought),
         operation,
@@ -188,7 +200,9 @@ def _read(work: Work, table: TableState, state: State, time: int, values: _Value
     files: Sequence[DataFileRef] = framed.message.data_files
     if values:
         files = [file for file in files if any(has_values(work, table, file, one) for one in values)]
-    return DeltaManifest(framed.data, *(_with_status(files, status) for status in (ADDED, DELETED, EXISTING)))
+    return DeltaManifest(
+        framed.path, framed.data, *(_with_status(files, status) for status in (ADDED, DELETED, EXISTING))
+    )
 
 
 def _with_status(files: Sequence[DataFileRef], status: int) -> tuple[DeltaFile, ...]:

@@ -1,7 +1,7 @@
 """The words that look at objects: ls, describe, schema."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -12,6 +12,10 @@ from lakebed.lake.catalog import Catalog
 from lakebed.lake.namespace import Namespace
 from lakebed.lake.view import View
 from lakebed.table.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from lakebed.catalog.partitions.deltas import Delta
+    from lakebed.lake.partition import Partition
 
 
 @word("lakebed ls", "lakebed ls sales", "lakebed ls -r --on dev")
@@ -41,12 +45,36 @@ def _listed(line: Catalog, namespace: tuple[str, ...] | None, **asked: Any) -> I
     yield from line.views(namespace, **asked)
 
 
-@word("lakebed describe", "lakebed describe sales.orders", "lakebed describe sales.orders@dev#17")
+@word(
+    "lakebed describe",
+    "lakebed describe sales.orders",
+    "lakebed describe sales.orders@dev#17",
+    "lakebed describe 'sales|orders|1|…|…|5'      # a canonical string of __deltas",
+)
 @click.argument("name", required=False)
 @with_session
 def describe_word(session: Session, name: str | None) -> None:
-    """Describe a table, a view or a namespace; without a name, the catalog."""
-    found = session.line if name is None else session.object(name)
+    """Describe a table, a view or a namespace; without a name, the catalog.
+
+    A canonical string also names an edition, a stream, a partition or a delta.
+    """
+    if name is not None and "|" in name:
+        _describe_place(session, session.line.find(name))
+    else:
+        _describe(session, session.line if name is None else session.object(name))
+
+
+def _describe_place(session: Session, found: Any) -> None:
+    match found.locator.kind:
+        case "partition":
+            session.output.record(_partition(found))
+        case "delta":
+            session.output.record(_delta(found))
+        case _:
+            _describe(session, cast("Handle", found))
+
+
+def _describe(session: Session, found: Handle | Catalog) -> None:
     if session.output.is_terminal:
         session.output.text(str(found.describe()))
     else:
@@ -78,6 +106,19 @@ def _described(found: Handle | Catalog) -> dict[str, object]:
         "sort_by": [str(term) for term in found.sort_order],
         "columns": _columns(found.schema),
     }
+
+
+def _partition(found: "Partition[Any]") -> dict[str, object]:
+    described = {"name": str(found.locator), "type": "partition", "id": found.id, "state": found.state}
+    counts = {"rows": found.count(), "files": len(found.files()), "bytes": found.size}
+    return {**described, "values": found.values, "location": found.location, **counts, "properties": found.properties}
+
+
+def _delta(found: "Delta") -> dict[str, object]:
+    described = {"name": str(found.locator), "type": "delta", "position": found.position}
+    places = {"previous_position": found.previous_position, "snapshot_id": found.snapshot_id, "version": found.version}
+    did = {"kind": found.type, "operation": found.operation, "time": found.time, **found.counts}
+    return {**described, **places, **did, "manifest": found.manifest.path}
 
 
 def _columns(schema: Schema) -> list[dict[str, object]]:

@@ -125,7 +125,7 @@ def test_a_delta_is_of_the_stream_that_it_was_made_in(main, table):
     streams = [delta.locator.stream for delta in table.partition().deltas()]
     assert streams == [staged.stream_id, staged.stream_id, first, first]
     shown = main.inspect("__deltas").to_pylist()
-    assert [one["locator"].split("|")[2] for one in shown] == streams[::-1]
+    assert [one["canonical"].split("|")[2] for one in shown] == streams[::-1]
 
 
 def test_a_manifest_is_the_whole_frame_of_its_commit(table):
@@ -133,7 +133,11 @@ def test_a_manifest_is_the_whole_frame_of_its_commit(table):
     table.append([*rows(1, 2), *rows(3, day=SECOND)])
     [delta] = partition.deltas()
     data = bytes(delta.manifest)
-    assert (data[:4], data) == (b"MRUB", delta.manifest.frame)
+    assert (data[:4], data, len(delta.manifest)) == (b"MRUB", delta.manifest.frame, len(data))
+    [newest] = [info for info in table.snapshots() if info.id == delta.snapshot_id]
+    whole = table.manifest(delta.snapshot_id)
+    assert (delta.manifest.decoded(), delta.manifest.path) == (whole.decoded(), whole.path)
+    assert (newest.sequence_number, delta.manifest.decoded()["snapshot_id"]) == (delta.position, newest.id)
     manifest = frame.decode(data, "")
     assert (manifest.sequence_number, manifest.table_uuid, len(manifest.data_files)) == (2, table.id, 2)
     assert manifest.last_updated_ms == int(delta.time.timestamp() * 1000)
@@ -161,8 +165,8 @@ def test_a_partition_and_a_delta_have_a_canonical_string(main):
     assert (root.namespace, root.table, root.edition, root.kind) == (("s",), "t", "1", "partition")
     assert partition.locator.canonical == f"s|t|1|{root.stream}|{partition.id}"
     assert (str(delta.locator), delta.locator.parent) == (f"{partition.locator}|2", partition.locator)
-    assert main.inspect("__deltas")["locator"].to_pylist()[-1] == str(delta.locator)
-    assert main.inspect("__partitions")["locator"].to_pylist() == [str(root), str(partition.locator)]
+    assert main.inspect("__deltas")["canonical"].to_pylist()[-1] == str(delta.locator)
+    assert main.inspect("__partitions")["canonical"].to_pylist() == [str(root), str(partition.locator)]
 
 
 def test_the_system_table_has_them_all(main, table):

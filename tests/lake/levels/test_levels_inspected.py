@@ -101,4 +101,4 @@ def test_a_staged_partition_shows_its_files_and_deltas(main):
     assert (shown["rows"], shown["files"]) == (2, 2)
     deltas = main.inspect("__deltas", where=f"partition_id = '{staged.id}'").to_pylist()
     assert [one["stream_position"] for one in deltas] == [1, 2]
-    assert [one["locator"] for one in deltas] == [str(one.locator) for one in reversed(staged.deltas())]
+    assert [one["canonical"] for one in deltas] == [str(one.locator) for one in reversed(staged.deltas())]

@@ -1,0 +1,1 @@
+"""Objects by their places among the levels of a lake."""

@@ -39,7 +39,7 @@ from lakebed.catalog.data.target import Target
 from lakebed.catalog.feed.compare import Compared
 from lakebed.catalog.feed.feed import Feed
 from lakebed.catalog.feed.steps import Piece, Step
-from lakebed.catalog.merge.rows import Decide, DisputedRow, RowSides
+from lakebed.catalog.merge.rows import Decide, DisputedRow, KeyCheck, RowSides
 from lakebed.catalog.tables.properties import Check
 from lakebed.files import Files
 from lakebed.table.expression.assignments import Values
@@ -219,6 +219,10 @@ class ArrowEngine:
     ) -> list[DisputedRow]:
         """The rows of one side of a merge that break checks of the other."""
         return broken_rows(sources, schema, pieces, checks, side)
+
+    def repeated_keys(self, check: KeyCheck) -> list[DisputedRow]:
+        """The rows of one side of a merge whose primary key another row has, though the other side asks for it."""
+        return ThreeWayRows(check.schema, lambda disputed: None).repeated_keys(check)
 
     def merge_sides(self, sides: RowSides, decide: Decide) -> ThreeWayRows:
         """Compare the rows that both sides of a merge changed, cell by cell; they are held in memory."""

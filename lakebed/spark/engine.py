@@ -17,7 +17,7 @@ from lakebed.catalog.data.target import Target
 from lakebed.catalog.feed.compare import Compared
 from lakebed.catalog.feed.feed import Feed
 from lakebed.catalog.feed.steps import Piece
-from lakebed.catalog.merge.rows import Decide, DisputedRow, RowSides
+from lakebed.catalog.merge.rows import Decide, DisputedRow, KeyCheck, RowSides
 from lakebed.catalog.objects.naming import about_table
 from lakebed.catalog.tables.properties import Check
 from lakebed.spark.casting import cast_rows, unfit_values
@@ -154,6 +154,11 @@ class SparkEngine:
     ) -> list[DisputedRow]:
         """The rows of one side of a merge that break checks of the other."""
         return broken_rows(self._merging(sources, schema), pieces, checks, side)
+
+    def repeated_keys(self, check: KeyCheck) -> list[DisputedRow]:
+        """The rows of one side of a merge whose primary key another row has, though the other side asks for it."""
+        merging = self._merging(check.sources, check.schema)
+        return MergedFrames(merging, lambda disputed: None).repeated_keys(check)
 
     def release(self) -> None:
         """Let executors go of the rows that were kept for merges."""

@@ -36,7 +36,7 @@ def check_keys(target: Target, change: RowChange) -> None:
     repeated = _repeated(keys)
     if repeated is not None:
         raise _refused(target.name, schema, repeated, "comes twice in the rows that are given")
-    filter = _key_filter(schema, keys)
+    filter = filter_of_keys(schema, keys)
     left = change.left_of(target.plan_keys(filter).files)
     scan = Scan(sources, schema, Plan(left, len(left)), filter, key_columns(schema))
     for rows in tables_to_join(scan.to_batches()):
@@ -89,7 +89,7 @@ def joinable(column: pyarrow.ChunkedArray, path: list[str]) -> pyarrow.ChunkedAr
     return column.cast(column.type.storage_type) if isinstance(column.type, pyarrow.BaseExtensionType) else column
 
 
-def _key_filter(schema: Schema, keys: pyarrow.Table) -> Filter | None:
+def filter_of_keys(schema: Schema, keys: pyarrow.Table) -> Filter | None:
     """A filter that rows with one of the keys pass; columns inside structs, or with NaN, don't take part."""
     ways = [schema.way_by_id(id) for id in schema.identifier_ids]
     parts = [

@@ -15,7 +15,8 @@ from lakebed.arrow.fit import typed_rows
 from lakebed.arrow.read.copies import Copies, copies_of
 from lakebed.arrow.read.pieces import Mask, Numbers, positions_in, read_pieces, row_values, same_values
 from lakebed.arrow.rows.base_rows import BaseRows, base_rows
-from lakebed.arrow.rows.keys import key_columns, keys_in
+from lakebed.arrow.rows.keys import filter_of_keys, key_columns, keys_in
+from lakebed.arrow.rows.repeated_keys import WrittenRows, repeated_keys
 from lakebed.arrow.types import arrow_schema
 from lakebed.arrow.write.checks import broken_by
 from lakebed.arrow.write.rows import write_rows
@@ -23,8 +24,21 @@ from lakebed.catalog.data.row_changes import Written
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.data.target import Target
 from lakebed.catalog.feed.steps import Piece
-from lakebed.catalog.merge.rows import OURS, THEIRS, Choice, Decide, DisputedRow, Row, RowSides, given_row, key_of
+from lakebed.catalog.merge.rows import (
+    OURS,
+    THEIRS,
+    Choice,
+    Decide,
+    DisputedRow,
+    KeyCheck,
+    Row,
+    RowSides,
+    given_row,
+    has_other_key,
+    key_of,
+)
 from lakebed.catalog.tables.properties import Check
+from lakebed.table.plan.pruning import may_match
 from lakebed.table.schema.metadata_columns import ROW_ID
 from lakebed.table.schema.schema import Schema
 
@@ -65,6 +79,7 @@ class ThreeWayRows:
     rows_read: int = 0
     rows: list[pyarrow.Table] = field(default_factory=list)
     ids: list[Numbers] = field(default_factory=list)
+    rekeyed: list[Mask] = field(default_factory=list)  # which may have another key than on one of the sides
 
     @property
     def ours_gone(self) -> dict[str, BitMap64]:
@@ -77,6 +92,19 @@ class ThreeWayRows:
     @property
     def written_rows(self) -> pyarrow.Table:
         return pyarrow.concat_tables([arrow_schema(self.schema).empty_table(), *self.rows])
+
+    @property
+    def is_rekeyed(self) -> bool:
+        return any(some.any() for some in self.rekeyed)
+
+    @property
+    def rekeyed_rows(self) -> Numbers:
+        """The places, among the rows to write, of those that may have another key than on one of the sides."""
+        return numpy.flatnonzero(numpy.concatenate([numpy.empty(0, numpy.bool_), *self.rekeyed]))
+
+    def repeated_keys(self, check: KeyCheck) -> list[DisputedRow]:
+        ids = numpy.concatenate([numpy.empty(0, numpy.int64), *self.ids])
+        return repeated_keys(check, WrittenRows(self.written_rows, ids, self.rekeyed_rows))
 
     def write(self, target: Target) -> Written:
         rows = self.written_rows
@@ -95,15 +123,17 @@ class ThreeWayRows:
         [batch] = rows.to_batches()
         return [_broken(self.schema, check, rows, place, ids[place], OURS) for check, place in broken(batch)]
 
-    def put(self, rows: pyarrow.Table, ids: Numbers) -> None:
+    def put(self, rows: pyarrow.Table, ids: Numbers, rekeyed: Mask) -> None:
         if rows.num_rows:
             self.rows.append(rows)
             self.ids.append(ids)
+            self.rekeyed.append(rekeyed)
 
     def put_given(self, given: Row, row_id: int, subject: DisputedRow) -> None:
         """Write the row that somebody decided for."""
-        row = given_row(self.schema, given, subject)
-        self.put(typed_rows(self.schema, [row]), numpy.array([row_id], numpy.int64))
+        row = typed_rows(self.schema, [given_row(self.schema, given, subject)])
+        is_rekeyed = has_other_key(self.schema, row_values(row, 0), subject)
+        self.put(row, numpy.array([row_id], numpy.int64), numpy.array([is_rekeyed], numpy.bool_))
 
     def asked(self, disputed: DisputedRow) -> Choice:
         choice = self.decide(disputed)
@@ -126,6 +156,8 @@ def merge_sides(sides: RowSides, decide: Decide) -> ThreeWayRows:
         _merge_changed(merged, base, ours, theirs)
     if sides.check_keys:
         _merge_keys(merged, ours, theirs)
+    if sides.schema.identifier_ids:
+        _merge_all_written(merged, sides)
     return merged
 
 
@@ -287,7 +319,16 @@ def _combine(
         )
         for place, (one, other) in enumerate(zip(here.columns, there.columns, strict=True))
     ]
-    merged.put(pyarrow.Table.from_arrays(columns, schema=here.schema), our_copies.ids[rows])
+    rekeyed = _have_other_keys(merged.schema, here, there, rows)
+    merged.put(pyarrow.Table.from_arrays(columns, schema=here.schema), our_copies.ids[rows], rekeyed)
+
+
+def _have_other_keys(schema: Schema, ours: pyarrow.Table, theirs: pyarrow.Table, rows: Numbers) -> Mask:
+    """Which of these rows differ between the sides in a column of the key."""
+    found, chosen = numpy.zeros(len(rows), numpy.bool_), pyarrow.array(rows)
+    for name in key_columns(schema):
+        found |= ~same_values(ours.column(name).take(chosen), theirs.column(name).take(chosen))
+    return found
 
 
 def _merge_deleted(merged: ThreeWayRows, base: BaseRows, side: Copies, *, winner: str) -> None:
@@ -343,8 +384,16 @@ def _merge_keys(merged: ThreeWayRows, ours: Copies, theirs: Copies) -> None:
     is_new = mine.ids[here] != other.ids[there]  # else it is in dispute already
     if is_new.any():
         _merge_pairs(merged, mine.chosen(here[is_new]), other.chosen(there[is_new]))
-    _merge_written(merged, mine, theirs=False)
-    _merge_written(merged, other, theirs=True)
+
+
+def _merge_all_written(merged: ThreeWayRows, sides: RowSides) -> None:
+    """Find new rows of both sides whose key a row to write has got: only files are read that may have such a row."""
+    for pieces, theirs in ((sides.ours, False), (sides.theirs, True)):
+        if merged.is_rekeyed:
+            keys = keys_in(merged.written_rows.take(pyarrow.array(merged.rekeyed_rows)), merged.schema)
+            filter = filter_of_keys(merged.schema, keys)
+            near = [piece for piece in pieces if filter is None or may_match(filter, piece.file)]
+            _merge_written(merged, copies_of(sides.sources, near), theirs=theirs)
 
 
 def _sides(merged: ThreeWayRows, ours: Copies, theirs: Copies) -> list[tuple[Copies, Gone]]:
@@ -369,19 +418,21 @@ def _merge_pairs(merged: ThreeWayRows, ours: Copies, theirs: Copies) -> None:
 
 def _merge_written(merged: ThreeWayRows, side: Copies, *, theirs: bool) -> None:
     """Find rows of a side whose key a row has that was combined of cells of both: a side changed its key."""
-    written = merged.written_rows
-    if not written.num_rows or not side.count:
+    if not side.count:
         return
+    written, rekeyed = merged.written_rows, merged.rekeyed_rows
     is_gone = (merged.theirs if theirs else merged.ours).has(side)
-    pairs = numpy.stack(_pairs(keys_in(written, merged.schema), _keys(merged.schema, side)))
+    keys = keys_in(written.take(pyarrow.array(rekeyed)), merged.schema)
+    pairs = numpy.stack(_pairs(keys, _keys(merged.schema, side)))
     pairs = pairs[:, ~is_gone[pairs[1]]]
     if not pairs.size:
         return
-    found, chosen, given = side.values(merged.schema), [], []
+    found, chosen, given = side.chosen(pairs[1]).values(merged.schema), [], []
     ids = numpy.concatenate(merged.ids)
-    for written_row, row in pairs.T.tolist():
-        sides = ((written, written_row), (found, row)) if theirs else ((found, row), (written, written_row))
-        disputed = _disputed_key(merged.schema, [], *sides, side, side, row, row_id=int(ids[written_row]))
+    for place, (written_row, row) in enumerate(zip(rekeyed[pairs[0]].tolist(), pairs[1].tolist(), strict=True)):
+        one, other = (written, written_row), (found, place)
+        mine, its = (one, other) if theirs else (other, one)
+        disputed = _disputed_key(merged.schema, [], mine, its, side, side, row, row_id=int(ids[written_row]))
         choice = merged.asked(disputed)
         if choice == (OURS if theirs else THEIRS) or isinstance(choice, dict):
             (merged.theirs if theirs else merged.ours).add(side, numpy.array([row]))
@@ -390,7 +441,8 @@ def _merge_written(merged: ThreeWayRows, side: Copies, *, theirs: bool) -> None:
         if isinstance(choice, dict):
             given.append((choice, int(ids[written_row]), disputed))
     kept = numpy.setdiff1d(numpy.arange(written.num_rows), numpy.array(chosen, numpy.int64))
-    merged.rows, merged.ids = [written.take(pyarrow.array(kept))], [ids[kept]]
+    is_rekeyed = numpy.concatenate(merged.rekeyed)
+    merged.rows, merged.ids, merged.rekeyed = [written.take(pyarrow.array(kept))], [ids[kept]], [is_rekeyed[kept]]
     for row_given in given:
         merged.put_given(*row_given)
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from lakebed.catalog.data.live_files import committed_files
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.merge.bases import Bases
+from lakebed.catalog.merge.keys import MergedFiles, key_check
 from lakebed.catalog.merge.levels import (
     COMMITTED,
     LEVELS,
@@ -462,6 +463,7 @@ class ThreeWay:
         merged = settled_files(compared, self.settle)
         self._add_all(outcome, merged.conflicts)
         self._check_rows(outcome, table, files)
+        self._check_keys(outcome, table, files, MergedFiles(files.ours.files, files.theirs.files, merged))
         if merged.added or merged.removed or merged.changed or merged.rewrites:
             outcome.files = merged
 
@@ -507,6 +509,7 @@ class ThreeWay:
         if isinstance(planned, RowMerge):
             outcome.rows = (compared, planned)
             self._check_rows(outcome, table, files, planned)
+            self._check_keys(outcome, table, files, planned)
         else:
             self.conflict(outcome, "rows", f"{planned} rows", "changed, or new with one key", "changed otherwise")
 
@@ -528,6 +531,26 @@ class ThreeWay:
             self._settled(
                 row_conflict(self.ours, self.theirs, files.ours, files.theirs, outcome.state, name, found), None
             )
+
+    def _check_keys(
+        self, outcome: Outcome, table: TableState, files: TableFiles, merged: RowMerge | MergedFiles
+    ) -> None:
+        """Find rows that repeat a primary key although no side does. No strategy settles it."""
+        ours, theirs, checker = outcome.ours, outcome.theirs, self._settling.checker
+        if checker is None or ours is None or ours.table is None or theirs is None or theirs.table is None:
+            return
+        context, name = self.ours.work.context, self.row(outcome, "", "", "", "").name
+        sources = Sources(context.files, str(table.id), context.metastore)
+        schemas = ours.table.schema, theirs.table.schema
+        check = key_check(context, sources, table.schema, schemas, merged)
+        if check is None:
+            return
+        rows = merged.merged if isinstance(merged, RowMerge) else None
+        known = set() if rows is None else {repr(found.key) for found in rows.unsettled}
+        for found in (checker if rows is None else rows).repeated_keys(check):
+            if repr(found.key) not in known:  # else the rows are in dispute already
+                conflict = row_conflict(self.ours, self.theirs, files.ours, files.theirs, outcome.state, name, found)
+                self._settled(conflict, None)
 
     def _takes_theirs(
         self,

@@ -7,7 +7,7 @@ rows, and answers which copies go and which rows to write (`RowMerger`). docs/in
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -21,6 +21,7 @@ from lakebed.catalog.feed.steps import Piece, differing, live_piece
 from lakebed.catalog.tables.properties import Check
 from lakebed.errors import Invalid
 from lakebed.files import Files as FileStore
+from lakebed.table.filter.filter import Filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.merge.sides import Files, state
 from lakebed.table.schema.schema import Schema
@@ -43,6 +44,9 @@ THEIRS: Final = "theirs"
 @dataclass(frozen=True, slots=True)
 class DisputedRow:
     """A row that both sides changed in different ways: `what` is `row`, or `key` for two new rows with one key.
+
+    It is `keys` for two rows that would have one primary key after the merge: one of them, which the merge writes or a
+    side has in a new place, is `ours` or `theirs`, and the other side shows the other row.
 
     `base`, `ours` and `theirs` are its values, None where it is not there. `columns` are those with a dispute, `key` is
     its primary key. The places are where the base and each side have it: a file, and the position in it.
@@ -106,6 +110,44 @@ class Past:
         return live_rows(store, file) if known is None else every(file) - known
 
 
+WRITTEN: Final = ""
+"""What stands for the file of a row that the merge writes; its position is its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCheck:
+    """Where a merge may repeat a primary key: `pieces` are rows of a side whose keys have to be looked for.
+
+    Rows to write whose key is not that of both sides are looked for in any case. `holders` answers the live rows among
+    which there may be one that a filter keeps, apart from the rows to write.
+    """
+
+    sources: Sources
+    schema: Schema
+    side: str
+    pieces: tuple[Piece, ...]
+    holders: Callable[[Filter | None], Sequence[Piece]]
+
+    def each_once(self, rekeyed: Collection[int], pairs: Iterable[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
+        """Pairs of a row that is looked for and a row with its key, without those of one row; each pair comes once.
+
+        `rekeyed` are the ids of the rows to write that are looked for.
+        """
+        places = places_of(self.pieces)
+
+        def is_asked(file: str, position: int) -> bool:
+            return position in (rekeyed if file == WRITTEN else places.get(file, _NONE))
+
+        return sorted((one, other) for one, other in pairs if one < other or not is_asked(*other))
+
+    def disputed(self, place: Place, row_id: int | None, row: Row, other_place: Place, other: Row) -> DisputedRow:
+        """The conflict of a row that is looked for and one with its key."""
+        sides, places = (row, other), tuple(None if one[0] == WRITTEN else one for one in (place, other_place))
+        if place[0] != WRITTEN and self.side == THEIRS:
+            sides, places = sides[::-1], places[::-1]
+        return DisputedRow("keys", row_id, key_of(self.schema, row), (), None, *sides, None, *places)
+
+
 class MergedRows(Protocol):
     """The answer of an engine: which copies go, the conflicts, and the rows to write, which are not written yet."""
 
@@ -127,6 +169,13 @@ class MergedRows(Protocol):
     def broken(self, checks: Sequence[Check]) -> Sequence[DisputedRow]:
         """The rows to write that break checks of the table, though no side broke them."""
 
+    @property
+    def is_rekeyed(self) -> bool:
+        """Whether a row to write may have another primary key than it has on one of the sides."""
+
+    def repeated_keys(self, check: KeyCheck) -> Sequence[DisputedRow]:
+        """Rows with one primary key: rows to write that a side has under another key, and those of the check."""
+
     def write(self, target: Target) -> Written:
         """Write the rows that neither side has as they are, with their ids."""
 
@@ -141,11 +190,14 @@ class RowMerger(Protocol):
 
 
 class RowChecker(Protocol):
-    """Tests the rows that one side has in new places by checks that only the other side has."""
+    """Tests rows of one side by what only the other side demands: checks, and a primary key."""
 
     def broken_rows(
         self, sources: Sources, schema: Schema, pieces: Sequence[Piece], checks: Sequence[Check], side: str
     ) -> Sequence[DisputedRow]: ...
+
+    def repeated_keys(self, check: KeyCheck) -> Sequence[DisputedRow]:
+        """The rows of the check whose primary key another row has."""
 
 
 class RowEngine(RowMerger, RowChecker, Protocol):
@@ -176,6 +228,14 @@ def given_row(schema: Schema, given: Row, subject: DisputedRow) -> dict[str, obj
         )
     before = subject.ours or subject.theirs or {}
     return {name: given.get(name, before.get(name)) for name in schema.names}
+
+
+def has_other_key(schema: Schema, row: Row, subject: DisputedRow) -> bool:
+    """Whether a row that somebody decided for may have another primary key than it had on one of the sides."""
+    if subject.what == "key" and subject.row_id is not None:  # one of the two is a row that the merge would write
+        return True
+    sides = (subject.ours, subject.theirs)
+    return any(side is None or key_of(schema, side) != key_of(schema, row) for side in sides)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ class RowConflict:
     """A row that both sides changed in different ways, or two new rows with one primary key (`what` is `key`).
 
     `base`, `ours` and `theirs` are its values by column, None where it is not there; `columns` are those in dispute.
-    `key` is empty in a table without a primary key. The commits are those that changed the row on each side.
+    `key` is empty in a table without a primary key. The commits are those that changed the row on each side. If `what`
+    is `keys`, the merge would give two rows one key: a row that it writes or a side has added, and one that was there.
     """
 
     object_id: str

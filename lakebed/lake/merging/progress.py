@@ -175,8 +175,15 @@ class MergeInProgress:
     def _answers(self, resolve: "Resolve | None") -> dict[str, Choice]:
         if resolve is None:
             raise Invalid("there are no decisions", expected="a function, a mapping, or rows of to_arrow()")
-        answers = {conflict_id(conflict): resolve(conflict) for conflict in self.conflicts}
+        answers = {conflict_id(conflict): resolve(conflict) for conflict in self._to_decide()}
         return {name: choice for name, choice in answers.items() if choice is not None}
+
+    def _to_decide(self) -> tuple[AnyConflict, ...]:
+        """The conflicts that are left; all of them if rows that were given repeat a key or break a check."""
+        left = self.conflicts
+        if not any(isinstance(one, RowConflict) and one.what not in ("row", "key") for one in left):
+            return left
+        return merge.dry_run(self._scope.read(), self._head, replace(self._settling(), resolve=None)).conflicts
 
     def _row(self, conflict: AnyConflict) -> dict[str, str | None]:
         is_row = isinstance(conflict, RowConflict)

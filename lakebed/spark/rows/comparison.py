@@ -4,6 +4,7 @@
     kind                                                what becomes of it
     ours_goes, theirs_goes                              whether the side's copy goes
     ours_kept, theirs_kept, disputed                    for each column: is it as in the base, do the sides differ
+    rekeyed                                             whether the sides have different keys of it
     base, ours, theirs                                  its values, unless one copy just stays
 
 Only positions of copies that go, and rows in dispute, come to the driver.
@@ -80,6 +81,7 @@ class Compared:
 
     rows: DataFrame
     combined: int
+    rekeyed: int
     gone: Mapping[str, Mapping[str, BitMap64]]
     disputed: Sequence[Disputed]
 
@@ -99,14 +101,15 @@ def compare(
     if TWIN in pieces:
         valued = valued.withColumn(BASE, _newer_cells(reader.schema))
     rows = held.hold(_compared(reader.schema, valued))
-    [(ours, theirs, combined, disputed)] = rows.agg(
+    [(ours, theirs, combined, rekeyed, disputed)] = rows.agg(
         F.count_if("ours_goes"),
         F.count_if("theirs_goes"),
         F.count_if(F.col("kind") == COMBINED),
+        F.count_if("rekeyed"),
         F.count_if(F.col("kind") >= IN_BOTH),
     ).collect()
     gone = {side: _gone(rows, side, pieces[side], most) for side, most in ((OURS, ours), (THEIRS, theirs))}
-    return Compared(rows, combined, gone, _disputed(reader.schema, python, rows, pieces) if disputed else ())
+    return Compared(rows, combined, rekeyed, gone, _disputed(reader.schema, python, rows, pieces) if disputed else ())
 
 
 def _newer_cells(schema: Schema) -> Column:
@@ -194,10 +197,18 @@ def _compared(schema: Schema, rows: DataFrame) -> DataFrame:
         "ours_kept",
         "theirs_kept",
         "disputed",
+        (in_both & ~settled & _is_rekeyed(schema)).alias("rekeyed"),
         (combined | is_replaced | (settled & ~has(THEIRS))).alias("ours_goes"),
         (combined | stays | (settled & ~has(OURS))).alias("theirs_goes"),
         *(F.when(~settled, F.col(side)).alias(side) for side in SIDES),
     )
+
+
+def _is_rekeyed(schema: Schema) -> Column:
+    """Whether the sides differ in a column of the key."""
+    keys = {schema.way_by_id(id)[0].id for id in schema.identifier_ids}
+    places = [place for place, field in enumerate(schema.fields) if field.id in keys]
+    return F.array_contains(F.array(F.lit(False), *(~F.get("same", F.lit(place)) for place in places)), True)
 
 
 def _same(schema: Schema, one: str, other: str) -> Column:

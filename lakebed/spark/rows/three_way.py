@@ -6,7 +6,7 @@ executors from the comparison until the plan is applied. docs/internals/merge.md
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from typing import Protocol, TypeVar
 
 import pyarrow
@@ -17,7 +17,18 @@ from pyspark.sql import functions as F
 from lakebed.catalog.data.row_changes import RowChange, Written
 from lakebed.catalog.data.target import Target
 from lakebed.catalog.feed.steps import Piece
-from lakebed.catalog.merge.rows import Choice, Decide, DisputedRow, Place, Row, RowSides, given_row, key_of
+from lakebed.catalog.merge.rows import (
+    Choice,
+    Decide,
+    DisputedRow,
+    KeyCheck,
+    Place,
+    Row,
+    RowSides,
+    given_row,
+    has_other_key,
+    key_of,
+)
 from lakebed.catalog.tables.properties import Check
 from lakebed.errors import Unavailable
 from lakebed.spark.fit import quoted
@@ -50,6 +61,7 @@ from lakebed.spark.rows.copies import (
     with_replaced,
     youngest,
 )
+from lakebed.spark.rows.repeated_keys import repeated_keys
 from lakebed.spark.types import check_types, check_writable, result_schema
 from lakebed.spark.write.checks import is_broken
 from lakebed.spark.write.rows import write_rows
@@ -85,8 +97,8 @@ class MergedFrames:
     """What becomes of the rows that both sides changed: positions and disputes are here, rows to write are not.
 
     `decided` are the places of copies that go by a decision. `winners` says for rows whose dispute is settled whether
-    theirs wins, by id. `given` are rows that somebody gave; `dropped` are rows that are not written although their
-    cells were combined, `left_out` these and others.
+    theirs wins, by id. `given` are rows that somebody gave, `rekeyed` the ids of those with a key that a side has not;
+    `dropped` are rows that are not written although their cells were combined, `left_out` these and others.
     """
 
     merging: Merging
@@ -99,6 +111,7 @@ class MergedFrames:
     compared: Compared | None = None
     winners: dict[int, bool] = field(default_factory=dict)
     given: dict[int, Row] = field(default_factory=dict)
+    rekeyed: set[int] = field(default_factory=set)
     dropped: set[int] = field(default_factory=set)
     left_out: set[int] = field(default_factory=set)
 
@@ -116,12 +129,32 @@ class MergedFrames:
         combined = 0 if self.compared is None else self.compared.combined
         return combined + len(self.winners) + len(self.given) - len(self.dropped)
 
+    @property
+    def is_rekeyed(self) -> bool:
+        """Whether a row to write may have another primary key than it has on one of the sides."""
+        return bool(self.rekeyed) or (self.compared is not None and self.compared.rekeyed > 0)
+
     def written_rows(self) -> DataFrame:
         """The rows to write, with their ids, as `id`, c0, c1, …"""
-        frames = [] if self.compared is None else [self._combined(self.compared)]
+        frames = [] if self.compared is None else [self._combined(self.compared.rows)]
         if self.given:
-            frames.append(self._given())
+            frames.append(self._given(self.given))
         return reduce(DataFrame.union, frames)
+
+    def rekeyed_rows(self) -> DataFrame:
+        """Those of them that may have another key than on one of the sides."""
+        frames = [] if self.compared is None else [self._combined(self.compared.rows.where("rekeyed"))]
+        if self.rekeyed:
+            frames.append(self._given({id: self.given[id] for id in sorted(self.rekeyed)}))
+        return reduce(DataFrame.union, frames)
+
+    def repeated_keys(self, check: KeyCheck) -> list[DisputedRow]:
+        """Rows with one primary key: rows to write that a side has under another key, and those of the check."""
+        rekeyed = self.rekeyed_rows() if self.is_rekeyed else None
+        written = self.written_rows() if self.count else None
+        merging = self.merging
+        find = partial(repeated_keys, merging.reader, merging.python, check, rekeyed, written)
+        return merging.run("look for the keys of a merge", find)
 
     def write(self, target: Target) -> Written:
         """Write the rows that neither side has as they are, with their ids."""
@@ -171,19 +204,23 @@ class MergedFrames:
     def put(self, id: int, given: Row, subject: DisputedRow) -> None:
         """Write the row that somebody decided for."""
         row = given_row(self.merging.schema, given, subject)
-        self.merging.python.typed_rows(self.merging.schema, [row])  # refuses values of other types
+        python, schema = self.merging.python, self.merging.schema
+        [typed] = python.row_values(schema, python.typed_rows(schema, [row]))  # refuses values of other types
         self.given[id] = row
+        if has_other_key(schema, typed, subject):
+            self.rekeyed.add(id)
 
     def drop(self, id: int) -> None:
         """Leave out a row that would be written, whether its cells were combined, or somebody decided for it."""
         if id in self.left_out:
             return
         self.left_out.add(id)
+        self.rekeyed.discard(id)
         if self.winners.pop(id, None) is None and self.given.pop(id, None) is None:
             self.dropped.add(id)
 
-    def _combined(self, compared: Compared) -> DataFrame:
-        rows, schema = compared.rows, self.merging.schema
+    def _combined(self, rows: DataFrame) -> DataFrame:
+        schema = self.merging.schema
         wins = F.lit(False)
         if self.winners:
             ids = pyarrow.table({"id": pyarrow.array(self.winners, pyarrow.int64()), "wins": [*self.winners.values()]})
@@ -196,10 +233,10 @@ class MergedFrames:
             rows = rows.join(self.merging.reader.ids(self.dropped), "id", "left_anti")
         return rows.select("id", *chosen_cells(schema, F.coalesce(wins, F.lit(False))))
 
-    def _given(self) -> DataFrame:
+    def _given(self, given: Mapping[int, Row]) -> DataFrame:
         schema, spark = self.merging.schema, self.merging.reader.source.spark
-        table = self.merging.python.typed_rows(schema, list(self.given.values()))
-        ids = pyarrow.array(self.given, pyarrow.int64())
+        table = self.merging.python.typed_rows(schema, list(given.values()))
+        ids = pyarrow.array(given, pyarrow.int64())
         form = result_schema(Schema([ROW_ID, *schema.fields]))
         return spark.createDataFrame(table.add_column(0, ROW_ID.name, ids).combine_chunks(), form)
 
@@ -234,8 +271,11 @@ def merge_sides(merging: Merging, held: HeldRows, sides: RowSides, decide: Decid
                 "compare the rows of a merge", lambda: compare(merging.reader, merging.python, held, found, pieces)
             )
             _settle_rows(merged)
+        keys = _KeyMerge(merged, scratch, sides, copies)
         if sides.check_keys:
-            _KeyMerge(merged, scratch, sides, copies).merge()
+            keys.merge()
+        if merging.reader.keys:
+            keys.merge_written()
     finally:
         scratch.release()
     return merged
@@ -332,9 +372,12 @@ class _KeyMerge:
             self.merged.go_all(compared.gone)
             for disputed in compared.disputed:
                 self._settle(disputed)
-        for side in (OURS, THEIRS):
-            if self.merged.count:
-                self._merge_written(side, left[side])
+
+    def merge_written(self) -> None:
+        """Find new rows of both sides whose key a row to write has got."""
+        for side, copies in ((OURS, self.copies.ours), (THEIRS, self.copies.theirs)):
+            if self.merged.is_rekeyed:
+                self._merge_written(side, self._left(side, copies))
 
     @property
     def _pieces(self) -> dict[str, Sequence[Piece]]:
@@ -391,7 +434,7 @@ class _KeyMerge:
         """Rows to write and rows of a side with the same key: id, place, and the values of both."""
         merging, pieces = self.merged.merging, self._pieces[side]
         schema, reader = merging.schema, merging.reader
-        rows = self.merged.written_rows()
+        rows = self.merged.rekeyed_rows()
         names = [f"c{place}" for place in range(len(schema.fields))]
         written = rows.toDF("id", *names).select("id", F.struct(*names).alias("written"), *reader.key_columns())
         found = written.join(copies.drop("id"), reader.keys).drop(*reader.keys)

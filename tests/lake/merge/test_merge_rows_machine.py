@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.lake.changes.test_changes_laws import a_lake
+from tests.support import keyed_lines
 from tests.support.examples import examples
 from tests.support.row_lines import OPERATIONS, run
 
@@ -48,3 +49,30 @@ FOUND = {
 def test_what_the_machine_has_found(steps, keyed):
     with a_lake() as lake:
         run(lake.catalog(), steps, keyed=keyed)
+
+
+KEY_STEPS = st.lists(
+    st.tuples(st.sampled_from(keyed_lines.OPERATIONS), st.sampled_from([0, 1]), st.integers(0, 40)),
+    min_size=3,
+    max_size=16,
+)
+
+
+@given(KEY_STEPS)
+@settings(max_examples=examples(6, 1500), deadline=None, derandomize=examples(1, 0) == 1)
+def test_keys_of_two_columns_hold_in_any_merge_or_it_is_a_conflict_that_names_them(steps):
+    with a_lake() as lake:
+        keyed_lines.run(lake.catalog(), steps)
+
+
+FOUND_KEYS = {
+    "cells of both sides made the key of another row": [("move a", 0, 20), ("move b", 1, 29), ("merge", 0, 0)],
+    "a row came under a key that had been narrowed": [("narrow", 0, 0), ("insert", 1, 2), ("merge", 0, 0)],
+    "the key was narrowed by theirs": [("narrow", 0, 0), ("insert", 1, 2), ("merge", 1, 0)],
+}
+
+
+@pytest.mark.parametrize("steps", FOUND_KEYS.values(), ids=FOUND_KEYS)
+def test_what_the_machine_has_found_of_keys(steps):
+    with a_lake() as lake:
+        keyed_lines.run(lake.catalog(), steps)

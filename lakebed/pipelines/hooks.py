@@ -15,3 +15,5 @@ class Hook:
     function: Callable[..., Any]
     inputs: Mapping[str, Source]
     retries: int = 0
+    is_always: bool = False
+    """Whether it is called after a run that had nothing to publish, too."""

@@ -54,6 +54,8 @@ class Step:
     properties: Mapping[str, str] = field(default_factory=dict)
     flows: tuple[Flow, ...] = ()
     """The streams that add rows to its table; none for a step that makes its rows at once."""
+    kept: str | None = None
+    """The query of a view that the lake keeps, too; its names are whole."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Primary keys by the table that they are of, where tables have different ones."""
 

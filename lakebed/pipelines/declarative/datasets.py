@@ -1,5 +1,6 @@
 """The steps of a project: one for each dataset."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -8,13 +9,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from lakebed.errors import Invalid
 from lakebed.pipelines.declarative.analysis import Analysed
 from lakebed.pipelines.declarative.bound import BoundFlow
 from lakebed.pipelines.declarative.definitions import Kind
+from lakebed.pipelines.declarative.views import kept_text
 from lakebed.pipelines.expectations import check_expectations
 from lakebed.pipelines.flows import Flow, Values
+from lakebed.pipelines.hooks import Hook
 from lakebed.pipelines.inputs import Given, Source
 from lakebed.pipelines.running.flows import combined, made_rows
+from lakebed.pipelines.running.sinks import OF_FILES, Sink
 from lakebed.pipelines.steps import Function, Step
 from lakebed.pipelines.writes import Write
 from lakebed.spark.fit import quoted
@@ -31,8 +36,8 @@ class DatasetStep(Step):
         return self.rows(values)
 
 
-def step_of(found: Analysed) -> Step:
-    """The step that makes a dataset."""
+def step_of(found: Analysed, known: Mapping[str, Analysed]) -> Step:
+    """The step that makes a dataset; `known` are all of the project."""
     dataset, flow = found.dataset, found.flows[0]
     is_view, is_stream = dataset.kind in (Kind.TEMPORARY_VIEW, Kind.VIEW), dataset.kind is Kind.STREAMING_TABLE
     streams = tuple(map(partial(_flow, found), found.flows)) if is_stream else ()
@@ -57,8 +62,31 @@ def step_of(found: Analysed) -> Step:
         text=flow.code,
         properties=dict(dataset.properties),
         flows=streams,
+        kept=kept_text(found, known) if dataset.kind is Kind.VIEW else None,
         rows=partial(_streamed, streams) if is_stream else partial(_rows, found, flow),
     )
+
+
+def hook_of(found: Analysed, catalog: str) -> Hook:
+    """What writes to a sink, after a run was published."""
+    dataset = found.dataset
+    if "checkpointlocation" in map(str.lower, dataset.options):
+        raise Invalid(
+            "the position of a sink is kept by its pipeline",
+            subject=f"sink {dataset.name}, {dataset.place}, checkpointLocation",
+            advice="Leave the option out.",
+        )
+    if len(found.flows) > 1 and str(dataset.format).lower() in OF_FILES:
+        raise Invalid(
+            "a folder of files has one flow: Spark would take the batches of a second one for those of the first",
+            subject=f"sink {dataset.name}, {dataset.place}",
+            found=", ".join(f"{bound.flow.name} ({bound.flow.place})" for bound in found.flows),
+            advice="Unite their rows in one flow, or write to two sinks.",
+        )
+    flows = tuple(Flow(bound.flow.name, bound.rows, bound.code, bound.conf) for bound in found.flows)
+    sink = Sink(catalog, dataset.name, str(dataset.format), dict(dataset.options), flows)
+    inputs: dict[str, Source] = {name: Given(name) for name in ("run", "lake", "spark")}
+    return Hook(dataset.name, sink.deliver, inputs | dict(found.inputs), is_always=True)
 
 
 def fitted(rows: DataFrame, declared: StructType | None) -> DataFrame:

@@ -12,7 +12,7 @@ from lakebed.lake.catalog import Catalog
 from lakebed.lake.lake import Lake
 from lakebed.pipelines.declarative.analysis import Analysis, stored_name
 from lakebed.pipelines.declarative.bound import Reading
-from lakebed.pipelines.declarative.datasets import step_of
+from lakebed.pipelines.declarative.datasets import hook_of, step_of
 from lakebed.pipelines.declarative.definitions import Dataset, Kind
 from lakebed.pipelines.declarative.loading import load
 from lakebed.pipelines.declarative.registry import Registry
@@ -48,9 +48,11 @@ def spark_pipeline(path: Path, lake: Lake, spark: SparkSession, into: str = "mai
     pipeline = Pipeline(spec.name)
     pipeline.catalog, pipeline.file = catalog, str(spec.path.resolve())
     for one in found.values():
-        _check_known(one.dataset)
         notes += _notes(one.dataset)
-        pipeline._add(step_of(one))
+        if one.dataset.kind is Kind.SINK:
+            pipeline._hooks.append(hook_of(one, catalog))
+        else:
+            pipeline._add(step_of(one, found))
     pipeline.notes = tuple(notes)
     return pipeline
 
@@ -90,11 +92,6 @@ def _stored(wanted: Asked, line: Catalog, scope: Scope, spark: SparkSession) -> 
         return line.sql(spark, f"SELECT * FROM {name}")  # type: ignore[return-value]
     table = line.table(name) if wanted.at is None else line.table(name).at(wanted.at)
     return table.read(spark).alias(wanted.parts[-1])
-
-
-def _check_known(dataset: Dataset) -> None:
-    if dataset.kind in (Kind.VIEW, Kind.SINK):
-        raise Invalid(f"a {dataset.kind.value} is not run yet", subject=f"{dataset.name}, {dataset.place}")
 
 
 def _notes(dataset: Dataset) -> Iterator[str]:

@@ -9,10 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 from lakebed.errors import Invalid
 from lakebed.pipelines.code.fingerprint import code_of
 from lakebed.pipelines.declarative.session import FlowSession
-from lakebed.pipelines.declarative.sql import rows_of_query
-from lakebed.pipelines.declarative.wanted import Find, Parts, WantedStream
+from lakebed.pipelines.declarative.sql import rows_of_query, with_whole_names
+from lakebed.pipelines.declarative.wanted import Find, Parts, Wanted, WantedStream
 from lakebed.spark.attachment.attach import answered_by
 from lakebed.spark.attachment.attachments import spark_alone
+from lakebed.spark.fit import quoted
 from lakebed.spark.sql.tokens import Words
 
 
@@ -68,6 +69,10 @@ class SqlQuery:
         with spark_alone():
             return rows_of_query(spark, replace(self.words, namespace=database), find)
 
+    def kept(self, whole: Callable[[Wanted], Parts | None], database: Parts) -> str:
+        """Its text as a view of the lake has it."""
+        return with_whole_names(replace(self.words, namespace=database), whole)
+
 
 @dataclass(frozen=True, slots=True)
 class StreamQuery:
@@ -92,7 +97,7 @@ class StreamQuery:
 class RenamedQuery:
     """A query whose columns get other names."""
 
-    query: Query
+    query: SqlQuery
     names: tuple[str, ...]
     function: None = None
 
@@ -109,6 +114,10 @@ class RenamedQuery:
                 found=", ".join(found.columns),
             )
         return found.toDF(*self.names)
+
+    def kept(self, whole: Callable[[Wanted], Parts | None], database: Parts) -> str:
+        """Its text as a view of the lake has it."""
+        return f"SELECT * FROM ({self.query.kept(whole, database)}\n) AS kept({', '.join(map(quoted, self.names))})"
 
 
 def _kinds(value: object) -> tuple[type, ...]:

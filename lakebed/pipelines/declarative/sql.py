@@ -4,13 +4,14 @@
 the name is blank in the text that it gets, and every word stays in its place.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from lakebed.errors import LakebedError
-from lakebed.pipelines.declarative.wanted import Find, Wanted, WantedStream
+from lakebed.pipelines.declarative.wanted import Find, Parts, Wanted, WantedStream
+from lakebed.spark.fit import quoted
 from lakebed.spark.sql.execute import missing_use, run
 from lakebed.spark.sql.names import LakeName, chain_end
 from lakebed.spark.sql.queries import Use, find_uses
@@ -54,10 +55,25 @@ def rows_of_query(spark: SparkSession, words: Words, find: Find) -> DataFrame:
             query = replace(query, uses=(*query.uses, use))
 
 
+def with_whole_names(words: Words, whole: Callable[[Wanted], Parts | None]) -> str:
+    """A query's text, in which the names of tables are what `whole` says."""
+    text = words.own_text
+    for use in sorted(find_uses(words).uses, key=lambda use: use.name.start, reverse=True):
+        parts = whole(_wanted(use, words))
+        if parts is not None and (use.name.is_relative or parts != use.name.parts):
+            first, last = use.name.start - words.start, use.name.end - words.start
+            text = text[:first] + ".".join(map(quoted, parts)) + text[last:]
+    return text
+
+
 def _frame(use: Use, streams: dict[int, DataFrame], find: Find, words: Words) -> DataFrame | None:
     if use.name.start in streams:
         return streams[use.name.start]
-    return find(Wanted(use.name.parts[-1:] if use.name.is_relative else use.name.parts, _moment(use.name, words)))
+    return find(_wanted(use, words))
+
+
+def _wanted(use: Use, words: Words) -> Wanted:
+    return Wanted(use.name.parts[-1:] if use.name.is_relative else use.name.parts, _moment(use.name, words))
 
 
 def _moment(name: LakeName, words: Words) -> str | int | None:

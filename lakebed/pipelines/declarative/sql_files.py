@@ -124,7 +124,7 @@ class _File:
         names = tuple(_view_column(item) for item in cursor.inside().items()) if cursor.sees("(") else ()
         clauses = _clauses(cursor)
         cursor.expect("AS")
-        query: Query = SqlQuery(cursor.rest("a query"))
+        query = SqlQuery(cursor.rest("a query"))
         self.registry.add(Dataset(parts, kind, place, clauses.comment, clauses.properties))
         self._add_flow(parts[-1], parts, RenamedQuery(query, names) if names else query, place)
 

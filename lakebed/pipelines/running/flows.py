@@ -14,7 +14,7 @@ from functools import partial, reduce
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
@@ -27,8 +27,9 @@ from lakebed.lake.transaction import Transaction
 from lakebed.pipelines.decisions import Decision
 from lakebed.pipelines.facts import STEP, Fact, fact_of
 from lakebed.pipelines.flows import Flow
+from lakebed.pipelines.inputs import Streamed
 from lakebed.pipelines.running import checkpoints
-from lakebed.pipelines.running.cdc import target_rows
+from lakebed.pipelines.running.cdc import apply_changes, open_state, target_rows
 from lakebed.pipelines.running.counted import CountedRows, Counts, checks_of, failure
 from lakebed.pipelines.running.frames import Frames, Positions
 from lakebed.pipelines.running.lineage import lineage
@@ -41,9 +42,14 @@ from lakebed.pipelines.steps import Step
 from lakebed.spark.fit import quoted
 from lakebed.spark.session import configured, is_remote
 from lakebed.spark.streaming.batches import Batch, start_batches
+from lakebed.spark.streaming.queries import queries_of
 
 AVAILABLE_NOW = {"availableNow": True}
 
+_ADVICE = (
+    "Fix the flow or its source, then resume the run. If Spark can't go on with its checkpoint, since the query is "
+    "another one now: full_refresh."
+)
 _REASON = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*)")
 
 
@@ -86,14 +92,14 @@ class FlowsOfStep:
         rows = {flow.name: flow.rows(values) for flow in flows}
         output = Output(step, step.outputs[0], combined([made_rows(flow, rows[flow.name]) for flow in flows]))
         check_output(self.branch, output)
-        positions = self._opened(output, decision)
+        positions = self._opened(output, rows, decision)
         for flow in flows:
             self._drain(flow, rows[flow.name], output, positions[flow.name])
         return self._closed(output)
 
     # Opening.
 
-    def _opened(self, output: Output, decision: Decision) -> dict[str, FlowPosition]:
+    def _opened(self, output: Output, rows: Mapping[str, DataFrame], decision: Decision) -> dict[str, FlowPosition]:
         """The checkpoints of this run. They are properties of the table, so that a table that is restored has none."""
         known = positions_of(self.branch.table(output.name)) if self.branch.table_exists(output.name) else {}
         own = {name: position for name, position in known.items() if position.run == self.part.run}
@@ -103,23 +109,39 @@ class FlowsOfStep:
         opened = {flow.name: self._new(flow, output, before.get(flow.name)) for flow in self.part.step.flows}
         message, names = self._message("begins"), [opened[name].checkpoint for name in sorted(opened)]
         with self.branch.transaction(message, event_id=event_id(self.part.run, output.name, *names)) as tx:
-            self._open(tx, output, decision, opened)
+            self._open(tx, output, rows, decision, opened)
         return opened
 
     def _new(self, flow: Flow, output: Output, before: FlowPosition | None) -> FlowPosition:
-        name = checkpoints.new_name(self.part.number, flow.name)
+        name, step = checkpoints.new_name(self.part.number, flow.name), self.part.step
+        empty = FlowPosition(self.part.run, name, self.branch._scope.context.files.url)
         if before is None:
-            return FlowPosition(self.part.run, name)
+            return empty
+        if before.lake != empty.lake and any(isinstance(source, Streamed) for source in self.part.tables.values()):
+            raise StepFailed(
+                "the lake was moved, or is a copy: a flow's position is paths of where it was",
+                subject=f"step {step.name}, flow {flow.name}",
+                expected=before.lake,
+                found=empty.lake,
+                advice=f"Move it back, or read everything again: full_refresh={step.name!r}.",
+            )
         table = self.branch.table(output.name)
         old = checkpoints.place_of(table, before.checkpoint)
         if before.batches or before.since is not None:
-            checkpoints.check_begun(old, flow.name, self.part.step.name)
-        if old.is_dir():
-            checkpoints.copy(old, checkpoints.place_of(table, name))
-            return FlowPosition(self.part.run, name, before.checkpoint)
-        return FlowPosition(self.part.run, name)
+            checkpoints.check_begun(old, flow.name, step.name)
+        if not old.is_dir():
+            return empty
+        checkpoints.copy(old, checkpoints.place_of(table, name))
+        return replace(empty, since=before.checkpoint)
 
-    def _open(self, tx: Transaction, output: Output, decision: Decision, opened: Mapping[str, FlowPosition]) -> None:
+    def _open(
+        self,
+        tx: Transaction,
+        output: Output,
+        rows: Mapping[str, DataFrame],
+        decision: Decision,
+        opened: Mapping[str, FlowPosition],
+    ) -> None:
         again = quarantined_rows(self.branch, output) if self.is_retried and not decision.starts_over else None
         table = opened_output(tx, output, keeps_rows=not decision.starts_over)
         if decision.starts_over and fact_of(table) is not None:
@@ -128,10 +150,14 @@ class FlowsOfStep:
             table.unset_properties([property_of(name) for name in stale])
         if decision.starts_over or again is not None:
             empty_quarantine(tx, output, None)
+        for flow in self.part.step.flows:
+            if flow.cdc is not None:
+                starts_over = decision.starts_over
+                open_state(tx, self.part.step, output.name, rows[flow.name], flow.cdc, starts_over=starts_over)
         noted = dict(opened)
         if again is not None:
             first = self.part.step.flows[0].name
-            noted[first] = self._written(tx, output, again, opened[first])
+            noted[first] = replace(self._written(tx, output, again, opened[first]), batches=0)
         facts = {property_of(name): position.text() for name, position in noted.items()}
         table.set_properties({STEP: self.fact.text(), **facts})
 
@@ -157,7 +183,7 @@ class FlowsOfStep:
                 query = start_batches(
                     rows, write, f"file://{place}", output_mode="append", trigger=AVAILABLE_NOW, name=name
                 )
-            wait(query, f"step {self.part.step.name}, flow {flow.name}")
+            wait(self.frames.spark, query, f"step {self.part.step.name}, flow {flow.name}", _ADVICE)
         except StepFailed:
             if raised:
                 raise raised[0] from None
@@ -167,7 +193,7 @@ class FlowsOfStep:
         event = event_id(self.part.run, self.part.step.name, checkpoint, batch.number)
         if self.branch._scope.replayed(Request("transaction", event_id=event)) is not None:
             return
-        fitted = _fitted(rows, output.rows.schema)
+        fitted = _fitted(rows, output.rows.schema) if flow.cdc is None else rows
         try:
             self._commit(flow, fitted, batch, output, event)
         except Unsteady:
@@ -181,7 +207,12 @@ class FlowsOfStep:
         message = self._message(f"{flow.name}, batch {batch.number}")
         with self.branch.transaction(message, event_id=event) as tx:
             table = tx.table(output.name)
-            position = self._written(tx, output, rows, positions_of(table)[flow.name])
+            position = positions_of(table)[flow.name]
+            if flow.cdc is None:
+                position = self._written(tx, output, rows, position)
+            else:
+                count = apply_changes(tx, output.name, rows, flow.cdc)
+                position = position.after(count, count, 0, {})
             table.set_properties({property_of(flow.name): position.text()})
 
     def _written(self, tx: Transaction, output: Output, rows: DataFrame, position: FlowPosition) -> FlowPosition:
@@ -220,19 +251,15 @@ class FlowsOfStep:
         return f"{self.part.pipeline} run {self.part.number}: {self.part.step.name}, {what}"
 
 
-def wait(query: StreamingQuery, subject: str) -> None:
+def wait(spark: SparkSession, query: StreamingQuery, subject: str, advice: str) -> None:
     """Wait for the end of a query; `StepFailed` says what Spark, or a table that it reads, had against it."""
     try:
         query.awaitTermination()
     except StreamingQueryException as error:
-        raise StepFailed(
-            _reason(error),
-            subject=subject,
-            advice="Fix the flow or its source, then resume the run. If Spark can't go on with its checkpoint, since "
-            "the query is another one now: full_refresh.",
-        ) from error
+        raise StepFailed(_reason(error), subject=subject, advice=advice) from error
     finally:
         query.stop()
+        queries_of(spark).ended(str(query.runId))
 
 
 def too_many(step: Step, table: str, checks: Sequence[CheckRun]) -> CheckFailed:

@@ -22,6 +22,8 @@ class FlowPosition:
 
     run: str
     checkpoint: str
+    lake: str
+    """The address of the lake: positions of Spark's are whole paths, and mean nothing in a lake that was moved."""
     since: str | None = None
     """The checkpoint that it was copied from; None if it began empty."""
     is_done: bool = False

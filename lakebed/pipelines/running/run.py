@@ -112,7 +112,7 @@ class Run:
             "unchanged": "nothing to do",
             "ready": f"complete, not published; look at {self.branch}",
         }.get(self.status, f"{self.status.replace('_', ' ')}: {self.error}; {self.branch} is kept")
-        if self.status == "published" and self.error is not None:
+        if self.status in ("published", "unchanged") and self.error is not None:
             end += f"; ✗ {self.error}"
         shown = [str(check) for check in self.checks if not check.passed]
         return "\n  ".join([head, *map(str, self.steps), *shown, end])

@@ -22,18 +22,19 @@ from lakebed.pipelines.facts import Fact, fact_of
 from lakebed.pipelines.inputs import Read
 from lakebed.pipelines.parts import Parts
 from lakebed.pipelines.records.journal import Journal, now
+from lakebed.pipelines.running.cdc import STATE
 from lakebed.pipelines.running.checking import examples_text, run_check
 from lakebed.pipelines.running.ended import end_unchanged, finish
 from lakebed.pipelines.running.flows import are_done
 from lakebed.pipelines.running.frames import Frames
-from lakebed.pipelines.running.hooks import note_waiting
+from lakebed.pipelines.running.hooks import PREFIX, note_waiting, run_hooks
 from lakebed.pipelines.running.lineage import Columns
 from lakebed.pipelines.running.made import Made, StepOfRun
 from lakebed.pipelines.running.publish import publish, published
 from lakebed.pipelines.running.run import CheckRun, Run, Status, StepRun
 from lakebed.pipelines.running.step import StepRunner, WindowMade, failed
 from lakebed.pipelines.running.summary import summary
-from lakebed.pipelines.running.writing import window_column
+from lakebed.pipelines.running.writing import keep_view, window_column
 from lakebed.pipelines.states import State, state_of
 from lakebed.pipelines.steps import Step
 
@@ -180,6 +181,9 @@ class Runner:
             found = self._step(self._parts.graph.steps[name], branch, frames)
             self.run.steps.append(found)
             self._tell("done", name, found)
+        for view in (self._parts.graph.steps[name] for name in self._options.chosen):
+            if view.kept is not None:
+                keep_view(branch, view, f"{self._parts.name} run {self.run.id}: {view.name}")
 
     def _step(self, step: Step, branch: Catalog, frames: Frames) -> StepRun:
         tables, code = self._parts.graph.tables(step.name), self._codes[step.name]
@@ -249,7 +253,7 @@ class Runner:
         if goes_on and self._own_code_is(step, branch):
             return  # windows and batches that are done stay, and the others are made
         then, message = self._target.at(version=self._base), f"run {self.run.id} again: {step.name}"
-        for name in (table for output in step.outputs for table in (output, output + QUARANTINE)):
+        for name in (output + beside for output in step.outputs for beside in ("", QUARANTINE, STATE)):
             if not branch.table_exists(name):
                 continue
             if then.table_exists(name):
@@ -389,6 +393,8 @@ class Runner:
         """What comes after the merge."""
         if self.run.published is None:
             end_unchanged(self.run, self._target, self._journal)
+            always = [PREFIX + hook.name for hook in self._parts.hooks if hook.is_always]
+            run_hooks(self._parts, self._target, self._spark, self.run, self._journal, self._lake, only=always)
             return
         finish(self.run, self._parts, self._target, self._spark, self._journal, self._lake)
 

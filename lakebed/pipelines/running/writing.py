@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from lakebed.catalog.tables.tables import Layout, definition_of
 from lakebed.catalog.transaction.names import parse_name
 from lakebed.errors import AlreadyExists, Invalid, NotFound
+from lakebed.lake.catalog import Catalog
 from lakebed.lake.clauses import when_matched_delete, when_matched_update, when_not_matched_insert
 from lakebed.lake.engines import spark_schema
 from lakebed.lake.sql.names import Objects
@@ -103,6 +104,21 @@ def opened_output(tx: Objects, output: Output, *, keeps_rows: bool) -> Table[Any
         evolve_table(table, changes, made)
     _follow_declaration(table, output)
     return table
+
+
+def keep_view(line: Catalog, view: Step, message: str) -> None:
+    """Give the lake a view that is kept, or its new query; nothing if it has it as it is."""
+    assert view.kept is not None
+    if line.table_exists(view.name):
+        raise AlreadyExists("a view has the name of a table", subject=f"view {view.name}")
+    if line.view_exists(view.name):
+        known = line.view(view.name)
+        own = {name: known.properties.get(name) for name in view.properties}
+        if (known.sql.get("spark"), known.comment, own) == (view.kept, view.comment, dict(view.properties)):
+            return
+    with line.transaction(message) as tx:
+        _make_namespaces(tx, view.name)
+        tx.create_or_replace_view(view.name, view.kept, properties=view.properties, comment=view.comment)
 
 
 def _new_columns(output: Output) -> Schema:

@@ -55,8 +55,12 @@ class Queries(StreamingQueryListener):
         pass
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        self.ended(str(event.runId))
+
+    def ended(self, run: str) -> None:
+        """Note that a query has ended: whoever has waited for it need not wait for Spark to say so."""
         for _, reader in self._known():
-            reader.end(str(event.runId))
+            reader.end(run)
 
     def _known(self) -> list[tuple[str, Reader]]:
         with self._lock:

@@ -292,3 +292,40 @@ def test_a_project_of_a_run_is_checked_like_any_other(project: Any, load: Any, l
     assert (failed.status, [step.name for step in failed.steps]) == ("check_failed", ["sales.n"])
     raw.append([order(number) for number in range(10, 20)], cast=True)
     assert [step.action for step in load(project()).plan(lake).steps] == ["create", "create"]
+
+
+KEPT = """
+CREATE MATERIALIZED VIEW sums AS SELECT item, sum(price) AS total FROM raw.orders GROUP BY item;
+CREATE VIEW dear (kind, total) COMMENT 'the dear ones' TBLPROPERTIES ('a' = 'b') AS
+-- of all
+SELECT sums.item, total FROM sums WHERE total > 3 -- that is all
+;
+CREATE VIEW dearest AS SELECT d.kind FROM dear AS d ORDER BY total DESC LIMIT 1;
+CREATE MATERIALIZED VIEW n AS SELECT count(*) AS n FROM dear
+"""
+
+
+def test_a_view_is_kept_in_the_lake_with_whole_names_and_published_with_the_run(
+    project: Any, load: Any, lake: Any, spark: Any, main: Any, raw: Any, rows: Rows
+) -> None:
+    folder = project(kept_sql=KEPT)
+    failing = load(folder)
+    failing.check(lp.row_count("sales.n", min=9))
+    failing.run(lake, spark)
+    assert not main.view_exists("sales.dear")
+    load(folder).run(lake, spark).raise_for_status()
+    view = main.view("sales.dear")
+    before = view.sql_for()
+    assert (view.comment, view.properties["a"], rows("sales.n")) == ("the dear ones", "b", [(1,)])
+    assert [tuple(row) for row in main.sql(spark, "SELECT * FROM sales.dear").collect()] == [("tea", 6.0)]
+    assert [tuple(row) for row in main.sql(spark, "SELECT * FROM sales.dearest").collect()] == [("tea",)]
+    assert load(folder).run(lake, spark).status == "unchanged"
+    project(kept_sql=KEPT.replace("total > 3", "total > 2"))
+    load(folder).run(lake, spark).raise_for_status()
+    assert (main.view("sales.dear").sql_for() == before, rows("sales.n")) == (False, [(2,)])
+
+
+def test_a_view_that_is_kept_reads_no_temporary_one(project: Any, load: Any, raw: Any) -> None:
+    views = "CREATE TEMPORARY VIEW t AS SELECT 1 AS n; CREATE VIEW v AS SELECT n FROM t"
+    with pytest.raises(Invalid, match=r"view sales.v, a.sql:1: a view that is kept can't read a temporary one .*t"):
+        load(project(a_sql=views))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import lakebed
 from lakebed import pipelines as lp
 from lakebed.errors import CheckFailed, StepFailed
 from lakebed.pipelines.records import journal
@@ -230,6 +231,23 @@ def test_a_checkpoint_that_is_gone_fails_instead_of_reading_everything_again(
         run(project()).raise_for_status()
     load(project()).run(lake, spark, full_refresh="copied").raise_for_status()
     assert rows("sales.copied", "id") == [*IDS, (4,)]
+
+
+def test_a_lake_that_was_moved_says_that_its_streams_have_to_begin_again(
+    project: Any, run: Any, raw: Any, tmp_path: Path, lake: Any, spark: Any
+) -> None:
+    """What it would do: no path is known there, so all rows would be appended once more."""
+    folder = project(one_py=ONE)
+    run(folder).raise_for_status()
+    raw.append([order(4)], cast=True)
+    lake.close()
+    (tmp_path / "lake").rename(tmp_path / "moved")
+    with lakebed.connect(tmp_path / "moved") as moved:
+        shop = lp.spark_pipeline(folder, moved, spark)
+        with pytest.raises(StepFailed, match=r"the lake was moved.*full_refresh='sales.copied'"):
+            shop.run(moved, spark).raise_for_status()
+        shop.run(moved, spark, full_refresh="copied").raise_for_status()
+        assert moved.catalog().table("sales.copied").scan().count() == 4
 
 
 def test_checkpoints_that_no_branch_goes_on_with_are_deleted_after_a_while(

@@ -35,7 +35,7 @@ def check_keys(target: Target, change: RowChange) -> None:
     keys = _keys_of(with_written, schema, written.files)
     repeated = _repeated(keys)
     if repeated is not None:
-        raise _refused(target.name, schema, repeated, "comes twice in the rows that are given")
+        raise _refused(target.name, schema, repeated, "comes twice in the rows that are written")
     filter = filter_of_keys(schema, keys)
     left = change.left_of(target.plan_keys(filter).files)
     scan = Scan(sources, schema, Plan(left, len(left)), filter, key_columns(schema))

@@ -42,6 +42,12 @@ ATTEMPTS = 50
 Make = Callable[[Work, TableState], RowChange | None]
 """Makes a change; None if there is nothing to do, and then nothing is committed."""
 
+UPDATED = "Give each row a key of its own, or pass `where` to update fewer rows."
+UPSERTED = "Upsert by the primary key, or keep one row for each key."
+MERGED = "Match by the primary key, or let the clauses give each row a key of its own."
+OVERWRITTEN = "Keep one row for each key, or overwrite the rows that have these keys, too."
+"""What to do about two rows with one key, after each operation."""
+
 
 def delete(scope: Scope, table: str, where: str | Condition, engine: Engine, request: Request) -> Commit | None:
     """Delete the rows that pass."""
@@ -71,7 +77,7 @@ def update_values(
 
     def make_rows(work: Work, state: TableState) -> RowChange:
         change = engine.update(target_of(work, state), values, where(work))
-        return _with_single_keys(engine, work, state, change) if sets_key(state.schema, values) else change
+        return _with_single_keys(engine, work, state, change, UPDATED) if sets_key(state.schema, values) else change
 
     make = _by(engine, make_rows, "update")
     return change_rows(scope, table, "alter_partition", make, request, "renamed", attempts=engine.attempts, also=also)
@@ -82,7 +88,7 @@ def update(scope: Scope, table: str, values: Values, where: Where, engine: Engin
 
     def make_rows(work: Work, state: TableState) -> RowChange:
         change = engine.update(target_of(work, state), values, where)
-        return _with_single_keys(engine, work, state, change) if sets_key(state.schema, values) else change
+        return _with_single_keys(engine, work, state, change, UPDATED) if sets_key(state.schema, values) else change
 
     make = _tested(scope, _by(engine, make_rows, "update"))
     detail = "" if where is None else as_written(where)
@@ -98,7 +104,9 @@ def upserting(on: Sequence[str], fill: Fill) -> Callable[[Scope, str, object, Re
 
         def make(kept: KeptRows, work: Work, state: TableState) -> RowChange:
             change = kept.upsert(target_of(work, state), names, fill)
-            return change if is_part_of_key(state.schema, names) else _with_single_keys(engine, work, state, change)
+            if is_part_of_key(state.schema, names):
+                return change
+            return _with_single_keys(engine, work, state, change, UPSERTED)
 
         return _with_source(scope, table, data, engine, make, request, "upsert", f"by {', '.join(names)}")
 
@@ -136,7 +144,7 @@ def merge(
         def make(kept: KeptRows, work: Work, state: TableState) -> RowChange:
             change = kept.merge(target_of(work, state), on, clauses)
             keeps = not state.schema.key or merge_keeps_keys(on, clauses, state.schema, kept.schema(state.schema))
-            return change if keeps else _with_single_keys(engine, work, state, change)
+            return change if keeps else _with_single_keys(engine, work, state, change, MERGED)
 
         return _with_source(scope, table, source, engine, make, request, operation, detail, mode)
 
@@ -358,15 +366,20 @@ def _with_source(
 
 
 def _with_single_keys(
-    engine: Engine, work: Work, state: TableState, change: RowChange, discard: Discard = RowChange.discard
+    engine: Engine, work: Work, state: TableState, change: RowChange, advice: str, discard: Discard = RowChange.discard
 ) -> RowChange:
-    """The change; if the table has a primary key and two rows would have one, `discard` it and raise `Invalid`."""
+    """The change; if the table has a primary key and two rows would have one, `discard` it and raise `Invalid`.
+
+    The error ends with this advice.
+    """
     if not state.schema.key:
         return change
     try:
         engine.check_keys(target_of(work, state), change)
-    except BaseException:
+    except BaseException as error:
         discard(change, work.context.files)
+        if isinstance(error, Invalid):
+            error.advice = f"Nothing was changed. {advice}"
         raise
     return change
 
@@ -386,7 +399,7 @@ def _overwrite(
 
     def make_rows(work: Work, state: TableState) -> RowChange:
         change = make(work, state, rows.written_for(work, state))
-        return _with_single_keys(engine, work, state, change, keep_rows)
+        return _with_single_keys(engine, work, state, change, OVERWRITTEN, keep_rows)
 
     change = _by(engine, make_rows, "overwrite", keep_rows)
 

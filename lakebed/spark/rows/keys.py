@@ -31,7 +31,7 @@ def check_keys(target: Target, source: Source, change: RowChange) -> None:
     new = _keys(source, schema, written, None)
     names = new.columns
     twice = new.groupBy(*map(quoted, names)).count().where("count > 1")
-    _refuse(table, schema, twice, "comes twice in the rows that are given")
+    _refuse(table, schema, twice, "comes twice in the rows that are written")
     filter = _filter(schema, written)
     files = [planned.file for planned in change.left_of(target.plan_keys(filter).files)]
     if files:

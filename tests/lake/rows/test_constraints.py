@@ -136,7 +136,7 @@ def test_a_key_that_is_there_is_refused(orders: Table, inline: str) -> None:
 
 def test_a_key_that_comes_twice_in_an_append_is_refused(orders: Table) -> None:
     orders.set_properties({"write.check-keys": "true"})
-    with pytest.raises(Invalid, match=r"comes twice in the rows that are given"):
+    with pytest.raises(Invalid, match=r"comes twice in the rows that are written"):
         orders.append(rows(id=[3, 4, 3]))
     assert ids(orders) == [1, 2]
 
@@ -352,3 +352,27 @@ def test_files_of_a_refused_append_are_gone(orders: Table, lake: lakebed.Lake) -
         with pytest.raises(Invalid):
             orders.append(refused)
     assert sorted(one.path for one in files.list("")) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("update", "pass `where` to update fewer rows"),
+        ("upsert", "Upsert by the primary key"),
+        ("merge", "Match by the primary key"),
+        ("overwrite", "overwrite the rows that have these keys"),
+    ],
+)
+def test_a_repeated_key_of_any_change_was_one_of_rows_that_were_given_and_to_be_upserted(
+    orders: Table, name: str, advice: str
+) -> None:
+    calls = {
+        "update": lambda: orders.update({"id": "7"}),
+        "upsert": lambda: orders.upsert(rows(id=[2], at=[DAY]), on="at"),
+        "merge": lambda: orders.merge(rows(id=[2], price=[77.0]), "price", INSERT),
+        "overwrite": lambda: orders.overwrite(rows(id=[2]), where="id = 1"),
+    }
+    with pytest.raises(Invalid, match=r"comes twice in the rows that are written|is in the table") as found:
+        calls[name]()
+    assert advice in found.value.advice
+    assert found.value.advice.startswith("Nothing was changed. ")

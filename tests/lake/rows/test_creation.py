@@ -237,7 +237,7 @@ def test_a_length_that_no_check_can_reach_is_refused(main: Catalog) -> None:
 @pytest.mark.parametrize("call", ["create_table", "create_or_replace_table"])
 def test_a_table_that_was_created_with_rows_has_no_key_twice(main: Catalog, call: str) -> None:
     twice = pa.table({"id": [1, 2, 1]})
-    with pytest.raises(Invalid, match="x: id = 1: a primary key comes twice in the rows that are given"):
+    with pytest.raises(Invalid, match="x: id = 1: a primary key comes twice in the rows that are written"):
         getattr(main, call)("x", twice, primary_key=["id"])
     assert not main.table_exists("x")
     with main.transaction() as tx:

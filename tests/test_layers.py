@@ -4,6 +4,7 @@ Folders stay small, and inner ones export nothing.
 """
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -162,6 +163,10 @@ def heights_of(drawing: str) -> Heights:
 
 
 HEIGHTS = {package: heights_of(drawing) for package, drawing in DRAWINGS.items()}
+
+PAGE = ROOT / "docs" / "architecture.md"
+UNDRAWN = {"__main__", "server"}
+"""What runs the command line, and a place that nobody has taken."""
 
 # The exceptions: the lazy exports of `lakebed/__init__.py`, the functions in `lake` that load an engine, and the words
 # of the command line.
@@ -620,3 +625,26 @@ def test_a_folder_of_too_many_modules_is_found(tmp_path: Path) -> None:
     assert check(tmp_path, {**inside, **around}) == []
     [problem] = check(tmp_path, {"store/keys/last.py": ""})
     assert problem == "lakebed.store.keys has 26 modules: cut it into folders of at most 25"
+
+
+def drawn(block: str, column: int) -> list[set[str]]:
+    """The rows of a drawing on the page, in one of its columns."""
+    cells = [re.split(r"\s{2,}", row) for row in block.splitlines()]
+    return [set(row[column].split(" │ ")) for row in cells if len(row) > column and row[column]]
+
+
+def test_the_map_for_contributors_had_no_pipelines_and_no_command_line() -> None:
+    page = PAGE.read_text()
+    whole, inner = re.findall(r"```text\n(.*?)```", page, re.DOTALL)[:2]
+    rows = {
+        "lakebed": drawn(whole, 0),
+        "lakebed.table": drawn(inner, 0)[1:],
+        "lakebed.catalog": drawn(inner, 1)[1:],
+    }
+    for package, found in rows.items():
+        lines = [
+            {name.strip() for name in line.split("|")} - UNDRAWN for line in DRAWINGS[package].strip().splitlines()
+        ]
+        assert found == [line for line in lines if line], package
+    folders = {package.replace(".", "/") for package in DRAWINGS if package != "lakebed"}
+    assert [folder for folder in sorted(folders) if f"| `{folder}` |" not in page] == []

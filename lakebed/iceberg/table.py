@@ -52,7 +52,7 @@ class ExportedTable:
 
     @property
     def last_sequence_number(self) -> int:
-        """That of the snapshot, or a higher one that a file brought from another line."""
+        """That of the snapshot; in tables that merged before it was above all of its rows', the greatest of these."""
         return max([self.snapshot.record.sequence_number, *(live.file.seq_max for live in self.files)])
 
     def location(self, file: DataFileRef) -> str:

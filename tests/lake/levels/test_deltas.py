@@ -130,6 +130,7 @@ def test_a_delta_is_of_the_stream_that_it_was_made_in(main, table):
 
 def test_a_manifest_is_the_whole_frame_of_its_commit(table):
     partition = table.create_partition({"dt": FIRST})
+    table.stage_partition({"dt": SECOND}).append(rows(4, day=SECOND))  # takes the id of a snapshot
     table.append([*rows(1, 2), *rows(3, day=SECOND)])
     [delta] = partition.deltas()
     data = bytes(delta.manifest)
@@ -138,6 +139,7 @@ def test_a_manifest_is_the_whole_frame_of_its_commit(table):
     whole = table.manifest(delta.snapshot_id)
     assert (delta.manifest.decoded(), delta.manifest.path) == (whole.decoded(), whole.path)
     assert (newest.sequence_number, delta.manifest.decoded()["snapshot_id"]) == (delta.position, newest.id)
+    assert newest.id > newest.sequence_number
     manifest = frame.decode(data, "")
     assert (manifest.sequence_number, manifest.table_uuid, len(manifest.data_files)) == (2, table.id, 2)
     assert manifest.last_updated_ms == int(delta.time.timestamp() * 1000)

@@ -75,7 +75,7 @@ def foreign_schema(files: Files, paths: Collection[str], without: Collection[str
             column = _column(path, arrow, found)
             own[key] = column.field
             columns[key] = column if key not in columns else _joined(path, columns[key], column, found)
-        if found.rows[path]:  # a file without rows is no file of a table
+        if found.rows[path]:  # a table has no files without rows
             found.by_path[path] = tuple(field for field in own.values() if field is not None)
     found.columns = list(columns.values())
     return found

@@ -1,4 +1,4 @@
-"""The branch that a user switched to: a small file in the lake's folder, which is no part of the lake's versions.
+"""The branch that a user switched to: a small file in the lake's folder, outside of the lake's versions.
 
 <lake>/switched-<user>    the address of the line, `default@dev`, and in a second line the one before
 """

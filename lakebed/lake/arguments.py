@@ -1,9 +1,9 @@
 """Arguments as people give them: flags, moments, schemas, partition terms and paths of columns."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
 from lakebed.catalog.objects.log import version_back
 from lakebed.catalog.objects.properties import is_text
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part", PartitionField, SortField)
 
-SchemaLike = Schema | Mapping[str, str] | Iterable[Field] | Any
+SchemaLike = Schema | Mapping[str, str] | Iterable[Field] | object
 """What people give for a schema, or for the rows of a new table."""
 
 
@@ -208,7 +208,7 @@ def _is_schema_of_an_engine(given: object) -> bool:
 _SCHEMAS = {("pyarrow", "Schema"), ("pyspark", "StructType")}
 
 
-def _is_fields(given: object) -> bool:
+def _is_fields(given: object) -> TypeGuard[Sequence[Field]]:
     return isinstance(given, list | tuple) and all(isinstance(one, Field) for one in given)
 
 

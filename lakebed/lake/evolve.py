@@ -14,7 +14,7 @@ from lakebed.catalog.tables.evolution import Evolution, Step
 from lakebed.catalog.tables.properties import table_properties
 from lakebed.catalog.tables.tables import table_state
 from lakebed.catalog.transaction.bound import asked_id
-from lakebed.catalog.transaction.commits import Commit, Request, check_event_id
+from lakebed.catalog.transaction.commits import Argument, Commit, Request, check_event_id
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
@@ -187,7 +187,7 @@ class Evolve:
         self._scope.replayed(Request("evolve", (), self._message, self._author))
         return Work(context, ref, known.base) if known.line == ref.line.id else self._scope.read()
 
-    def _request(self, *steps: Any) -> Request:
+    def _request(self, *steps: Argument) -> Request:
         return Request("evolve", (asked_id(self._table), *steps), self._message, self._author, self._event_id)
 
     def _add(self, step: Step) -> None:
@@ -197,13 +197,13 @@ class Evolve:
         self._open.add(step)
 
 
-def _comment(given: Any) -> str:
+def _comment(given: object) -> str:
     if not is_text(given):
         raise Invalid("a comment is text", expected="str", found=repr(given))
     return given
 
 
-def _term(given: Any) -> str:
+def _term(given: str) -> str:
     [term] = as_texts([given], "a partition spec")
     return term
 
@@ -217,7 +217,7 @@ def _own_name(path: Path, new_name: str) -> str:
     return new_name
 
 
-def _position(first: bool, beside_before: Any, beside_after: Any) -> Position | None:
+def _position(first: bool, beside_before: Path | None, beside_after: Path | None) -> Position | None:
     given = (
         *((FIRST,) if check_flag("first", first) else ()),
         *((before(as_path(beside_before)),) if beside_before is not None else ()),

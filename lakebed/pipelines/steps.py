@@ -144,7 +144,7 @@ def words(given: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
 
 
 def check_retried(step: Step) -> None:
-    """`Invalid` if rows of a step's quarantine can't be given to it again: it makes whole tables or parts anew."""
+    """`Invalid` if rows of a step's quarantine can't be given to it again: it makes whole tables or parts."""
     if step.write.mode in ("replace", "partitions") or step.window is not None or not step.outputs:
         raise Invalid(
             "a quarantine is fed again to steps that add rows to those that are there",

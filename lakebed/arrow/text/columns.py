@@ -33,7 +33,7 @@ def typed_column(
 ) -> tuple[pyarrow.Array, pyarrow.Array | None]:
     """The values that texts mean in a column, and which of them mean none; None if all do.
 
-    `nulls` are texts that are no value; in a column of text only if they are to be `in_text`.
+    `nulls` are texts that mean null; in a column of text only with `in_text`.
     """
     form = arrow_schema(Schema([field])).field(0).type
     if nulls and (in_text or field.type != STRING):

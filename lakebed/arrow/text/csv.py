@@ -27,17 +27,17 @@ _LOST = "\ufffd"
 def csv_rows(files: Files, path: str, form: TextForm, schema: Schema) -> Iterator[ReadRows]:
     """The rows of a file in the columns of a table; columns that it does not have get their default, or null."""
     invalid = list[BadRow]()
-    seen, told, end = 0, 0, _End()
+    seen, answered, end = 0, 0, _End()
     try:
         for batch in _batches(csv_reader(files, path, form, invalid, end), path, invalid, end):
             read = _typed(path, batch, form, schema, _Numbers(seen, len(form.names) == 0, invalid))
             seen += batch.num_rows
-            new, told = invalid[told:], len(invalid)
+            new, answered = invalid[answered:], len(invalid)
             yield ReadRows(read.good, (*read.bad, *new))
     except pyarrow.ArrowInvalid as error:
         raise unreadable(path, error) from error
-    if told < len(invalid):
-        yield ReadRows(in_columns({}, schema, 0), tuple(invalid[told:]))
+    if answered < len(invalid):
+        yield ReadRows(in_columns({}, schema, 0), tuple(invalid[answered:]))
 
 
 def _batches(

@@ -12,7 +12,7 @@ from lakebed.files import Files
 from lakebed.files.os_errors import error_for
 
 NULLS: Final = ("", "#N/A", "N/A", "NA", "NULL", "NaN", "null", "n/a", "nan")
-"""Texts that are no value of a column that is not text, unless the caller says otherwise. Text stays as it is."""
+"""Texts that mean null in columns of other types than text, unless the caller says otherwise. Text stays as it is."""
 
 TEXT_CHARACTERS: Final = 10_000
 """How much of a row that can't be read is kept: after a quote that never ends, the rest of the file is one row."""

@@ -195,7 +195,7 @@ class _Reader:
 
 
 def _unknown_key(value: Any, path: str, field: Field | None) -> str | None:
-    """A key on any level that is no field: Arrow would leave it out without a word."""
+    """Why a key on any level has no field, which Arrow would leave out without a word; None if each has one."""
     if field is None:
         return f"{path}: there is no such column"
     if isinstance(field.type, Map) and not isinstance(value, dict | None):

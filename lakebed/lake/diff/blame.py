@@ -96,8 +96,8 @@ def _cell_rows(row: RowBlame) -> Iterable[tuple[Any, ...]]:
     key = ", ".join(f"{name} = {_plain_text(value)}" for name, value in row.key.items()) or None
     for name, commit in row.cells.items():
         text = None if row.values[name] is None else _plain_text(row.values[name])
-        told = (commit.id, int(commit.version), commit.time, commit.author, commit.message)
-        yield (row.row_id, key, name, text, *told)
+        origin = (commit.id, int(commit.version), commit.time, commit.author, commit.message)
+        yield (row.row_id, key, name, text, *origin)
 
 
 def _plain_text(value: object) -> str:

@@ -36,7 +36,7 @@ LOCKS = (
     "SET lock_configuration = true",
 )
 """After these, DuckDB means the same on every machine. It reads no file, no address on the network and no variable of
-the program, and can't be told to.
+the program, and no setting changes that.
 """
 
 DEEPEST = 128
@@ -209,7 +209,7 @@ class _Query:
     def _add(self, name: QueryName, view: tuple[str, ...], table: Table) -> None:
         self._add_rows(name, view, table.id, table.scan().to_dataset())
 
-    def _add_rows(self, name: QueryName, shown: tuple[str, ...], id: str, rows: Any) -> None:
+    def _add_rows(self, name: QueryName, shown: tuple[str, ...], id: str, rows: object) -> None:
         if not self._is_new(name, shown, id):
             return
         if isinstance(rows, Failing):

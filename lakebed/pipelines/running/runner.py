@@ -216,7 +216,7 @@ class Runner:
         )
         try:
             is_retried = step.name in self._options.asked.retry
-            runner = StepRunner(part, frames, branch, is_retried=is_retried, told=self._window_made)
+            runner = StepRunner(part, frames, branch, is_retried=is_retried, report=self._window_made)
             done, made = runner.run(decision)
         except BaseException as error:
             self._fail(step, decision, error, timedelta(seconds=monotonic() - begun))

@@ -56,10 +56,10 @@ class StepRunner:
         branch: Catalog,
         *,
         is_retried: bool = False,
-        told: Callable[[WindowMade], None] | None = None,
+        report: Callable[[WindowMade], None] | None = None,
     ) -> None:
         self._part, self._frames, self._branch, self._is_retried = part, frames, branch, is_retried
-        self._told = told
+        self._report = report
         self._step = part.step
 
     def run(self, decision: Decision) -> tuple[StepRun, Made]:
@@ -98,9 +98,9 @@ class StepRunner:
             window = window_of(schedule, numbers, kinds)
             made, count = self._make_once(decision, window, numbers), count + len(numbers)
             parts.append((window, made))
-            if self._told is not None:
+            if self._report is not None:
                 about = WindowMade(self._step.name, window, decision.reason, made.rows, count, len(decision.windows))
-                self._told(about)
+                self._report(about)
         return Made(
             sum(made.rows for _, made in parts),
             sum(made.dropped for _, made in parts),

@@ -62,7 +62,7 @@ class Output:
 
 
 def _nullable(schema: Schema) -> Schema:
-    """Columns that may be null: that Spark sees today that one never is, is no promise about the next rows."""
+    """Columns that may be null: Spark may see today that one never is, and the next rows may differ."""
     return Schema([replace(field, required=False) for field in schema.fields])
 
 

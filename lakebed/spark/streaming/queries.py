@@ -1,4 +1,4 @@
-"""The queries of a session that read lists of files: told when one begins, before it looks at its list, and ends.
+"""The queries of a session that read lists of files: who keeps a list hears when a query begins and when it ends.
 
 Spark calls a session's listeners in the query's own thread, before it makes the query's sources, and waits for them.
 Which lists a query reads stands in its plan, which has no public Python API.

@@ -202,7 +202,7 @@ class DatabaseFile(ForkAware):
         self._companions.require_in_place()
 
     def _folder_state(self) -> tuple[int, int, int] | None:
-        """What changes whenever a file is created, deleted or renamed in the folder; None if that can't be told.
+        """What changes whenever a file is created, deleted or renamed in the folder; None if that can't be known.
 
         One look instead of three. A folder that has just changed may change again in the same tick of its file system's
         clock, which is 2 s on some. If the database is a link, its files are elsewhere.

@@ -61,7 +61,7 @@ class Compared:
 
     @property
     def has_disputed_rows(self) -> bool:
-        """Whether rows have to be compared: files clash whose rows can be told apart, or rows moved on both sides."""
+        """Whether rows have to be compared: files clash whose rows can be matched, or rows moved on both sides."""
         return self.is_moved or len(self.by_file) < len(self.clashes)
 
 

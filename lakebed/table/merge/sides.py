@@ -235,7 +235,7 @@ def _removed_with(side: Side, restated: Files) -> set[str]:
 def _rewritten(side: Side, both: set[str]) -> set[str]:
     """The inputs of the compactions whose outputs both sides have got.
 
-    A compaction that gave way is stated the other way round, and adds no file: what it says of older files is no news.
+    A compaction that gave way is stated the other way round, and adds no file: what it says of older files was known.
     """
     shared = (
         rewrite

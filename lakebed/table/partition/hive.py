@@ -28,7 +28,7 @@ NULL = "__HIVE_DEFAULT_PARTITION__"
 
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9]{2,}")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
-_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"  # `2026-01` and `2026` are no days
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"  # `2026-01` and `2026` are not days
 _INFERRED = {
     types.INT: _WHOLE,
     types.LONG: _WHOLE,

@@ -204,13 +204,13 @@ class CommitsSuite:
         event = new_id()
         first = writer.commit(event_id=event)
         gone = new_id()
-        doomed: list[dict[str, Any]] = [
+        wrong: list[dict[str, Any]] = [
             {"base": metastore.newest().next()},
             {"attributes": {(gone, Attribute.PROPERTIES): properties(1)}},
             {"lives": {gone: life(pb.TABLE, new_id(), "t")}},
             {"bodies": {(gone, "schema", 1): bytes(11_000_000)}},
         ]
-        for parts in doomed:
+        for parts in wrong:
             assert writer.commit(event_id=event, **parts) == first
 
     def test_a_commit_is_found_by_its_event_id(self, metastore: Metastore) -> None:

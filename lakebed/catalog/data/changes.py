@@ -52,7 +52,7 @@ class _Unfit:
 
 
 def state_for_rows(work: Work, table: str) -> TableState:
-    """A table that rows are only added to: a commit that changes its columns, and leaves them fit, does not conflict."""
+    """A table that rows are only added to: a commit that changes its columns conflicts only if they no longer fit."""
     state = loosely_read_state(work, table)
     objection = _Unfit(state.id, state.schema.id, state.spec.id, state, work.context)
     work.read(AttributeRead(state.id, Attribute.SCHEMA, objection=objection))

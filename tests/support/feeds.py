@@ -83,6 +83,13 @@ class History:
         for name, number in steps:
             self.step(name, number)
 
+    def on_branch(self, name: str) -> "History":
+        """The same table on a new branch, whose past goes on by itself."""
+        there = History.__new__(History)
+        there.main, there.count = self.main.create_branch(name), self.count + 50
+        there.table, there.versions = there.main.table("s.t"), [there.main.version]
+        return there
+
     def step(self, name: str, number: int) -> None:
         self.count += 1
         getattr(self, f"do_{name.replace(' ', '_')}")(number)

@@ -192,7 +192,7 @@ class RowLines:
                 act()
             except Conflict:
                 return
-            self._accept(place, theirs)
+            self._accept(place, theirs, uids_in(base))
             return
         act()
         self._commit(place, merged)
@@ -226,7 +226,7 @@ class RowLines:
             if not found:
                 assert self.picks, "a dispute was not found"
                 side.catalog.merge(source)
-                self._accept(place, theirs.rows, theirs)
+                self._accept(place, theirs.rows, uids_of(theirs), theirs)
                 return
             merged = dict(_merged(before, ours.rows, theirs.rows, arrivals, strategy))
         side.catalog.merge(source, strategy=strategy)
@@ -235,16 +235,26 @@ class RowLines:
     def _settle_anyway(self, place: int, source: Catalog, theirs: Node, strategy: str) -> None:
         if strategy != "fail":
             self.sides[place].catalog.merge(source, strategy=strategy)
-            self._accept(place, theirs.rows, theirs)
+            self._accept(place, theirs.rows, uids_of(theirs), theirs)
 
-    def _accept(self, place: int, theirs: Held, *parents: Node) -> None:
-        """Take what the lake made of rows that went through picks before: every cell has to be one of the sides'."""
+    def _accept(self, place: int, theirs: Held, theirs_knew: set[int], *parents: Node) -> None:
+        """Take what the lake made of rows that went through picks before, as far as nobody can have meant otherwise.
+
+        Every cell is one of the sides'. A row is there if both sides have it, or one has it and the other, which knew
+        the rows `theirs_knew` if it is theirs, never had it to delete.
+        """
         side = self.sides[place]
-        ours, merged = side.head.rows, Held()
-        for key, cells in rows_of(side.catalog).items():
+        ours, merged, found = side.head.rows, Held(), rows_of(side.catalog)
+        for key, cells in found.items():
             known = [rows[key] for rows in (ours, theirs) if key in rows]
             assert all(any(cells[name] == held[1][name] for held in known) for name in cells), key
             merged[key] = (known[0][0], cells)
+        ours_knew = uids_of(side.head)
+        assert not ours.keys() & theirs.keys() - found.keys(), "a row that both sides have was lost"
+        alone = [(ours, theirs, theirs_knew), (theirs, ours, ours_knew)]
+        for rows, others, knew in alone:
+            lost = {key for key, (uid, _) in rows.items() if key not in others and uid not in knew} - found.keys()
+            assert not lost, "a row that only one side ever had was lost"
         self._commit(place, merged, *parents)
 
     def _with_picked(self, base: Node, ours: Node, theirs: Node) -> Held:
@@ -293,6 +303,15 @@ def rows_of(catalog: Catalog) -> dict[int, Cells]:
     rows = {row["id"]: {"a": row["a"], "b": row["b"]} for row in found}
     assert len(rows) == len(found), "a row is there twice"
     return rows
+
+
+def uids_in(rows: Held) -> set[int]:
+    return {uid for uid, _ in rows.values()}
+
+
+def uids_of(head: Node) -> set[int]:
+    """All rows that a line has ever had."""
+    return set[int]().union(*(uids_in(node.rows) for node in head.ancestors()))
 
 
 def _arrivals(base: Node, ours: Node, theirs: Node) -> Held:

@@ -64,11 +64,9 @@ def test_a_feed_turns_one_state_into_the_other(steps, data):
 def test_a_feed_between_two_lines_turns_one_into_the_other(ours, theirs):
     with a_lake() as lake:
         history = History(lake.catalog(), ours[:4])
-        branch = history.main.create_branch("other line")
+        there = history.on_branch("other line")
         for name, number in ours[4:]:
             history.step(name, number)
-        there = History.__new__(History)
-        there.main, there.table, there.count, there.versions = branch, branch.table("s.t"), 50, [branch.version]
         for name, number in theirs:
             there.step(name, number)
         for one, other in ((history.table, there.table), (there.table, history.table)):

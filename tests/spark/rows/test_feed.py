@@ -5,8 +5,8 @@ import random
 import pytest
 
 import lakebed
-from tests.support.examples import examples
-from tests.support.feeds import STEPS, History, applied, events_of, state_of
+from tests.support.examples import examples, long_but
+from tests.support.feeds import STEPS, History, applied, events_of, net_of, state_of
 
 
 @pytest.fixture(scope="module")
@@ -16,47 +16,68 @@ def lake(tmp_path_factory):
 
 
 def on_spark(feed, spark):
-    """The rows of a feed that Spark reads, as type, row id and values, in no order."""
+    """The rows of a feed that Spark reads, as type, row id and values: commit by commit, and what goes first."""
     events = []
     for row in feed.read(spark).collect():
         found = row.asDict(recursive=True)
         values = tuple(value for name, value in found.items() if name not in lakebed_names)
-        events.append((found["_change_type"], found["_row_id"], values))
+        is_gone = found["_change_type"] in ("delete", "update_preimage")
+        events.append(((found["_commit_version"], not is_gone), (found["_change_type"], found["_row_id"], values)))
+    return [event for _, event in sorted(events, key=place_of)]
+
+
+def place_of(event):
+    order, shown = event
+    return (*order, repr(shown))
+
+
+def in_no_order(events):
     return sorted(events, key=repr)
 
 
 lakebed_names = ("_change_type", "_commit_version", "_commit_timestamp", "_row_id")
 
 
-def test_both_engines_show_the_same_rows_of_a_feed(lake, spark):
-    for number in range(examples(1, 12)):
-        chosen = random.Random(number)
-        main = lake.create_catalog(f"c{number}")
-        wanted = [
-            "files" if number % 2 else "inline",
-            "append",
-            "update",
-            "merge",
-            "disputed merge",
-            "compact",
-            "rewrite rows",
-        ]
-        steps = [(name, chosen.randrange(10)) for name in [*wanted, *chosen.choices(STEPS, k=examples(2, 6))]]
-        history = History(main, steps)
-        table, first = history.table, history.versions[chosen.randrange(len(history.versions) // 2)]
-        before, after = state_of(table.at(first), table.schema), state_of(table, table.schema)
-        for net in (False, True):
-            feed = table.changes(first, net=net)
-            rows = on_spark(feed, spark)
-            assert rows == sorted(events_of(feed.to_arrow()), key=repr), (number, net)
-        assert (
-            applied(
-                before,
-                [event for event in rows if event[0] in ("delete", "update_preimage")]
-                + [event for event in rows if event[0] in ("insert", "update_postimage")],
-            )
-            == after
-        )
+def history_of(lake, name, seed):
+    """A random past, which has merges, compactions and both ways to store rows."""
+    chosen = random.Random(seed)
+    wanted = ["files" if seed % 2 else "inline", "append", "update", "merge", "disputed merge", "compact"]
+    steps = [*wanted, "rewrite rows", *chosen.choices(STEPS, k=examples(2, 6))]
+    return History(lake.create_catalog(f"{name} {seed}"), [(step, chosen.randrange(10)) for step in steps]), chosen
+
+
+@pytest.mark.parametrize("seed", long_but(range(24), [0]))
+def test_a_feed_on_spark_turns_one_state_into_the_other_and_its_halves_into_the_whole(lake, spark, seed):
+    """The laws of test_changes_laws.py; and both engines show the same rows."""
+    history, chosen = history_of(lake, "states", seed)
+    table = history.table
+    first, middle = sorted(chosen.choices(history.versions[:-1], k=2))
+    before, after = state_of(table.at(first), table.schema), state_of(table, table.schema)
+    nets = {}
+    for net in (False, True):
+        feed = table.changes(first, net=net)
+        events = on_spark(feed, spark)
+        assert in_no_order(events) == in_no_order(events_of(feed.to_arrow())), net
+        assert applied(before, events) == after, net
+        nets[net] = in_no_order(net_of(events))
+    assert nets[False] == nets[True]
+    if table.at(middle).schema == table.schema:
+        halves = [*on_spark(table.changes(first, middle), spark), *on_spark(table.changes(middle), spark)]
+        assert in_no_order(net_of(halves)) == nets[True]
+
+
+@pytest.mark.parametrize("seed", long_but(range(24), [0]))
+def test_a_feed_on_spark_between_two_lines_turns_one_into_the_other(lake, spark, seed):
+    history, chosen = history_of(lake, "lines", seed)
+    there = history.on_branch("other line")
+    for line in (history, there):
+        for name in chosen.choices(STEPS, k=examples(3, 6)):
+            line.step(name, chosen.randrange(10))
+    for one, other in ((history.table, there.table), (there.table, history.table)):
+        feed = other.changes(one)
+        events = on_spark(feed, spark)
+        assert in_no_order(events) == in_no_order(events_of(feed.to_arrow()))
+        assert applied(state_of(one, other.schema), events) == state_of(other, other.schema)
 
 
 def test_a_feed_on_spark_has_the_columns_types_and_rows_that_were_asked_for(lake, spark):

@@ -24,6 +24,7 @@ DRAWINGS = {
         cli
         server | pipelines
         lake
+        databases
         arrow | spark | iceberg | delta | documents
         catalog
         metastore
@@ -97,6 +98,10 @@ DRAWINGS = {
         session | types
         expressions
         java | literals | locations | variables
+    """,
+    "lakebed.databases": """
+        adbc | jdbc
+        address | relation
     """,
     "lakebed.delta": """
         table
@@ -178,8 +183,10 @@ ENGINE_LOADERS = {
     ("lakebed.lake.engines", "spark_schema"),
     ("lakebed.lake.engines", "spark_text"),
     ("lakebed.lake.engines", "export_iceberg"),
+    ("lakebed.lake.engines", "adbc_rows"),
     ("lakebed.lake.engines", "delta_table"),
     ("lakebed.lake.engines", "iceberg_table"),
+    ("lakebed.lake.engines", "jdbc_rows"),
     ("lakebed.lake.sql.statement", "run_statement"),
     ("lakebed.lake.attached.load", "attached_session"),
     ("lakebed.lake.streaming.load", "read_stream"),

@@ -1,6 +1,6 @@
 """Engines, loaded when they are first used: a lake is opened and changed without PySpark and without Parquet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from importlib.util import find_spec
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lakebed.catalog.data.engine import Engine
     from lakebed.catalog.data.foreign import ForeignTable, TextForm
     from lakebed.catalog.merge.rows import RowEngine
+    from lakebed.databases.address import Address
+    from lakebed.databases.relation import Behind, Relation, Rows
     from lakebed.files import Files
     from lakebed.spark.engine import SparkEngine
     from lakebed.spark.text import SparkText
@@ -84,6 +86,33 @@ def export_iceberg(work: Work, state: TableState, folder: str | None) -> str:
     from lakebed.iceberg.export import export_table
 
     return export_table(work, state, folder)
+
+
+def adbc_rows(address: "Address", relation: "Relation", behind: "Behind | None") -> "Rows":
+    """Rows of a database, by the driver that reads them without Java."""
+    if address.kind == "jdbc":
+        raise Invalid(
+            "a JDBC URL is read by Spark",
+            subject=address.shown,
+            advice="Pass spark=…, with the driver's jar in the session.",
+        )
+    check_installed(f"adbc_driver_{address.kind}", "databases")
+    from lakebed.databases.adbc import AdbcRows
+
+    return AdbcRows(address, relation, behind)
+
+
+def jdbc_rows(
+    spark: "SparkSession", address: "Address", relation: "Relation", behind: "Behind | None", options: Mapping[str, str]
+) -> "Rows":
+    """Rows of a database, by Spark."""
+    check_session(spark)
+    if address.kind != "jdbc":
+        advice = "Leave spark= out, or pass a URL such as jdbc:postgresql://host/name."
+        raise Invalid("Spark reads databases over JDBC", subject=address.shown, advice=advice)
+    from lakebed.databases.jdbc import JdbcRows
+
+    return JdbcRows(spark, address, relation, behind, options)
 
 
 def iceberg_table(place: str) -> "ForeignTable":

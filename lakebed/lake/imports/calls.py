@@ -1,6 +1,6 @@
 """The calls on a catalog that import what others wrote."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from lakebed.catalog.data import foreign
     from lakebed.catalog.data.foreign import TextForm
-    from lakebed.lake.imports import batches, listing, parquet, versions
+    from lakebed.databases import address, relation
+    from lakebed.lake.imports import batches, database, listing, parquet, versions
     from lakebed.lake.imports import into as target
     from lakebed.lake.imports import table as foreign_tables
     from lakebed.lake.imports import text as texts
@@ -36,6 +37,9 @@ else:
     parquet = deferred("lakebed.lake.imports.parquet")
     texts = deferred("lakebed.lake.imports.text")
     target = deferred("lakebed.lake.imports.into")
+    address = deferred("lakebed.databases.address")
+    relation = deferred("lakebed.databases.relation")
+    database = deferred("lakebed.lake.imports.database")
     listing = deferred("lakebed.lake.imports.listing")
     versions = deferred("lakebed.lake.imports.versions")
     foreign_tables = deferred("lakebed.lake.imports.table")
@@ -176,6 +180,55 @@ class Imports(Line):
         given = (asked.table.place, *asked.into.arguments, asked.copy)
         request = Request(f"import_{asked.kind}", given, message, author, event_id)
         return versions.imported_table(self, asked, request, history=history, dry_run=check_flag("dry_run", dry_run))
+
+    def import_database(
+        self,
+        name: Name,
+        url: str,
+        *,
+        table: str | Sequence[str] | None = None,
+        query: str | None = None,
+        user: str | None = None,
+        password: str | None = None,
+        since: str | None = None,
+        replace: bool = False,
+        schema: Mapping[str, str] | None = None,
+        leave_out: Iterable[str] = (),
+        partition_by: Iterable[str] = (),
+        primary_key: Iterable[str] = (),
+        sort_by: Iterable[str] = (),
+        properties: Mapping[str, str] | None = None,
+        evolve: "Evolution" = None,
+        spark: "SparkSession | None" = None,
+        options: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        message: str | None = None,
+        author: str | None = None,
+        event_id: str | UUID | None = None,
+    ) -> "Import":
+        """Bring the rows of a database's table or query, by one commit, and answer what came.
+
+        URLs are `sqlite:////folder/file.db` and `postgresql://user@host/name`, which ADBC reads (the extra
+        `databases`), or with a session `jdbc:…`, which Spark reads by the driver in it; `options` are Spark's.
+        `since` is a column that grows: a second call brings the rows behind the highest value that came, and with a
+        primary key upserts them. Without it a second call needs `replace=True`, which replaces all rows of the table.
+        `schema` names types of columns to cast to. The database is read at one moment, and never written to. Users
+        and passwords are in no commit, error or log.
+        """
+        asked = database.DatabaseImport(
+            address.parse_address(url, user, password, options),
+            relation.relation_of(table, query, since),
+            self._into(name, primary_key, sort_by, properties, evolve),
+            dict(schema or {}),
+            tuple(as_texts(leave_out, "columns to leave out")),
+            tuple(as_texts(partition_by, "a partition spec")),
+            check_flag("replace", replace),
+            spark,
+            dict(options or {}),
+        )
+        given = (*asked.place, since, asked.replace, dict(asked.types), asked.leave_out, *asked.into.arguments)
+        request = Request("import_database", given, message, author, event_id)
+        return database.imported_rows(self, asked, request, check_flag("dry_run", dry_run))
 
     def import_csv(
         self,

@@ -1,0 +1,1 @@
+"""Databases as imports read them: by ADBC, or by Spark over JDBC."""

@@ -89,6 +89,11 @@ _WORDS: tuple[tuple[str, str], ...] = (
         r"Look at the error's `conflicts`; change one side, or merge with strategy=.*$",
         "Change one side, or use --strategy.",
     ),
+    (r"or pass wait=True", "or use --wait"),
+    (r"or run it with breaking=True", "or run it with --breaking"),
+    (r"full_refresh='(.+?)'", r"--full-refresh \1"),
+    (r"Read it as it is, or pass force=True", "Read it as it is; from Python force=True insists"),
+    (r"Run it without resume", "Run it without --resume"),
     (r"Open the same table on the other branch", "Name the branch: TABLE@REF"),
 )
 _CALLS = tuple((re.compile(call), words) for call, words in _WORDS)

@@ -116,7 +116,7 @@ class Board:
                 Text(f"  {turn} {fitted_name(self._step, self._width)}  {'  '.join(filter(None, parts))}", "cyan")
             )
         named = self._coming[:COMING]
-        lines += [Text(f"  · {fitted_name(name, self._width)}", "dim") for name in named]
+        lines += [Text(f"  · {name}", "dim") for name in named]
         if len(self._coming) > len(named):
             lines.append(Text(f"    and {len(self._coming) - len(named)} more", "dim"))
         if self._checks:

@@ -17,6 +17,7 @@ from lakebed.pipelines.plan import plan
 from lakebed.pipelines.records import journal
 from lakebed.pipelines.records.process import here, revision
 from lakebed.pipelines.records.request import How, Request
+from lakebed.pipelines.records.tables import opened_or_made
 from lakebed.pipelines.running.checkpoints import prune
 from lakebed.pipelines.running.ended import tidy
 from lakebed.pipelines.running.lock import held
@@ -71,6 +72,7 @@ def _resumed(definition: Definition, lake: Lake, spark: SparkSession, request: R
     number = journal.newest(lake, name) if how.resume is True else int(how.resume or 0)
     if number is None:
         raise NotFound("the pipeline has no run yet", subject=name, advice="Run it without resume.")
+    opened_or_made(lake)  # an older Lakebed may have begun it, and noted less
     own = journal.found(lake, number)
     row = own.row
     if row["pipeline"] != name:

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from lakebed.cli.advice import in_words
 from lakebed.cli.run_board import Board
 from lakebed.lake.lake import Lake
 from lakebed.pipelines.files import load_pipeline
 from lakebed.pipelines.records import journal
+from lakebed.pipelines.running.lock import held
 from lakebed.pipelines.running.run import CheckRun, Run, StepRun
 from lakebed.pipelines.running.runner import Event
 from lakebed.pipelines.running.step import WindowMade
@@ -144,7 +146,12 @@ def test_a_project_of_spark_is_run_by_its_spec_or_its_folder(cli: Cli, lake: Lak
     assert (ran.code, lake.catalog().table("marts.kept").scan().count()) == (0, 2)
     assert "format delta is ignored" in ran.err
     assert cli("run", "project", "--dry-run").code == 0
-    assert cli("runs", "--json").json[0]["pipeline"] == "marts"
+    number = str(cli("runs", "--json").json[0]["id"])
+    [newest] = cli("runs", "show", number, "--json").json
+    assert (newest["pipeline"], Path(newest["file"]).name) == ("marts", "spark-pipeline.yml")
+    assert cli("run", "project", "--force", "--no-publish").code == 0
+    published = cli("runs", "publish", str(newest["id"] + 1))
+    assert (published.code, "published as #" in published.out) == (0, True), published
     (folder / "project" / "kept.sql").write_text("CREATE MATERIALIZED VIEW kept AS SELECT * FROM sales.orderz")
     wrong = cli("run", "project")
     assert (wrong.code, "kept.sql:1" in wrong.err, "Did you mean sales.orders?" in wrong.err) == (9, True, True)
@@ -275,7 +282,7 @@ def test_a_terminal_shows_what_goes_on_and_keeps_what_has_ended() -> None:
     board.draw("append", Counts(tasks=4, tasks_done=3, rows_written=1_200_000), Goal(), 4.0)
     going, coming = drawn().splitlines()
     assert "sales.daily" in going and "2 of 3 windows  ━━━━━━━━──  75%  1.20 M rows  0:00" in going
-    assert coming.strip() == "· …its_column_has_room_for"
+    assert coming.strip() == f"· {names[2]}"
     tell("check", "unique(id)", 2)
     tell("checked", "unique(id)", CheckRun("unique(id)", names[0], "error", False, 3))
     assert "checks 1 of 2" in drawn()
@@ -362,3 +369,11 @@ def test_a_plan_says_where_the_code_is_that_changed(cli: Cli, lake: Lake, etl: s
     (folder / etl).write_text(ETL.replace("id >= {least}", "id > {least}"))
     lines = cli("plan", etl).lines
     assert next(line for line in lines if "code changed" in line).endswith("its code changed, etl_of_cli.py:7")
+
+
+def test_advice_of_pipelines_speaks_of_options(cli: Cli, lake: Lake, etl: str, spark: Any) -> None:
+    """What it did: whoever met a run that goes on was told to pass wait=True."""
+    with held(lake, "shop"):
+        met = cli("run", etl)
+    assert (met.code, "or use --wait" in met.err, "wait=True" in met.err) == (6, True, False)
+    assert "--full-refresh marts.kept" in in_words("Make all rows again: full_refresh='marts.kept'.")

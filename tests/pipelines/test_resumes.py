@@ -196,3 +196,14 @@ def test_a_lake_in_a_folder_with_odd_letters_is_locked(tmp_path: Path, spark: An
 
     with lakebed.connect(tmp_path / "a b%20c#d") as lake:
         shop.run(lake, spark).raise_for_status()
+
+
+def test_a_run_that_an_older_lakebed_began_is_resumed(lake: Any, spark: Any, main: Any, raw: Any) -> None:
+    """What it did: the columns of a newer Lakebed were added when a run began, and a resume could not write them."""
+    shop = lp.Pipeline("shop", namespace="sales")
+    shop.table("out", inputs={"rows": "raw.orders"})(lambda rows: rows.select("id"))
+    run = shop.run(lake, spark, publish=False)
+    with lake.catalog("_runs").table("runs").evolve() as change:
+        change.drop_column("checked")
+        change.drop_column("process")
+    assert shop.run(lake, spark, resume=run.id).raise_for_status().status == "published"

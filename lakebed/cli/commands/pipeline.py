@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lakebed.cli import arguments
+from lakebed.cli.advice import in_words
 from lakebed.cli.failures import exit_code
 from lakebed.cli.run_lines import end_line, run_fields, shown
 from lakebed.cli.session import Session, with_session
@@ -205,7 +206,7 @@ def show_end(session: Session, run: "Run") -> int:
             session.output.text(said)
     if run.error is not None:
         if not session.output.is_json:
-            click.echo(f"{run.status.replace('_', ' ')}: {run.error}", err=True)
+            click.echo(f"{run.status.replace('_', ' ')}: {in_words(str(run.error))}", err=True)
             if run.published is None:
                 click.echo(f"Look at it: lakebed ls --on {run.branch}; go on: lakebed runs resume {run.id}", err=True)
         return exit_code(run.error)

@@ -70,7 +70,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     "Pipelines": {
         "plan": Entry("pipeline", "Show what a run of a pipeline would do, and why."),
         "run": Entry("pipeline", "Run a pipeline on a branch, check it, publish it as one commit."),
-        "runs": Entry("runs", "List, show, publish and discard runs of pipelines."),
+        "runs": Entry("runs", "List, show, resume, publish and discard runs of pipelines."),
         "lineage": Entry("runs", "Show what a table or a column was made from."),
         "graph": Entry("pipeline", "Show which step of a pipeline reads which."),
         "quarantine": Entry("pipeline", "Show the rows that a step has put aside."),
@@ -79,7 +79,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "files": Entry("inside", "List the live files of a table."),
         "explain": Entry("inside", "Show how a scan chooses its files."),
         "history": Entry("log", "List the commits that changed a table."),
-        "inspect": Entry("inside", "Show a system table, a manifest or a record."),
+        "inspect": Entry("inside", "Show a system table, a manifest or entries of files."),
         "usage": Entry("inside", "Show what the lake's files take."),
     },
     "Upkeep": {

@@ -312,3 +312,14 @@ def test_a_file_of_decisions_that_has_something_else_was_called_a_bug(
     answer = cli("conflicts", "--decide", "decisions")
     assert (answer.code, "This is a bug" in answer.err) == (9, False)
     assert cli("conflicts", "--ours", "all", "--finish").code == 0
+
+
+def test_a_merge_in_progress_is_no_document_in_a_difference(cli: Cli, lake: lakebed.Lake) -> None:
+    main = lake.catalog()
+    other = main.create_branch("other")
+    before = main.version
+    other.table("sales.orders").update({"note": "'x'"}, "id = 1")
+    main.table("sales.orders").update({"note": "'y'"}, "id = 1")
+    main.merge(other, keep_conflicts=True)
+    [catalog] = [one for one in main.at(version=before).diff(main) if one.type == "catalog"]
+    assert [str(change) for change in catalog.changes] == ["property lakebed.merge added"]

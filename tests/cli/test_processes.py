@@ -168,6 +168,12 @@ def test_rows_of_many_columns_are_shown_one_below_the_other(lake: lakebed.Lake, 
     assert max(map(len, plain.splitlines())) <= 80
 
 
+def test_a_plan_is_broken_between_words_at_the_edge_of_a_terminal(lake: lakebed.Lake, folder: Path) -> None:
+    shown = ESCAPES.sub("", on_terminal(folder, "explain", "sales.orders", "--where", "price = 9", columns=50)[1])
+    assert max(map(len, shown.splitlines())) <= 50
+    assert {"row", "groups"} <= set(shown.split())
+
+
 def test_wide_characters_take_two_places(lake: lakebed.Lake, folder: Path) -> None:
     lake.catalog().set_properties({"a": "b"}, message="注文" * 60)
     plain = ESCAPES.sub("", on_terminal(folder, "log")[1])

@@ -30,7 +30,9 @@ class PartChange:
     after: str | None
 
     def __str__(self) -> str:
-        """`property owner: ada to bob`, `column note added: string`; long values are cut."""
+        """`property owner: ada to bob`, `column note added: string`; long values are cut, Lakebed's own left out."""
+        if self.what.startswith(_OWN):
+            return f"{self.what} {'added' if self.before is None else 'removed' if self.after is None else 'changed'}"
         if self.before is None or self.after is None:
             return (
                 f"{self.what} {'added' if self.before is None else 'removed'}: {_cut(self.before or self.after or '')}"
@@ -39,6 +41,8 @@ class PartChange:
 
 
 _LONGEST = 100
+_OWN = "property lakebed."
+"""Such as a merge in progress, and the positions of consumers: documents for programs."""
 
 
 def _cut(text: str) -> str:

@@ -50,7 +50,7 @@ def explain_word(session: Session, table: str, where: str | None) -> None:
     if session.output.is_json:
         session.output.json({"name": name_of(found), **explained.counts, "text": str(explained)})
     else:
-        session.output.text(explained)
+        session.output.sentences(explained)
 
 
 @word(
@@ -59,13 +59,14 @@ def explain_word(session: Session, table: str, where: str | None) -> None:
     "lakebed inspect __tables --where \"namespace = 'sales'\" -c table_name,total_rows",
     "lakebed inspect __records --where \"name = 'sales.orders'\" --json",
     "lakebed inspect lakebed:…/snapshots/5/manifest      # a manifest_path of __manifests",
+    "lakebed inspect inline:1500624689213930453          # a path of `lakebed files`",
 )
 @click.argument("what", metavar="SYSTEM_TABLE_OR_PATH", required=False)
 @arguments.where
 @click.option("-c", "--columns", metavar="NAMES", help="These columns, such as table_name,total_rows.")
 @with_session
 def inspect_word(session: Session, what: str | None, where: str | None, columns: str | None) -> None:
-    """Show the rows of a system table, or what a path of one stands for: a manifest list or a manifest.
+    """Show the rows of a system table, or what a path of one stands for: a manifest list, a manifest, entries of files.
 
     Without a name, list the system tables.
     """

@@ -67,12 +67,13 @@ def _show(session: Session, result: MergeResult, source: str, dry_run: bool) -> 
         session.output.text(f"{settled}; nothing was changed" if result.conflicts else f"{source} merges cleanly")
     elif result.in_progress:
         session.output.text(f"the merge of {source} waits: {settled} to decide")
-        session.output.note("lakebed conflicts lists them")
     else:
         also = f", {settled} settled" if result.conflicts else ""
         session.output.commit(result.commit, f"merged {source}{also}", f"{source} has nothing new")
     for one in result.conflicts if dry_run or result.in_progress else ():
         session.output.sentences(f"  {one}")
+    if result.in_progress:
+        session.output.note("lakebed conflicts lists them")
 
 
 @contextmanager

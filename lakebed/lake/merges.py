@@ -8,7 +8,7 @@ from lakebed.catalog.refs.branches import branch_name, check_readable
 from lakebed.catalog.refs.closed import check_open
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.names import Name, parse_name
-from lakebed.catalog.transaction.scopes import Pinned, Scope
+from lakebed.catalog.transaction.scopes import Pinned, Scope, once
 from lakebed.catalog.transaction.versions import Moment
 from lakebed.deferred import deferred
 from lakebed.errors import Invalid
@@ -135,13 +135,14 @@ class Merges:
         self._line.check_live("cherry_pick")
         picked = merging.find_commit(self._line.context, commit)
         request = Request("cherry_pick", (picked.id,), message, author, event_id)
-        known = self._scope.replayed(request)
-        if known is not None:  # whatever became of the branch since
-            return known
-        if picked.line != self._line.ref.line.id:
-            line = merging.line_of(self._scope, picked)
-            check_open(self._line.context, line, force=check_flag("force", force))
-        return merging.cherry_pick(self._scope, picked, request, _settling(spark))
+
+        def pick() -> Commit | None:
+            if picked.line != self._line.ref.line.id:
+                line = merging.line_of(self._scope, picked)
+                check_open(self._line.context, line, force=check_flag("force", force))
+            return merging.cherry_pick(self._scope, picked, request, _settling(spark))
+
+        return once(self._scope, request, pick)  # whatever became of the branch since
 
     def revert(
         self,

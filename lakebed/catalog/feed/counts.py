@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
 
-from lakebed.catalog.objects.log import PAGE, log_page
-from lakebed.catalog.transaction.commits import Commit
+from lakebed.catalog.objects.log import PAGE
+from lakebed.catalog.transaction.commits import Commit, commit_of
 from lakebed.catalog.transaction.names import Name, shown_name
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import Operation
+from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.store import Version
 
@@ -52,15 +55,8 @@ def table_changes(work: Work, since: Version) -> list[TableChanges]:
 
 
 def _commits_after(work: Work, since: Version) -> Iterator[Commit]:
-    token: str | None = None
-    while True:
-        page, token = log_page(work, PAGE, token=token)
-        for commit in page:
-            if commit.version <= since:
-                return
-            yield commit
-        if token is None:
-            return
+    stored = every(partial(work.reader.log, limit=PAGE))
+    return takewhile(lambda commit: commit.version > since, map(commit_of, stored))
 
 
 def _changes_rows(operation: Operation) -> bool:

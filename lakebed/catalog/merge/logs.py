@@ -2,11 +2,13 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import count
 
 from lakebed.catalog.transaction.context import Context, KnownLog
 from lakebed.catalog.transaction.lines import open_line
 from lakebed.metastore import Commit, Line
+from lakebed.metastore.pages import every
 from lakebed.records.cells import LineAt
 from lakebed.store import Version
 from lakebed.store.version import ZERO
@@ -113,13 +115,8 @@ def _known_commits(context: Context, line: Line, known: KnownLog, version: Versi
     if known.is_whole:
         return
     last = known.commits[-1].version if known.commits else known.start.next()
-    reader, token = context.metastore.reader(line, min(version, last.previous())), None
-    while True:
-        page = reader.log(limit=_PAGE, token=token)
-        yield from page.items
-        token = page.token
-        if token is None:
-            return
+    reader = context.metastore.reader(line, min(version, last.previous()))
+    yield from every(partial(reader.log, limit=_PAGE))
 
 
 def _place_of(commits: Sequence[Commit], version: Version) -> int:

@@ -15,7 +15,7 @@ from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.context import Context, Ref
 from lakebed.catalog.transaction.names import Name, first_names, parse_name, spelled
 from lakebed.catalog.transaction.objects import Slot, holder, last_name, mark_dropped, slot_of
-from lakebed.catalog.transaction.scopes import Scope
+from lakebed.catalog.transaction.scopes import Scope, once
 from lakebed.catalog.transaction.visibility import visible_states
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Expired, Invalid, NotFound, Unavailable
@@ -34,9 +34,12 @@ def purge(scope: Scope, kind: int, name: Name, object_id: str | None, request: R
             f"{request.operation.replace('_', ' ')} can't be a part of a transaction",
             advice="Purge after it has ended: a purge can't be undone.",
         )
-    commit = scope.replayed(request) or _find_purge(scope.read(), kind, name, object_id)
-    if commit is None:
-        commit = scope.change(lambda work: _mark(work, kind, name, object_id), request)
+
+    def find_or_mark() -> Commit | None:
+        found = _find_purge(scope.read(), kind, name, object_id)
+        return found or scope.change(lambda work: _mark(work, kind, name, object_id), request)
+
+    commit = once(scope, request, find_or_mark)
     assert commit is not None, "only a transaction returns None"
     _finish(scope.context, scope.ref, [operation for operation in commit.operations if operation.type == "purge"])
     return commit

@@ -23,7 +23,7 @@ from lakebed.catalog.transaction.objects import (
     name_taken,
     type_of,
 )
-from lakebed.catalog.transaction.scopes import Live
+from lakebed.catalog.transaction.scopes import Live, once
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid, NotFound
 from lakebed.metastore import ROOT, Child, Dropped, ListingRead, Operation, life
@@ -139,8 +139,14 @@ def undrop(work: Work, kind: int, name: str, ref_id: str | None, as_name: str | 
 
 def purge(scope: Live, kind: int, name: str, ref_id: str | None, request: Request) -> Commit:
     """Mark a dropped ref as purged, or find the commit that did: what it stood for can then be erased."""
-    known = scope.replayed(request) or _purge_of(scope.read(), kind, name, ref_id)
-    return known or scope.change(lambda work: _mark_purged(work, kind, name, ref_id), request)
+
+    def find_or_mark() -> Commit:
+        found = _purge_of(scope.read(), kind, name, ref_id)
+        return found or scope.change(lambda work: _mark_purged(work, kind, name, ref_id), request)
+
+    commit = once(scope, request, find_or_mark)
+    assert commit is not None, "only a transaction returns None"
+    return commit
 
 
 def _mark_purged(work: Work, kind: int, name: str, ref_id: str | None) -> None:

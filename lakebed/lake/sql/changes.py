@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.retry import retried
-from lakebed.catalog.transaction.scopes import Open
+from lakebed.catalog.transaction.scopes import Open, once
 from lakebed.errors import Invalid
 from lakebed.lake.rows import writes
 from lakebed.lake.sql.execution import Execution
@@ -136,8 +136,7 @@ def _change_in_one_commit(
     table, by = execution.table(name), execution.by
     _check_repeatable(execution, views)
     request = Request("sql", (table.id, execution.text), by.message, by.author, by.event_id)
-    known = table._scope.replayed(request)
-    return change_at_one_version(execution, table, change, request) if known is None else known
+    return once(table._scope, request, lambda: change_at_one_version(execution, table, change, request))
 
 
 def change_at_one_version(execution: Execution, table: Table, change: Change, request: Request) -> Commit:

@@ -3,6 +3,7 @@
 from lakebed.catalog.objects.properties import properties_of, unset_properties
 from lakebed.catalog.tables.properties import CHECK_PREFIX
 from lakebed.catalog.transaction.commits import Commit, Request
+from lakebed.catalog.transaction.scopes import once
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Invalid, NotFound
 from lakebed.lake.sql.changes import change_at_one_version
@@ -18,10 +19,11 @@ def add_check(execution: Execution, table: Table, change: AddCheck) -> Commit | 
     request = Request("add_check", (table.id, change.name, change.condition), by.message, by.author, by.event_id)
     if execution.places.transaction is not None:
         return _add(execution, table, change)
-    known = table._scope.replayed(request)
-    if known is not None:
-        return known
-    return change_at_one_version(execution, table, lambda own, inside: _add(own, inside, change), request)
+
+    def add() -> Commit:
+        return change_at_one_version(execution, table, lambda own, inside: _add(own, inside, change), request)
+
+    return once(table._scope, request, add)
 
 
 def _add(execution: Execution, table: Table, change: AddCheck) -> Commit | None:

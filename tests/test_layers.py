@@ -147,7 +147,7 @@ DRAWINGS = {
         urls
         memory | sqlite
         buffered | subspace
-        conflicts | limits | store | times | tuples
+        conflicts | limits | store | tuples
         transaction | version
     """,
     "lakebed.files": """

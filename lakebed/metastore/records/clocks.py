@@ -4,7 +4,7 @@ Times never decrease. So after one commit of a clock that was far ahead, all oth
 the lake "now" would leave them out. A commit whose writer's clock is far behind the newest time notes that clock.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from time import time_ns
 
@@ -14,7 +14,6 @@ from lakebed.records import codec, layout
 from lakebed.records.commits import operations_part
 from lakebed.records.layout import PREFIX, Space
 from lakebed.store import KeyRange, Page, Store, Transaction, Version
-from lakebed.store.times import repaired_times
 from lakebed.store.transaction import STAMP_BYTES
 
 BOUND = 300_000_000
@@ -68,3 +67,17 @@ def wrong_times(transaction: Transaction, incarnation: int, time: int, noted: Ma
         Retimed(Version.of(incarnation, stamp), was, becomes)
         for stamp, was, becomes in zip(stamps, before, after, strict=True)
     ]
+
+
+def repaired_times(times: Sequence[int], clocks: Sequence[int | None], floor: int, now: int) -> list[int]:
+    """Times for commits, in their order, that have times after `now`: not before `floor`, and never decreasing.
+
+    `clocks` are what their writers' own clocks showed, where that is known. Another commit gets the time of the one
+    after it: nobody sees it earlier than it was made.
+    """
+    repaired: list[int] = []
+    latest = now
+    for time, clock in zip(reversed(times), reversed(clocks), strict=True):
+        latest = max(floor, min(latest, time if clock is None else clock))
+        repaired.append(latest)
+    return repaired[::-1]

@@ -27,8 +27,7 @@ from lakebed.store.sqlite.copy import copy_database
 from lakebed.store.sqlite.failures import error_for, errors_translated
 from lakebed.store.sqlite.file import DatabaseFile
 from lakebed.store.sqlite.format import FORMAT_VERSION
-from lakebed.store.sqlite.sums import Tally, commit_hash, rows_sum, signed, tally_of
-from lakebed.store.sqlite.times import rewrite_times
+from lakebed.store.sqlite.sums import Tally, commit_hash, rewrite_times, rows_sum, signed, tally_of
 from lakebed.store.sqlite.wholeness import newest_version
 from lakebed.store.store import Store
 from lakebed.store.transaction import STAMP_BYTES, Committed, Entry, RangeRead, Stale, Transaction

@@ -6,7 +6,7 @@ SQLite itself says which rows a commit replaces or deletes, by triggers: reading
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any
@@ -14,6 +14,8 @@ from weakref import WeakKeyDictionary
 
 import apsw
 import mmh3
+
+from lakebed.store.store import check_order
 
 _COMMIT = struct.Struct(">QQ")
 _TRIGGERS = """
@@ -82,3 +84,19 @@ def _pages(connection: apsw.Connection, query: str, calls: AbstractContextManage
         if not page:
             return
         yield page
+
+
+def rewrite_times(connection: apsw.Connection, times: Mapping[int, int]) -> None:
+    """Write the times of these versions, inside a transaction; `Invalid` if times would decrease.
+
+    The sum of every commit since the first of them has the old times in it, so it changes, too.
+    """
+    since = "SELECT version, time, sum FROM log WHERE version >= ? ORDER BY version"
+    rows: Any = connection.execute(since, (min(times) - 1,)).fetchall()
+    check_order([times.get(version, time) for version, time, _ in rows])
+    changed, more = [], 0
+    for version, time, total in rows:
+        new = times.get(version, time)
+        more += commit_hash(version, new) - commit_hash(version, time)
+        changed.append((new, None if total is None else signed(total + more), version))
+    connection.executemany("UPDATE log SET time = ?, sum = ? WHERE version = ?", changed)

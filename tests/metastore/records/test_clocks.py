@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakebed.store.times import repaired_times
+from lakebed.metastore.records.clocks import repaired_times
 
 
 def test_a_commit_gets_the_time_of_its_clock_or_else_of_the_commit_after_it() -> None:

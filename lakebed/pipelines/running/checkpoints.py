@@ -53,6 +53,11 @@ def copy(old: Path, new: Path) -> None:
     shutil.copytree(old, new, copy_function=_linked)
 
 
+def remove(table: Table[Any], name: str) -> None:
+    """Delete a checkpoint that no branch has any more."""
+    shutil.rmtree(place_of(table, name), ignore_errors=True)  # what is left, a later run prunes
+
+
 def prune(line: Catalog, steps: Iterable[Step], before: float) -> None:
     """Delete the checkpoints of steps that no branch has, and that were last written to before a time, in seconds."""
     outputs = [step.outputs[0] for step in steps if step.flows]

@@ -43,6 +43,7 @@ from lakebed.spark.fit import quoted
 from lakebed.spark.session import configured, is_remote
 from lakebed.spark.streaming.batches import Batch, start_batches
 from lakebed.spark.streaming.queries import queries_of
+from lakebed.store import Version
 
 AVAILABLE_NOW = {"availableNow": True}
 
@@ -92,9 +93,13 @@ class FlowsOfStep:
         rows = {flow.name: flow.rows(values) for flow in flows}
         output = Output(step, step.outputs[0], combined([made_rows(flow, rows[flow.name]) for flow in flows]))
         check_output(self.branch, output)
+        before, known = self.branch.version, self._known_fact(output.name)
         positions = self._opened(output, rows, decision)
         for flow in flows:
             self._drain(flow, rows[flow.name], output, positions[flow.name])
+        is_as_before = known is not None and known.code == self.part.code and known.run != self.part.run
+        if is_as_before and not decision.starts_over and self._has_read_nothing(output.name):
+            return self._taken_back(output, before)
         return self._closed(output)
 
     # Opening.
@@ -228,6 +233,22 @@ class FlowsOfStep:
         return position.after(counts.rows, counts.kept, quarantined, counts.failed)
 
     # Closing.
+
+    def _known_fact(self, table: str) -> Fact | None:
+        return fact_of(self.branch.table(table)) if self.branch.table_exists(table) else None
+
+    def _has_read_nothing(self, table: str) -> bool:
+        found = positions_of(self.branch.table(table))
+        return not any(found[flow.name].batches or found[flow.name].rows for flow in self.part.step.flows)
+
+    def _taken_back(self, output: Output, before: Version) -> Made:
+        """Leave the table as it was, with its old position: a run that has read nothing publishes nothing."""
+        table = self.branch.table(output.name)
+        copies = [positions_of(table)[flow.name].checkpoint for flow in self.part.step.flows]
+        self.branch.restore_table(output.name, before, message=self._message("nothing to read"))
+        for name in copies:
+            checkpoints.remove(table, name)
+        return Made(0, 0, 0, ())
 
     def _closed(self, output: Output) -> Made:
         """Note that all was read, unless more rows than are allowed have failed in all batches together."""

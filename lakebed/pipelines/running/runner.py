@@ -365,6 +365,9 @@ class Runner:
     # Publishing.
 
     def _publish(self, branch: Catalog) -> None:
+        if not self._target.at(version=self._base).diff(branch):  # streams had nothing to read
+            self._finish()
+            return
         self._tell("publish", self.run.branch)
         message = f"{self._parts.name} run {self.run.id}"
         relied_on = self._relied_on(branch) if self._options.isolation == "serializable" else {}

@@ -95,8 +95,10 @@ def test_several_flows_write_to_one_table_and_other_streams_read_it_in_the_same_
     assert rows("sales.long") == [("bread", 7), ("butter", 8)]
     assert rows("sales.words", "n") == [(1,), (2,), (3,), (4,), (7,), (8,)]
     assert rows("sales.counts") == [(6,)]
+    folders = set((tmp_path / "lake").rglob("checkpoints/*"))
     nothing = run(folder).raise_for_status()
     assert {step.name: step.rows for step in nothing.steps if step.status == "done"} == {"sales.words": 0}
+    assert (nothing.status, set((tmp_path / "lake").rglob("checkpoints/*"))) == ("unchanged", folders)
 
 
 def test_a_run_that_failed_after_its_streams_is_repaired_and_reads_the_same_rows_once(

@@ -94,6 +94,14 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"full_refresh='(.+?)'", r"--full-refresh \1"),
     (r"Read it as it is, or pass force=True", "Read it as it is; from Python force=True insists"),
     (r"Run it without resume", "Run it without --resume"),
+    (r"Call import_(delta|iceberg)\.", r"`lakebed import \1` brings it."),
+    (r"Call it with dry_run=True", "Use --dry-run"),
+    (r"\(?history=False\)?", "without --history"),
+    (r"history=True", "--history"),
+    (r"\bsince=(?=[0-9])", "--since "),
+    (r"\bsince=(?= |$)", "--since"),
+    (r"replace=True", "--replace"),
+    (r"leave_out=\[…\]", "--leave-out COLUMN"),
     (r"Open the same table on the other branch", "Name the branch: TABLE@REF"),
 )
 _CALLS = tuple((re.compile(call), words) for call, words in _WORDS)

@@ -63,6 +63,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     },
     "Data": {
         "load": Entry("load", "Load CSV, JSON lines or Parquet into a table."),
+        "import": Entry("imports", "Bring files, tables of other formats, or a database's rows; again, only the new."),
         "export": Entry("export", "Write a table's rows to a file."),
         "query": Entry("query", "Run a query by DuckDB."),
         "sql": Entry("sql", "Run a statement by Spark."),
@@ -104,7 +105,6 @@ ELSEWHERE: dict[str, str] = {
     "finish": "conflicts",
     "fsck": "check",
     "get": "head",
-    "import": "load",
     "info": "status",
     "insert": "load",
     "list": "ls",

@@ -22,7 +22,7 @@ PROMISED = [
     *("log", "diff", "merge", "conflicts", "cherry-pick", "revert", "reset", "restore"),
     *("changes", "blame", "bisect", "edition", "stream", "partition"),
     *("create", "drop", "undrop", "dropped", "rename", "purge", "set", "evolve"),
-    *("load", "export", "query", "sql"),
+    *("load", "import", "export", "query", "sql"),
     *("plan", "run", "runs", "lineage", "graph", "quarantine"),
     *("files", "explain", "history", "inspect", "usage"),
     *("compact", "checkpoint", "check", "backup"),

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from lakebed.arrow.read.scan import Scan
     from lakebed.catalog.data import checkpoint_schedule, target
-    from lakebed.catalog.data import engine as engines
     from lakebed.catalog.data import snapshots as versions
     from lakebed.catalog.data.snapshots import SnapshotInfo
     from lakebed.catalog.data.streams import Stream as FoundStream
@@ -60,10 +59,9 @@ if TYPE_CHECKING:
     from lakebed.lake.partitions import changes as partition_calls
     from lakebed.lake.partitions import opened
     from lakebed.lake.rows import appends, compact, reads, writes
-    from lakebed.lake.rows import casting as casts
     from lakebed.lake.rows import changes as feed
     from lakebed.lake.rows import consumer as consuming
-    from lakebed.lake.rows import grow as growing
+    from lakebed.lake.rows import given as asking
     from lakebed.lake.rows import restore as restoring
     from lakebed.lake.rows.appends import Address
     from lakebed.lake.rows.changes import Changes
@@ -83,9 +81,8 @@ else:
     reads = deferred("lakebed.lake.rows.reads")
     writes = deferred("lakebed.lake.rows.writes")
     feed = deferred("lakebed.lake.rows.changes")
-    casts = deferred("lakebed.lake.rows.casting")
+    asking = deferred("lakebed.lake.rows.given")
     consuming = deferred("lakebed.lake.rows.consumer")
-    growing = deferred("lakebed.lake.rows.grow")
     restoring = deferred("lakebed.lake.rows.restore")
     partition_calls = deferred("lakebed.lake.partitions.changes")
     opened = deferred("lakebed.lake.partitions.opened")
@@ -99,7 +96,6 @@ else:
     describing = deferred("lakebed.lake.description")
     evolving = deferred("lakebed.lake.evolve")
     checkpoint_schedule = deferred("lakebed.catalog.data.checkpoint_schedule")
-    engines = deferred("lakebed.catalog.data.engine")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -361,15 +357,8 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         the rows no longer fit, those in memory are written again; for others it is a `Conflict`. A row that breaks a
         check of the table is `Invalid`.
         """
-        asked = growing.asked_evolution(evolve, self.id)
-        later = writes.later_words(cast=check_flag("cast", cast))
-        request = Request(
-            "append", (asked_id(self.id), *asked, *later), message, author, event_id, given_summary(summary)
-        )
-        append = casts.casting(appends.append) if cast else appends.append
-        if asked:
-            return typed("Answer", growing.grow(self._scope, self.id, data, request, append))
-        return typed("Answer", append(self._scope, self.id, data, request))
+        by = asking.By(message, author, event_id, summary)
+        return typed("Answer", asking.append(self._scope, self.id, data, by, evolve=evolve, cast=cast))
 
     def write_stream(
         self,
@@ -490,15 +479,8 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         with `fill="default"` in both. A key that comes twice in the data is `Invalid`. The data is what `append` takes,
         and is held in memory; a DataFrame by its executors.
         """
-        names, filled = writes.given_names(on), writes.given_fill(fill)
-        writes.check_alike(data, filled)
-        is_filled = filled is engines.Fill.DEFAULT
-        later = writes.later_words(fill="default" if is_filled else None, cast=check_flag("cast", cast))
-        request = Request(
-            "upsert", (asked_id(self.id), *names, *later), message, author, event_id, given_summary(summary)
-        )
-        upsert = writes.upserting(names, filled)
-        return typed("Answer", (casts.casting(upsert) if cast else upsert)(self._scope, self.id, data, request))
+        by = asking.By(message, author, event_id, summary)
+        return typed("Answer", asking.upsert(self._scope, self.id, data, on, fill, by, cast=cast))
 
     def merge(
         self,
@@ -537,20 +519,8 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
         Readers see the old rows or the new ones. The new rows need not pass `where`. `evolve` and `cast` are those of
         `append`.
         """
-        asked = growing.asked_evolution(evolve, self.id)
-        condition, later = "" if where is None else str(where), writes.later_words(cast=check_flag("cast", cast))
-        request = Request(
-            "overwrite",
-            (asked_id(self.id), condition, *asked, *later),
-            message,
-            author,
-            event_id,
-            given_summary(summary),
-        )
-        overwrite = casts.casting(writes.overwriting(where)) if cast else writes.overwriting(where)
-        if asked:
-            return typed("Answer", growing.grow(self._scope, self.id, data, request, overwrite))
-        return typed("Answer", overwrite(self._scope, self.id, data, request))
+        by = asking.By(message, author, event_id, summary)
+        return typed("Answer", asking.overwrite(self._scope, self.id, data, where, by, evolve=evolve, cast=cast))
 
     def overwrite_partitions(
         self,
@@ -566,12 +536,8 @@ class Table(Editions[Answer], Streams[Answer], Generic[Answer]):
 
         `Invalid` for a table without partitions, and while it has files of an older spec. `cast` is that of `append`.
         """
-        later = writes.later_words(cast=check_flag("cast", cast))
-        request = Request(
-            "overwrite_partitions", (asked_id(self.id), *later), message, author, event_id, given_summary(summary)
-        )
-        overwrite = casts.casting(writes.overwrite_partitions) if cast else writes.overwrite_partitions
-        return typed("Answer", overwrite(self._scope, self.id, data, request))
+        by = asking.By(message, author, event_id, summary)
+        return typed("Answer", asking.overwrite_partitions(self._scope, self.id, data, by, cast=cast))
 
     # Changing the table.
 

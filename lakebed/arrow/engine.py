@@ -11,7 +11,7 @@ from lakebed.arrow.compaction import GroupWriter, rewrite
 from lakebed.arrow.fit import kept_rows, reader_of, typed_rows
 from lakebed.arrow.given_files import given_folder, has_files
 from lakebed.arrow.python_rows import PythonRows
-from lakebed.arrow.read.copies import KnownRows, rows_with_ids
+from lakebed.arrow.read.copies import KnownRows, NumberedCopies, numbered_copies, rows_with_ids
 from lakebed.arrow.read.feed import ArrowFeed, shown_rows
 from lakebed.arrow.read.get import find_placed_row, find_row
 from lakebed.arrow.read.inserts import inserted_pieces
@@ -24,6 +24,7 @@ from lakebed.arrow.rows.delete import delete_rows, overwrite_rows
 from lakebed.arrow.rows.differences import ArrowDifferences
 from lakebed.arrow.rows.keys import check_keys, check_table
 from lakebed.arrow.rows.merge import bind_merge, merge_rows
+from lakebed.arrow.rows.phantoms import settle_phantoms
 from lakebed.arrow.rows.source import keyed_rows
 from lakebed.arrow.rows.three_way import ThreeWayRows, broken_rows, merge_sides
 from lakebed.arrow.rows.update import update_rows
@@ -226,7 +227,15 @@ class ArrowEngine:
 
     def merge_sides(self, sides: RowSides, decide: Decide) -> ThreeWayRows:
         """Compare the rows that both sides of a merge changed, cell by cell; they are held in memory."""
-        return merge_sides(sides, decide)
+        merged = merge_sides(sides, decide)
+        settle_phantoms(merged, sides)
+        return merged
+
+    def numbered_rows(
+        self, sources: Sources, pieces: Sequence[Piece], ids_within: range | None = None
+    ) -> NumberedCopies:
+        """The places and sequence numbers of rows by their ids; their values are not read."""
+        return numbered_copies(sources, pieces, ids_within)
 
     def release(self) -> None:
         """Nothing is kept for a merge outside of its answers."""

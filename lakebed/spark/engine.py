@@ -17,7 +17,7 @@ from lakebed.catalog.data.target import Target
 from lakebed.catalog.feed.compare import Compared
 from lakebed.catalog.feed.feed import Feed
 from lakebed.catalog.feed.steps import Piece
-from lakebed.catalog.merge.rows import Decide, DisputedRow, KeyCheck, RowSides
+from lakebed.catalog.merge.rows import Decide, DisputedRow, KeyCheck, NumberedRows, RowSides
 from lakebed.catalog.objects.naming import about_table
 from lakebed.catalog.tables.properties import Check
 from lakebed.spark.casting import cast_rows, unfit_values
@@ -34,6 +34,7 @@ from lakebed.spark.rows.differences import difference_rows
 from lakebed.spark.rows.feed import feed_rows
 from lakebed.spark.rows.keys import check_keys
 from lakebed.spark.rows.merge import merge_rows
+from lakebed.spark.rows.phantoms import settle_phantoms
 from lakebed.spark.rows.read import read_rows
 from lakebed.spark.rows.source import source_schema, stable_rows
 from lakebed.spark.rows.three_way import MergedFrames, Merging, broken_rows, merge_sides
@@ -147,7 +148,9 @@ class SparkEngine:
 
     def merge_sides(self, sides: RowSides, decide: Decide) -> MergedFrames:
         """Compare the rows that both sides of a merge changed; executors keep those to write until `release`."""
-        return merge_sides(self._merging(sides.sources, sides.schema), self.held, sides, decide)
+        merged = merge_sides(self._merging(sides.sources, sides.schema), self.held, sides, decide)
+        settle_phantoms(merged, sides)
+        return merged
 
     def broken_rows(
         self, sources: Sources, schema: Schema, pieces: Sequence[Piece], checks: Sequence[Check], side: str
@@ -159,6 +162,10 @@ class SparkEngine:
         """The rows of one side of a merge whose primary key another row has, though the other side asks for it."""
         merging = self._merging(check.sources, check.schema)
         return MergedFrames(merging, lambda disputed: None).repeated_keys(check)
+
+    def numbered_rows(self, sources: Sources, pieces: Sequence[Piece], ids_within: range | None = None) -> NumberedRows:
+        """The places and sequence numbers of rows by their ids, read here: a conflict asks for those of few files."""
+        return self.python.numbered_rows(sources, pieces, ids_within)
 
     def release(self) -> None:
         """Let executors go of the rows that were kept for merges."""

@@ -26,12 +26,6 @@ def append_file(table: Table) -> str:
     return _added(table, "insert")
 
 
-def overwrite(table: Table, where: str | None = None) -> None:
-    """Replace all files by one; `where` only says which rows that is meant to be."""
-    new = new_file()
-    _change(table, "overwrite", lambda files: {"removed": files, "added": (new,), "overwritten": where})
-
-
 def delete_rows(table: Table, path: str, vector: str = "a.puffin") -> None:
     """Give a file a vector of deletes."""
 

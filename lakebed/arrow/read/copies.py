@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy
 import pyarrow
 
-from lakebed.arrow.read.pieces import Mask, Numbers, read_pieces, row_places, rows_at, same_values
+from lakebed.arrow.read.pieces import Mask, Numbers, may_have_ids, read_pieces, row_places, rows_at, same_values
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.feed.steps import Piece
+from lakebed.catalog.merge.rows import Numbered
 from lakebed.table.schema.metadata_columns import LAST_UPDATED, POSITION, ROW_ID
 from lakebed.table.schema.schema import Schema
 
@@ -111,3 +112,25 @@ def rows_with_ids(sources: Sources, pieces: Sequence[Piece], schema: Schema, ids
     chosen = found.chosen(numpy.flatnonzero(numpy.isin(found.ids, numpy.array(ids, numpy.int64))))
     ordered = chosen.chosen(numpy.argsort(chosen.ids, kind="stable"))
     return KnownRows(ordered, ordered.values(schema))
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedCopies:
+    """Rows by their ids, which are sorted, with the sequence numbers of their last changes."""
+
+    copies: Copies
+    last: Numbers
+
+    def get(self, row_id: int) -> Numbered | None:
+        row = int(numpy.searchsorted(self.copies.ids, row_id))
+        if row == self.copies.count or self.copies.ids[row] != row_id:
+            return None
+        return Numbered(self.copies.place(row), int(self.last[row]))
+
+
+def numbered_copies(sources: Sources, pieces: Sequence[Piece], ids_within: range | None) -> NumberedCopies:
+    """The rows of pieces; files that, as their entries say, have no id of a range may be left out."""
+    wanted = [piece for piece in pieces if ids_within is None or may_have_ids(sources, piece, ids_within)]
+    copies, last = copies_with_sequences(sources, wanted)
+    order = numpy.argsort(copies.ids, kind="stable")
+    return NumberedCopies(copies.chosen(order), last[order])

@@ -58,6 +58,11 @@ def row_places(sources: Sources, piece: Piece, ids_within: range | None = None) 
         yield piece.file.first_row_id + positions, positions
 
 
+def may_have_ids(sources: Sources, piece: Piece, ids: range) -> bool:
+    """Whether a piece may have a row with one of these ids."""
+    return _meets(piece, ids) or _has_own_ids(sources, piece)
+
+
 def _meets(piece: Piece, ids: range) -> bool:
     first = piece.file.first_row_id
     return first < ids.stop and ids.start < first + piece.file.num_rows

@@ -68,7 +68,11 @@ class Gone:
 
 @dataclass(slots=True)
 class ThreeWayRows:
-    """What becomes of the rows that both sides changed."""
+    """What becomes of the rows that both sides changed.
+
+    `kept` are places that rows keep although a copy there would go. `pairs` are the copies of rows that both sides have, `replaced` for
+    each side the ids of rows that it deleted and wrote again with their keys.
+    """
 
     schema: Schema
     decide: Decide
@@ -80,6 +84,16 @@ class ThreeWayRows:
     rows: list[pyarrow.Table] = field(default_factory=list)
     ids: list[Numbers] = field(default_factory=list)
     rekeyed: list[Mask] = field(default_factory=list)  # which may have another key than on one of the sides
+    kept: Gone = field(default_factory=Gone)
+    pairs: list[tuple[Copies, Copies]] = field(default_factory=list)
+    replaced: dict[str, Numbers] = field(default_factory=dict)
+
+    @property
+    def back(self) -> dict[str, BitMap64]:
+        return dict(self.kept.places)
+
+    def gone_of(self, side: str) -> Gone:
+        return self.ours if side == OURS else self.theirs
 
     @property
     def ours_gone(self) -> dict[str, BitMap64]:
@@ -152,7 +166,12 @@ def merge_sides(sides: RowSides, decide: Decide) -> ThreeWayRows:
     merged.rows_read = base.count + ours.count + theirs.count
     if base.count or sides.check_ids:
         if base.count and sides.schema.identifier_ids:
-            ours, theirs = (_with_replaced(sides.schema, base, side, shared) for side in (ours, theirs))
+            again = [_with_replaced(sides.schema, base, side, shared) for side in (ours, theirs)]
+            merged.replaced = {
+                side: new.ids[new.ids != old.ids]
+                for side, new, old in zip((OURS, THEIRS), again, (ours, theirs), strict=True)
+            }
+            ours, theirs = again
         _merge_changed(merged, base, ours, theirs)
     if sides.check_keys:
         _merge_keys(merged, ours, theirs)
@@ -218,11 +237,13 @@ def _merge_changed(merged: ThreeWayRows, base: BaseRows, ours: Copies, theirs: C
         for rows in (in_ours & in_theirs, in_ours & ~in_theirs & is_whole, ~in_ours & in_theirs & is_whole)
     )
     _merge_both(merged, base.of(both), ours.of(both), theirs.of(both))
+    merged.pairs.append((ours.of(both), theirs.of(both)))
     _merge_deleted(merged, base.of(here), ours.of(here), winner=OURS)
     _merge_deleted(merged, base.of(there), theirs.of(there), winner=THEIRS)
     again = numpy.setdiff1d(numpy.intersect1d(ours.ids, theirs.ids), base.ids)
     if len(again):  # rows that the base never had, and that came to both sides in different files
         _merge_both(merged, None, ours.of(again), theirs.of(again))
+        merged.pairs.append((ours.of(again), theirs.of(again)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +303,7 @@ def _merge_both(merged: ThreeWayRows, base: BaseRows | None, ours: Copies, their
 
 def _cells(schema: Schema, base: BaseRows | None, ours: pyarrow.Table, theirs: pyarrow.Table) -> _Cells:
     """Compare the cells. Of the base only columns are read that differ between the sides, in rows that do."""
-    same = _equal(ours, theirs)
+    same = equal_cells(ours, theirs)
     cells = _Cells(same, same.copy())
     rows = numpy.flatnonzero(~same.all(axis=0))
     if base is None or not len(rows):
@@ -296,7 +317,7 @@ def _cells(schema: Schema, base: BaseRows | None, ours: pyarrow.Table, theirs: p
     return cells
 
 
-def _equal(one: pyarrow.Table, other: pyarrow.Table) -> Mask:
+def equal_cells(one: pyarrow.Table, other: pyarrow.Table) -> Mask:
     """Which cells are the same: a row of the array for each column."""
     pairs = zip(one.columns, other.columns, strict=True)
     return numpy.array([same_values(*pair) for pair in pairs], numpy.bool_).reshape(one.num_columns, one.num_rows)
@@ -340,7 +361,7 @@ def _merge_deleted(merged: ThreeWayRows, base: BaseRows, side: Copies, *, winner
     if not side.count:
         return
     before, after = base.values(merged.schema), side.values(merged.schema)
-    is_kept = _equal(before, after)
+    is_kept = equal_cells(before, after)
     gone.add(side, numpy.flatnonzero(is_kept.all(axis=0)))
     for row in numpy.flatnonzero(~is_kept.all(axis=0)).tolist():
         names = [name for name, kept in zip(merged.schema.names, is_kept[:, row], strict=True) if not kept]
@@ -402,7 +423,7 @@ def _sides(merged: ThreeWayRows, ours: Copies, theirs: Copies) -> list[tuple[Cop
 
 def _merge_pairs(merged: ThreeWayRows, ours: Copies, theirs: Copies) -> None:
     here, there = ours.values(merged.schema), theirs.values(merged.schema)
-    same = _equal(here, there)
+    same = equal_cells(here, there)
     merged.theirs.add(theirs, numpy.flatnonzero(same.all(axis=0)))
     for row in numpy.flatnonzero(~same.all(axis=0)).tolist():
         names = [name for name, alike in zip(merged.schema.names, same[:, row], strict=True) if not alike]

@@ -24,7 +24,8 @@ from lakebed.files import Files
 from lakebed.metastore import DataRead
 from lakebed.table.manifest.inline import file_paths
 from lakebed.table.manifest.manifest_pb2 import DataFileRef, Rewrite
-from lakebed.table.partition.values import PartitionKey, partition_key
+from lakebed.table.partition.condition import partitions_condition
+from lakebed.table.partition.values import partition_key
 from lakebed.table.plan.plan import PlannedFile
 
 CopyRows = Callable[[Target, Sequence[DataFileRef]], Sequence[DataFileRef]]
@@ -181,12 +182,12 @@ def overwrite_partitions(work: Work, state: TableState, written: Written) -> Row
     removed = [file for file in live if partition_of(work, state, file) in values]
     read = keys | {partition_key(file) for file in removed}
     work.read_rows(DataRead(state.partition, partitions_read(work.context, read)))
-    return RowChange(removed, (), written, overwritten=_overwritten_condition(keys))
+    return RowChange(removed, (), written, overwritten=_overwritten_condition(state, written))
 
 
-def _overwritten_condition(keys: frozenset[PartitionKey]) -> str | None:
-    """None: partitions can't be expressed as a condition on columns, and a merge takes None for all rows."""
-    return None if keys else "false"
+def _overwritten_condition(state: TableState, written: Written) -> str | None:
+    """None if a condition on columns can't express the partitions: a merge takes that for all rows."""
+    return partitions_condition(written.files, state.spec, state.schema) if written.files else "false"
 
 
 def _check_one_spec(state: TableState, specs: Iterable[int]) -> None:

@@ -45,7 +45,7 @@ def key_check(
     ours_knows, theirs_knows = (_implies(side, schema) for side in sides)
     rows = merged.merged if isinstance(merged, RowMerge) else None
     is_known = ours_knows and theirs_knows
-    if not schema.identifier_ids or (is_known and (rows is None or not rows.is_rekeyed)):
+    if not schema.identifier_ids or (is_known and (rows is None or not (rows.is_rekeyed or rows.back))):
         return None
     live = merged.live(sources.files)
 
@@ -53,7 +53,7 @@ def key_check(
         return [piece for piece in _holders(context, sources.files, live, filter) if piece.rows]
 
     if is_known:
-        return KeyCheck(sources, schema, OURS, (), holders)
+        return KeyCheck(sources, schema, OURS, tuple(_kept(merged)), holders)
     # What a side that knows the key has repeats it no more than once; if neither knows it, any two rows may have one.
     known = merged.ours if ours_knows else merged.theirs if theirs_knows else {}
     pieces = tuple(_beyond(sources.files, live, known))
@@ -73,6 +73,13 @@ def _holders(context: Context, store: FileStore, live: LiveRows, filter: Filter 
     for file, left_out in live.changed.values():
         if (others := _other_groups(context, file, filter)) is not None:
             yield Piece(file, FrozenBitMap64(left_out | others))
+
+
+def _kept(merged: RowMerge | MergedFiles) -> Iterator[Piece]:
+    """The rows that stay where they are because a change of their keys, perhaps, lost a dispute."""
+    if isinstance(merged, RowMerge) and merged.merged is not None:
+        for path, positions in merged.merged.back.items():
+            yield from _rest(merged.ours.get(path) or merged.theirs[path], positions)
 
 
 def _beyond(store: FileStore, live: LiveRows, known: Files) -> Iterator[Piece]:

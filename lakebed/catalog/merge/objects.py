@@ -21,7 +21,7 @@ from lakebed.catalog.merge.levels import (
     wrote_rows,
 )
 from lakebed.catalog.merge.outcome import Outcome
-from lakebed.catalog.merge.row_conflicts import row_conflict
+from lakebed.catalog.merge.row_conflicts import RowAuthors, row_conflict
 from lakebed.catalog.merge.rows import (
     OURS,
     THEIRS,
@@ -37,22 +37,23 @@ from lakebed.catalog.merge.sides import ACTIVE, BACK, HARD, HELD, PICK, SOFT, ST
 from lakebed.catalog.merge.states import ObjectState, kind_name
 from lakebed.catalog.merge.table_files import (
     TableFiles,
-    falls_in,
     has_brought,
     may_be_null,
     newly_required,
     order_text,
     overwritten_condition,
+    overwritten_rows,
     spec_text,
     with_optional,
 )
 from lakebed.catalog.tables.properties import checks_of
 from lakebed.catalog.tables.tables import TableState
-from lakebed.catalog.transaction.conflicts import MergeConflict
+from lakebed.catalog.transaction.conflicts import MergeConflict, RowConflict
 from lakebed.catalog.transaction.objects import last_name
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Invalid
 from lakebed.records import records_pb2 as pb
+from lakebed.table.filter.filter import Filter
 from lakebed.table.keys.ranges import may_share_keys
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.manifest.summary import free_properties, newest
@@ -64,11 +65,11 @@ from lakebed.table.merge.files import (
     SideDelta,
     compare_files,
     settled_files,
-    sides_by_row,
 )
 from lakebed.table.merge.schemas import SchemaConflict, merge_schemas
 from lakebed.table.merge.sides import Files
 from lakebed.table.merge.strategy import Settle
+from lakebed.table.plan.pruning import may_match
 from lakebed.table.schema.schema import Schema
 
 T = TypeVar("T")
@@ -446,7 +447,10 @@ class ThreeWay:
 
     def _merge_files(self, outcome: Outcome, files: TableFiles, table: TableState) -> None:
         def in_overwritten(file: DataFileRef, delta: SideDelta) -> bool:
-            return falls_in(self.ours.work.context.bodies.get(table.id, delta.manifest.schema_id), file, delta)
+            return may_match(overwritten(delta), file)
+
+        def overwritten(delta: SideDelta) -> Filter:
+            return overwritten_rows(self.ours.work.context.bodies.get(table.id, delta.manifest.schema_id), delta)
 
         def by_bounds(ours: Sequence[DataFileRef], theirs: Sequence[DataFileRef]) -> bool:
             return may_share_keys(table.schema, ours, theirs)
@@ -458,12 +462,14 @@ class ThreeWay:
         outcome.overwritten = overwritten_condition(files.theirs.deltas)
         past = self._past(outcome, compared, files)
         if compared.has_disputed_rows or self._may_come_again(compared) or past is not None:
-            self._merge_rows(outcome, table, compared, files, past)
+            by_other = {OURS: compared.by_theirs, THEIRS: compared.by_ours}
+            filters = {side: [overwritten(delta) for delta in deltas] for side, deltas in by_other.items()}
+            self._merge_rows(outcome, table, compared, files, past, filters)
             return
         merged = settled_files(compared, self.settle)
         self._add_all(outcome, merged.conflicts)
         self._check_rows(outcome, table, files)
-        self._check_keys(outcome, table, files, MergedFiles(files.ours.files, files.theirs.files, merged))
+        self._check_keys(outcome, table, MergedFiles(files.ours.files, files.theirs.files, merged))
         if merged.added or merged.removed or merged.changed or merged.rewrites:
             outcome.files = merged
 
@@ -485,31 +491,37 @@ class ThreeWay:
         return Past(files.base) if may_come_twice and compared.mine.changed and compared.other.changed else None
 
     def _merge_rows(
-        self, outcome: Outcome, table: TableState, compared: Compared, files: TableFiles, past: Past | None
+        self,
+        outcome: Outcome,
+        table: TableState,
+        compared: Compared,
+        files: TableFiles,
+        past: Past | None,
+        overwritten: Mapping[str, Sequence[Filter]],
     ) -> None:
         """Merge row by row what can't be merged file by file."""
-        self._add_all(outcome, (clash.conflict for clash in compared.by_file))
-        context, name = self.ours.work.context, self.row(outcome, "", "", "", "").name
+        sources, shown = self._sources(table), self._shown_rows(outcome, table)
 
         def decide(disputed: DisputedRow) -> Choice:
-            conflict = row_conflict(self.ours, self.theirs, files.ours, files.theirs, outcome.state, name, disputed)
+            conflict = shown(disputed)
             return self._settled(conflict, self._settling.choice(conflict))
 
         planned = plan_rows(
-            Sources(context.files, str(table.id), context.metastore),
+            sources,
             table.schema,
-            sides_by_row(compared, self.settle),
+            (compared.base, compared.mine.files, compared.other.files),
             [file for path, file in compared.base.items() if path not in files.base],
             any(clash.conflict.what == "keys" for clash in compared.clashes),
             self._seen_as is not as_it_is or has_brought(files.ours) or has_brought(files.theirs),
             past,
             self._settling.merger,
             decide,
+            overwritten,
         )
         if isinstance(planned, RowMerge):
             outcome.rows = (compared, planned)
             self._check_rows(outcome, table, files, planned)
-            self._check_keys(outcome, table, files, planned)
+            self._check_keys(outcome, table, planned)
         else:
             self.conflict(outcome, "rows", f"{planned} rows", "changed, or new with one key", "changed otherwise")
 
@@ -518,8 +530,8 @@ class ThreeWay:
         checks, checker = checks_of(outcome.properties or outcome.state.properties), self._settling.checker
         if not checks or checker is None:
             return
-        context, name = self.ours.work.context, self.row(outcome, "", "", "", "").name
-        sources = Sources(context.files, str(table.id), context.metastore)
+        context, sources = self.ours.work.context, self._sources(table)
+        shown = self._shown_rows(outcome, table)
         broken = [] if rows is None or rows.merged is None else [*rows.merged.broken(checks)]
         for side, state, own in ((OURS, outcome.ours, files.ours), (THEIRS, outcome.theirs, files.theirs)):
             known = {} if state is None else state.properties
@@ -528,29 +540,35 @@ class ThreeWay:
                 pieces = new_pieces(context.files, files.base, own.files)
                 broken += checker.broken_rows(sources, table.schema, pieces, unknown, side)
         for found in broken:
-            self._settled(
-                row_conflict(self.ours, self.theirs, files.ours, files.theirs, outcome.state, name, found), None
-            )
+            self._settled(shown(found), None)
 
-    def _check_keys(
-        self, outcome: Outcome, table: TableState, files: TableFiles, merged: RowMerge | MergedFiles
-    ) -> None:
+    def _sources(self, table: TableState) -> Sources:
+        context = self.ours.work.context
+        return Sources(context.files, str(table.id), context.metastore)
+
+    def _shown_rows(self, outcome: Outcome, table: TableState) -> Callable[[DisputedRow], RowConflict]:
+        """A function that shows a disputed row as a conflict of the object."""
+        name, sources = self.row(outcome, "", "", "", "").name, self._sources(table)
+        ours, theirs = (
+            RowAuthors(side, None if state is None else state.table, sources, self._settling.merger)
+            for side, state in ((self.ours, outcome.ours), (self.theirs, outcome.theirs))
+        )
+        return lambda disputed: row_conflict(outcome.state, name, disputed, ours, theirs)
+
+    def _check_keys(self, outcome: Outcome, table: TableState, merged: RowMerge | MergedFiles) -> None:
         """Find rows that repeat a primary key although no side does. No strategy settles it."""
         ours, theirs, checker = outcome.ours, outcome.theirs, self._settling.checker
         if checker is None or ours is None or ours.table is None or theirs is None or theirs.table is None:
             return
-        context, name = self.ours.work.context, self.row(outcome, "", "", "", "").name
-        sources = Sources(context.files, str(table.id), context.metastore)
         schemas = ours.table.schema, theirs.table.schema
-        check = key_check(context, sources, table.schema, schemas, merged)
+        check = key_check(self.ours.work.context, self._sources(table), table.schema, schemas, merged)
         if check is None:
             return
         rows = merged.merged if isinstance(merged, RowMerge) else None
         known = set() if rows is None else {repr(found.key) for found in rows.unsettled}
         for found in (checker if rows is None else rows).repeated_keys(check):
             if repr(found.key) not in known:  # else the rows are in dispute already
-                conflict = row_conflict(self.ours, self.theirs, files.ours, files.theirs, outcome.state, name, found)
-                self._settled(conflict, None)
+                self._settled(self._shown_rows(outcome, table)(found), None)
 
     def _takes_theirs(
         self,

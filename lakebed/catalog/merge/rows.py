@@ -24,6 +24,7 @@ from lakebed.files import Files as FileStore
 from lakebed.table.filter.filter import Filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.merge.sides import Files, state
+from lakebed.table.plan.pruning import may_match
 from lakebed.table.schema.schema import Schema
 
 Places = Mapping[str, BitMap64]
@@ -46,7 +47,8 @@ class DisputedRow:
     """A row that both sides changed in different ways: `what` is `row`, or `key` for two new rows with one key.
 
     It is `keys` for two rows that would have one primary key after the merge: one of them, which the merge writes or a
-    side has in a new place, is `ours` or `theirs`, and the other side shows the other row.
+    side has in a new place, is `ours` or `theirs`, and the other side shows the other row. It is `overwrite` for a row
+    that one side added or changed, and that is among those that the other overwrote.
 
     `base`, `ours` and `theirs` are its values, None where it is not there. `columns` are those with a dispute, `key` is
     its primary key. The places are where the base and each side have it: a file, and the position in it.
@@ -68,6 +70,26 @@ Decide = Callable[[DisputedRow], Choice]
 
 
 @dataclass(frozen=True, slots=True)
+class Overwritten:
+    """Rows of one side that may be among those that the other overwrote: the rows of some files that pass a filter."""
+
+    filter: Filter
+    paths: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Phantoms:
+    """New rows of a side that the other's overwrites did not see. `left` are rows of the base that only the side moved.
+
+    An overwrite says which rows there are where its condition is true: another one that a side adds there, or changes
+    so that it gets there, is in dispute.
+    """
+
+    overwritten: tuple[Overwritten, ...]
+    left: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RowSides:
     """What an engine compares: rows that left their place of the base on both sides, and the new places of each side.
 
@@ -76,6 +98,7 @@ class RowSides:
     there left its older place on both sides together. `check_keys` says that new rows of both sides may have a primary
     key in common, `check_ids` that they may be the same rows: one side got or restored what the base does not have.
     `all_ids`: these are all rows that the sides do not both have in one place; `older` are those of the `Past`.
+    `phantoms` are by the side that has them.
     """
 
     sources: Sources
@@ -88,6 +111,16 @@ class RowSides:
     check_ids: bool
     all_ids: bool = False
     older: tuple[Piece, ...] = ()
+    phantoms: Mapping[str, Phantoms] = field(default_factory=dict)
+
+    def new_rows(self, side: str) -> tuple[Piece, ...]:
+        """The rows that a side has in new places."""
+        return self.ours if side == OURS else self.theirs
+
+    def tested_rows(self, side: str) -> int:
+        """How many of them are tested by what the other side overwrote."""
+        paths = frozenset[str]().union(*(one.paths for one in self.phantoms[side].overwritten))
+        return sum(piece.rows for piece in self.new_rows(side) if piece.file.path in paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +191,10 @@ class MergedRows(Protocol):
     def theirs_gone(self) -> Places: ...
 
     @property
+    def back(self) -> Places:
+        """Places that rows keep although a copy there would go: the side that moved the row lost its dispute."""
+
+    @property
     def conflicts(self) -> Sequence[DisputedRow]: ...
 
     @property
@@ -180,7 +217,29 @@ class MergedRows(Protocol):
         """Write the rows that neither side has as they are, with their ids."""
 
 
-class RowMerger(Protocol):
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Where a row is, and the sequence number of its last change."""
+
+    place: Place
+    sequence: int
+
+
+class NumberedRows(Protocol):
+    """Rows by their ids."""
+
+    def get(self, row_id: int) -> Numbered | None: ...
+
+
+class RowNumbers(Protocol):
+    """Reads the ids and sequence numbers of rows; files without ids in a range may be left out."""
+
+    def numbered_rows(
+        self, sources: Sources, pieces: Sequence[Piece], ids_within: range | None = None
+    ) -> NumberedRows: ...
+
+
+class RowMerger(RowNumbers, Protocol):
     """Compares the rows that both sides changed, and asks `decide` for each that it can't merge."""
 
     def merge_sides(self, sides: RowSides, decide: Decide) -> MergedRows: ...
@@ -208,6 +267,24 @@ def key_of(schema: Schema, row: Row) -> dict[str, object]:
     """The primary key of a row by the paths of its columns."""
     ways = {schema.path_of(id): schema.way_by_id(id) for id in schema.identifier_ids}
     return {path: _inside(row, [field.name for field in way]) for path, way in ways.items()}
+
+
+def phantom_row(
+    schema: Schema,
+    side: str,
+    row_id: int,
+    row: tuple[Row, Place],
+    before: tuple[Row, Place] | None,
+    columns: tuple[str, ...],
+) -> DisputedRow:
+    """A row of a side among those that the other overwrote; `before` is as the other has it, if it has it."""
+    values, place = row
+    old, old_place = before or (None, None)
+    ours, theirs = (values, old) if side == OURS else (old, values)
+    our_place, their_place = (place, None) if side == OURS else (None, place)
+    return DisputedRow(
+        "overwrite", row_id, key_of(schema, values), columns, old, ours, theirs, old_place, our_place, their_place
+    )
 
 
 def _inside(values: object, path: Sequence[str]) -> object:
@@ -264,13 +341,14 @@ class RowMerge:
         """The files after the merge, without the rows that are still to be written."""
         ours_gone, theirs_gone = ({}, {}) if self.merged is None else (self.merged.ours_gone, self.merged.theirs_gone)
         files, changed = dict(self.ours), {}
-        for path in dict.fromkeys([*self.left, *self.new, *ours_gone]):
+        back = {} if self.merged is None else self.merged.back
+        for path in dict.fromkeys([*self.left, *self.new, *ours_gone, *back]):
             file = self.ours.get(path) or self.theirs.get(path)
             if file is None:  # both sides removed it
                 continue
             before = live_rows(store, self.ours[path]) if path in self.ours else BitMap64()
             added = self.new.get(path, _NONE) - theirs_gone.get(path, _NONE)
-            after = (before - self.left.get(path, _NONE) - ours_gone.get(path, _NONE)) | added
+            after = (before - self.left.get(path, _NONE) - ours_gone.get(path, _NONE)) | added | back.get(path, _NONE)
             files.pop(path, None)
             if after and after == live_rows(store, file):
                 files[path] = file
@@ -305,25 +383,30 @@ def plan_rows(
     past: Past | None,
     merger: RowMerger | None,
     decide: Decide,
+    overwritten: Mapping[str, Sequence[Filter]],
 ) -> RowMerge | int:
     """How the rows of base, ours and theirs merge. Without an engine to read them, how many rows both sides moved.
+
+    `overwritten` has for each side what the other overwrote.
 
     If a `past` is given, rows are known by their ids alone: the sides may have got one row in two places.
     """
     base, ours, theirs = files
     if past is not None and merger is not None:
-        return _plan_by_ids(sources, schema, files, shared, share_keys, past, merger, decide)
+        return _plan_by_ids(sources, schema, files, shared, share_keys, past, merger, decide, overwritten)
     moved = _moves(sources.files, base, theirs)
     left, new = places_of(moved.left), places_of(moved.new)
     own = _moves(sources.files, base, ours)
     contested = _contested(moved.left, places_of(own.left))
     share_ids = share_ids and bool(own.new and moved.new)
-    if not contested and not share_keys and not share_ids:
+    phantoms = _phantoms(overwritten, own, moved)
+    if not contested and not share_keys and not share_ids and not phantoms:
         return RowMerge(ours, theirs, left, new)
     if merger is None:
-        return sum(piece.rows for piece in contested) or (1 if share_keys else RowMerge(ours, theirs, left, new))
+        rows = sum(piece.rows for piece in contested)
+        return rows or (1 if share_keys or phantoms else RowMerge(ours, theirs, left, new))
     pieces = tuple(live_piece(sources.files, file) for file in shared) if contested else ()
-    sides = RowSides(sources, schema, contested, own.new, moved.new, pieces, share_keys, share_ids)
+    sides = RowSides(sources, schema, contested, own.new, moved.new, pieces, share_keys, share_ids, phantoms=phantoms)
     return RowMerge(ours, theirs, left, new, merger.merge_sides(sides, decide))
 
 
@@ -336,6 +419,7 @@ def _plan_by_ids(
     past: Past,
     merger: RowMerger,
     decide: Decide,
+    overwritten: Mapping[str, Sequence[Filter]],
 ) -> RowMerge:
     """The merge of all rows that the sides do not both have in one place, by their ids."""
     base, ours, theirs = files
@@ -362,8 +446,22 @@ def _plan_by_ids(
         check_ids=True,
         all_ids=True,
         older=past.older,
+        phantoms=_phantoms(overwritten, Moves(tuple(contested), ours_only), Moves(tuple(contested), theirs_only)),
     )
     return RowMerge(ours, theirs, {}, places_of(theirs_only), merger.merge_sides(compared, decide))
+
+
+def _phantoms(overwritten: Mapping[str, Sequence[Filter]], ours: Moves, theirs: Moves) -> dict[str, Phantoms]:
+    """The new rows of each side that may be among those that the other overwrote, as far as bounds show."""
+    found = {}
+    for side, moves in ((OURS, ours), (THEIRS, theirs)):
+        by_filter = [
+            Overwritten(filter, frozenset(piece.file.path for piece in moves.new if may_match(filter, piece.file)))
+            for filter in dict.fromkeys(overwritten.get(side, ()))
+        ]
+        if fitting := tuple(one for one in by_filter if one.paths):
+            found[side] = Phantoms(fitting, moves.left)
+    return found
 
 
 def new_pieces(store: FileStore, base: Files, side: Files) -> tuple[Piece, ...]:

@@ -9,11 +9,11 @@ from lakebed.catalog.tables.tables import TableState
 from lakebed.catalog.transaction.pending_delta import any_of
 from lakebed.errors import Invalid
 from lakebed.table.filter.bind import parse_filter
+from lakebed.table.filter.filter import ALWAYS, Filter
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.merge.files import Side, SideDelta
 from lakebed.table.partition.sort_order import order_texts
 from lakebed.table.partition.spec import spec_texts
-from lakebed.table.plan.pruning import may_match
 from lakebed.table.schema.evolution import make_optional
 from lakebed.table.schema.schema import Schema
 
@@ -39,14 +39,14 @@ def overwritten_condition(deltas: Sequence[SideDelta]) -> str | None:
     return any_of(manifest.overwritten if manifest.HasField("overwritten") else "true" for manifest in manifests)
 
 
-def falls_in(schema: Schema, file: DataFileRef, delta: SideDelta) -> bool:
-    """Whether a file may have rows that a delta overwrote; `schema` is the one that the delta was written for."""
+def overwritten_rows(schema: Schema, delta: SideDelta) -> Filter:
+    """The rows that a delta overwrote, or more; `schema` is the one that the delta was written for."""
     if not delta.manifest.HasField("overwritten"):
-        return True
+        return ALWAYS
     try:
-        return may_match(parse_filter(delta.manifest.overwritten, schema), file)
+        return parse_filter(delta.manifest.overwritten, schema)
     except Invalid:  # a merge joined the conditions of several deltas and schemas: any row may match
-        return True
+        return ALWAYS
 
 
 def may_be_null(file: DataFileRef, id: int) -> bool:

@@ -36,6 +36,7 @@ class MergeConflict:
 class RowConflict:
     """A row that both sides changed in different ways, or two new rows with one primary key (`what` is `key`).
 
+    If `what` is `overwrite`, one side added the row, or changed it, among those that the other overwrote.
     `base`, `ours` and `theirs` are its values by column, None where it is not there; `columns` are those in dispute.
     `key` is empty in a table without a primary key. The commits are those that changed the row on each side. If `what`
     is `keys`, the merge would give two rows one key: a row that it writes or a side has added, and one that was there.
@@ -61,7 +62,8 @@ class RowConflict:
     def subject(self) -> str:
         """The row, by its key or else its id."""
         key = ", ".join(f"{name} = {value_text(value)}" for name, value in self.key.items())
-        return f"{self.what} {key or self.row_id}"
+        what = "overwrite of row" if self.what == "overwrite" else self.what
+        return f"{what} {key or self.row_id}"
 
     def _sides(self) -> Iterator[str]:
         sides = (("base", self.base, None), ("ours", self.ours, self.ours_commit))
@@ -73,7 +75,7 @@ class RowConflict:
 
     def _values(self, row: Mapping[str, object] | None) -> str:
         if row is None:
-            return "deleted"
+            return "not there" if self.what == "overwrite" and self.base is None else "deleted"
         shown = [name for name in self.columns if name in row] or list(row)
         return ", ".join(f"{name} = {value_text(row[name])}" for name in shown)
 

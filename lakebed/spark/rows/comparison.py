@@ -20,7 +20,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from lakebed.catalog.feed.steps import Piece
-from lakebed.catalog.merge.rows import DisputedRow, Place, Row, key_of
+from lakebed.catalog.merge.rows import DisputedRow, Place, Row, RowNumbers, key_of
 from lakebed.spark.rows.addresses import FILE_ORDINAL, POSITION, bare, deletion
 from lakebed.spark.rows.copies import (
     BASE,
@@ -49,8 +49,8 @@ Pieces = Mapping[str, Sequence[Piece]]
 """What each side is read from."""
 
 
-class PythonValues(Protocol):
-    """Turns Arrow's values into Python's and back, as the local engine does."""
+class PythonValues(RowNumbers, Protocol):
+    """Turns Arrow's values into Python's and back, and reads the numbers of a few rows, as the local engine does."""
 
     def row_values(self, schema: Schema, rows: pyarrow.Table) -> list[dict[str, object]]: ...
 

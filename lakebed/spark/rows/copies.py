@@ -18,10 +18,12 @@ from pyspark.sql import functions as F
 from lakebed.catalog.feed.steps import Piece
 from lakebed.spark.fit import quoted
 from lakebed.spark.jobs.run import expect_files
+from lakebed.spark.read.filter import to_spark
 from lakebed.spark.read.metadata_columns import numbers
 from lakebed.spark.read.pieces import read_pieces
 from lakebed.spark.read.source import ORDINAL, Source
 from lakebed.spark.types import result_schema
+from lakebed.table.filter.filter import Filter, fields_of
 from lakebed.table.schema.metadata_columns import POSITION, ROW_ID
 from lakebed.table.schema.schema import Schema
 from lakebed.table.types.types import Way
@@ -82,6 +84,19 @@ class PieceReader:
         ordinal = F.get(numbers(wanted), F.col(quoted(ORDINAL))).cast("int").alias("ordinal")
         columns = F.struct(*_plain_schema(self.schema).names).alias("row")
         return rows.select(ordinal, F.col(POSITION.name).alias("position"), F.col(ROW_ID.name).alias("id"), columns)
+
+    def passing(self, pieces: Sequence[Piece], ordinals: Iterable[int], filter: Filter) -> DataFrame:
+        """The places and ids of the rows of the pieces with these ordinals that pass a filter of any schema."""
+        wanted = sorted(ordinals)
+        fields = fields_of(filter)
+        names = {field.id: f"c{place}" for place, field in enumerate(fields)}
+        reader = replace(self, schema=Schema(fields))
+        rows = reader._read([pieces[ordinal] for ordinal in wanted], names.values())
+        ordinal = F.get(numbers(wanted), F.col(quoted(ORDINAL))).cast("int").alias("ordinal")
+        passes = to_spark(filter, lambda field: names.get(field.id, field.name))
+        return rows.where(passes).select(
+            ordinal, F.col(POSITION.name).alias("position"), F.col(ROW_ID.name).alias("id")
+        )
 
     def no_values(self) -> Column:
         """The values of a row that is not there."""

@@ -98,7 +98,8 @@ class MergedFrames:
 
     `decided` are the places of copies that go by a decision. `winners` says for rows whose dispute is settled whether
     theirs wins, by id. `given` are rows that somebody gave, `rekeyed` the ids of those with a key that a side has not;
-    `dropped` are rows that are not written although their cells were combined, `left_out` these and others.
+    `dropped` are rows that are not written although their cells were combined, `left_out` these and others. `back` are
+    places that rows keep although a copy there would go.
     """
 
     merging: Merging
@@ -114,6 +115,7 @@ class MergedFrames:
     rekeyed: set[int] = field(default_factory=set)
     dropped: set[int] = field(default_factory=set)
     left_out: set[int] = field(default_factory=set)
+    back: dict[str, BitMap64] = field(default_factory=dict)
 
     @property
     def ours_gone(self) -> Mapping[str, BitMap64]:
@@ -447,8 +449,8 @@ class _KeyMerge:
         own = reader.values(pieces, {ordinal for ordinal, _ in _addresses(met)}).drop("id")
         wanted = reader.source.spark.createDataFrame(met.select([*PLACE]).combine_chunks()).distinct()
         shown = own.join(wanted, [*PLACE]).toArrow()
-        values = dict(zip(_addresses(shown), _row_values(merging, shown["row"]), strict=True))
-        ids, merged = met["id"].to_pylist(), _row_values(merging, met["written"])
+        values = dict(zip(_addresses(shown), row_values(merging, shown["row"]), strict=True))
+        ids, merged = met["id"].to_pylist(), row_values(merging, met["written"])
         return [
             (ids[row], places[kept[row]], merged[row], values[address]) for row, address in enumerate(_addresses(met))
         ]
@@ -458,7 +460,8 @@ def _addresses(rows: pyarrow.Table) -> list[tuple[int, int]]:
     return list(zip(*(rows[part].to_pylist() for part in PLACE), strict=True))
 
 
-def _row_values(merging: Merging, rows: pyarrow.ChunkedArray) -> list[dict[str, object]]:
+def row_values(merging: Merging, rows: pyarrow.ChunkedArray) -> list[dict[str, object]]:
+    """Structs of the columns c0, c1, … as rows of Python's values."""
     return merging.python.row_values(merging.schema, struct_rows(merging.schema, rows))
 
 
@@ -470,7 +473,7 @@ def _broken(merging: Merging, rows: DataFrame, checks: Sequence[Check], side: st
     columns = [F.col(quoted(name)).alias(f"c{place}") for place, name in enumerate(schema.names)]
     tested = named.select(F.col(ROW_ID.name).alias("id"), F.struct(*columns).alias("row"), *flags)
     found = tested.where(any_of(F.col(f"b{place}") for place in range(len(checks)))).orderBy("id").toArrow()
-    ids, values = found["id"].to_pylist(), _row_values(merging, found["row"])
+    ids, values = found["id"].to_pylist(), row_values(merging, found["row"])
     return [
         DisputedRow(
             f"check {check.name}",

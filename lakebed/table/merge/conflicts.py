@@ -115,7 +115,7 @@ def _stuck_inputs(side: Uncompacted) -> frozenset[str]:
 
 def _overwrites(base: Files, ours: Uncompacted, theirs: Uncompacted, falls_in: FallsIn) -> Iterator[Clash]:
     """One conflict for everything that one side overwrote and the other changed, compacted or added to."""
-    by_ours, by_theirs = _in_force(ours, theirs), _in_force(theirs, ours)
+    by_ours, by_theirs = overwrites_in_force(ours, theirs), overwrites_in_force(theirs, ours)
     touched = _touched(base, by_ours, ours, theirs) | _touched(base, by_theirs, theirs, ours)
     theirs_in = _falling(own_rows(base, theirs), by_ours, falls_in)
     ours_in = _falling(own_rows(base, ours), by_theirs, falls_in)
@@ -126,7 +126,7 @@ def _overwrites(base: Files, ours: Uncompacted, theirs: Uncompacted, falls_in: F
         yield Clash(conflict, touched | theirs_in, touched | ours_in)
 
 
-def _in_force(side: Uncompacted, other: Uncompacted) -> list[SideDelta]:
+def overwrites_in_force(side: Uncompacted, other: Uncompacted) -> list[SideDelta]:
     """The overwrites of a side that were not undone later, and that the other side does not have too."""
     known = set(other.entries)
     return [delta for delta in side.deltas if delta.overwrites and _is_visible(delta, side) and _is_new(delta, known)]

@@ -17,7 +17,16 @@ from lakebed.table.merge.compactions import (
     reversed_rewrites,
     uncompacted,
 )
-from lakebed.table.merge.conflicts import Clash, FallsIn, FileConflict, MayShareKeys, clashes, links, reached
+from lakebed.table.merge.conflicts import (
+    Clash,
+    FallsIn,
+    FileConflict,
+    MayShareKeys,
+    clashes,
+    links,
+    overwrites_in_force,
+    reached,
+)
 from lakebed.table.merge.sides import Files, Side, SideDelta, common_base, state
 from lakebed.table.merge.strategy import Settle
 
@@ -44,7 +53,7 @@ class Compared:
     """The files of two sides, without their compactions, and what clashes: files that both changed, and overwrites.
 
     `is_moved`: both sides lost a file of the base, and got another one that may have its rows. Which of these each side
-    still has is known by their ids alone.
+    still has is known by their ids alone. `by_ours` and `by_theirs` are the overwrites of each side.
     """
 
     ours: Files
@@ -53,16 +62,13 @@ class Compared:
     other: Uncompacted
     clashes: tuple[Clash, ...]
     is_moved: bool = False
-
-    @property
-    def by_file(self) -> tuple[Clash, ...]:
-        """The clashes that are settled file by file: with overwrites, which say what a whole part of the table is."""
-        return tuple(clash for clash in self.clashes if clash.conflict.what == "overwrite")
+    by_ours: tuple[SideDelta, ...] = ()
+    by_theirs: tuple[SideDelta, ...] = ()
 
     @property
     def has_disputed_rows(self) -> bool:
-        """Whether rows have to be compared: files clash whose rows can be matched, or rows moved on both sides."""
-        return self.is_moved or len(self.by_file) < len(self.clashes)
+        """Whether rows have to be compared: files clash, or rows moved on both sides."""
+        return self.is_moved or bool(self.clashes)
 
 
 def compare_files(
@@ -75,7 +81,8 @@ def compare_files(
     is_moved = bool(common.keys() - base.keys()) and any(
         path not in mine.files and path not in other.files for path in base.keys() & common.keys()
     )
-    return Compared(ours.files, common, mine, other, found, is_moved)
+    by_ours, by_theirs = tuple(overwrites_in_force(mine, other)), tuple(overwrites_in_force(other, mine))
+    return Compared(ours.files, common, mine, other, found, is_moved, by_ours, by_theirs)
 
 
 def merge_files(
@@ -112,21 +119,6 @@ def merged_delta(compared: Compared, merged: Files, conflicts: tuple[FileConflic
     moves = net_rewrites(moving_only(compared.ours, done))
     rewrites = [*moves, *reversed_rewrites(set(compared.other.undone).difference(done))]
     return _delta(compared.ours, files, conflicts, rewrites)
-
-
-def sides_by_row(compared: Compared, settle: Settle) -> tuple[Files, Files, Files]:
-    """Base, ours and theirs for a merge of rows: files that are settled file by file are the winner's in all three."""
-    mine, other = compared.mine, compared.other
-    winner, loser = (other, mine) if settle is Settle.THEIRS else (mine, other)
-    lost = _lost_files(compared.by_file, loser, settle)
-
-    def settled(files: Files) -> Files:
-        if not lost:
-            return files
-        kept = {path: file for path, file in files.items() if path not in lost}
-        return kept | {path: winner.files[path] for path in lost if path in winner.files}
-
-    return settled(compared.base), settled(mine.files), settled(other.files)
 
 
 def _lost_files(found: Sequence[Clash], loser: Uncompacted, settle: Settle) -> frozenset[str]:

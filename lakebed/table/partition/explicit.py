@@ -79,7 +79,7 @@ class ExplicitValues:
 
     def condition(self, schema: Schema) -> Condition:
         """What is true for the rows of the partition alone."""
-        return all_conditions([_equals(field, value) for field, value in self.fields(schema).items()])
+        return all_conditions([column_equals(field, value) for field, value in self.fields(schema).items()])
 
     def python(self, schema: Schema) -> dict[str, Any]:
         """The values as Python has them, by the names of their columns."""
@@ -206,7 +206,13 @@ def _check_text(field: Field, text: str) -> None:
         raise Invalid("a partition's value can't be stored", subject=field.name, found=ascii(text))
 
 
-def _equals(field: Field, value: Value | None) -> Condition:
+def has_exact_values(type: Type) -> bool:
+    """Whether a value of the type has one text, and equals itself alone."""
+    return type in _TYPES
+
+
+def column_equals(field: Field, value: Value | None) -> Condition:
+    """The condition that a column has a value, or none."""
     column = _column(field)
     found: Condition = column.is_null() if value is None else column == python_value(field.type, value)
     return found

@@ -17,7 +17,7 @@ from tests.support.examples import long_but
 STEPS = (
     *("insert", "insert", "update a", "update a", "update b", "update b", "update both", "delete", "delete"),
     *("move key", "replace", "replace", "compact", "rewrites", "vectors", "inline", "files"),
-    *("column", "rename", "widen", "spec", "pick", "merge"),
+    *("column", "rename", "widen", "spec", "pick", "merge", "overwrite", "overwrite"),
 )
 
 
@@ -59,6 +59,15 @@ class Lines:
                 again = [id for id in self.ids(table) if id % 6 == number]
                 table.delete(f"id % 6 = {number}")
                 self.insert(table, again)
+            case "overwrite":  # of rows by a range of keys, or by a cell
+                bound = f"id >= {number * 2} and id < {number * 2 + 3}"
+                where = self.chosen.choice(
+                    [bound, f"`{text.replace('`', '``')}` = '{self.chosen.choice('xyz')}'", None]
+                )
+                gone = {found["id"] for found in table.scan(where=where, columns=["id"]).to_arrow().to_pylist()}
+                again = sorted(gone - {number} if number % 2 else gone)[:3]
+                rows = [row(id, self.chosen.choice("xy"), self.chosen.randrange(2)) for id in again]
+                table.overwrite([dict(zip(table.schema.names, found.values(), strict=False)) for found in rows], where)
             case "compact":
                 table.compact()
             case "rewrites" | "vectors":

@@ -118,8 +118,8 @@ CELLS = [
     ("append", "rows changed", FINE),
     ("append", "compacted", FINE),
     ("overwrite", "overwrite", CONFLICT),
-    ("overwrite", "rows changed", CONFLICT),
-    ("overwrite", "compacted", CONFLICT),
+    ("overwrite", "rows changed", FINE),
+    ("overwrite", "compacted", FINE),
     ("rows changed", "rows changed", FINE),
     ("rows changed", "compacted", FINE),
     ("compacted", "compacted", FINE),
@@ -241,7 +241,27 @@ WHERE = {
     ),
     "an overwrite of a file whose rows are changed": (
         lambda table: table.overwrite(numbered(1), "id <= 3"),
+        lambda table: table.update({"id": "id + 60"}, "id = 3"),
+        CONFLICT,
+    ),
+    "an overwrite of a file of which a row is deleted": (
+        lambda table: table.overwrite(numbered(1), "id <= 3"),
         lambda table: table.delete("id = 3"),
+        [1, *SECOND],
+    ),
+    "an overwrite of a row, and a change of another one of its file": (
+        lambda table: table.overwrite(numbered(1), "id = 1"),
+        lambda table: table.update({"id": "id + 60"}, "id = 3"),
+        [1, 2, *SECOND, 63],
+    ),
+    "overwrites of two rows of one file": (
+        lambda table: table.overwrite(numbered(1), "id = 1"),
+        lambda table: table.overwrite(numbered(2), "id = 2"),
+        [1, 2, 3, *SECOND],
+    ),
+    "a row that is changed so that it falls in what was overwritten": (
+        lambda table: table.overwrite(numbered(101), "id >= 100"),
+        lambda table: table.update({"id": "id + 100"}, "id = 3"),
         CONFLICT,
     ),
     "an overwrite that removed no input of a compaction": (

@@ -335,3 +335,44 @@ def test_a_row_given_for_the_key_that_a_merged_row_got_was_lost_with_the_merged_
     main.merge(dev, resolve=lambda conflict: {"id": 9, "a": "decided", "b": 99})
     assert seen(main)[9] == ("decided", 99)
     assert main.table("t").scan("id = 9").count() == 1
+
+
+def test_a_conflict_names_the_commit_that_changed_a_row_that_a_compaction_has_moved_since(keyed):
+    main, dev = keyed
+    main.table("t").update({"a": "'ours'"}, "id = 1", author="ann")
+    main.table("t").append([{"id": 9, "a": "new", "b": 9}])
+    main.table("t").compact(author="nobody")
+    dev.table("t").update({"a": "'theirs'"}, "id = 1", author="bob")
+    [conflict] = conflicts(main, dev)
+    assert (conflict.ours_commit.author, conflict.theirs_commit.author) == ("ann", "bob")
+
+
+@pytest.mark.parametrize("change", ["update", "delete"])
+def test_a_conflict_names_the_author_on_the_branch_that_was_merged_and_not_who_merged_it(keyed, change):
+    main, dev = keyed
+    feature = dev.create_branch("feature")
+    if change == "update":
+        feature.table("t").update({"a": "'theirs'"}, "id = 1", author="eve")
+    else:
+        feature.table("t").delete("id = 1", author="eve")
+    feature.table("t").append([{"id": 9, "a": "new", "b": 9}], author="later")
+    dev.table("t").update({"a": "'other'"}, "id = 2", author="dan")
+    dev.merge(feature, author="bob")
+    dev.table("t").compact(author="nobody")
+    main.table("t").update({"a": "'ours'"}, "id = 1", author="ann")
+    [conflict] = conflicts(main, dev)
+    assert (conflict.ours_commit.author, conflict.theirs_commit.author) == ("ann", "eve")
+    main.drop_branch("feature")
+    main.purge_branch("feature")
+    assert conflicts(main, dev)[0].theirs_commit.author in ("bob", "eve")
+
+
+def test_a_conflict_does_not_name_a_commit_that_only_copied_the_row(keyed):
+    main, dev = keyed
+    dev.table("t").update({"a": "'theirs'"}, "id = 1", author="eve")
+    dev.table("t").set_properties({"write.row-changes": "copy-on-write"})
+    dev.table("t").update({"a": "'beside'"}, "id = 2", author="copies")
+    dev.table("t").delete("id = 3", author="copies too")
+    main.table("t").update({"a": "'ours'"}, "id in (1, 3)", author="ann")
+    found = {conflict.key["id"]: conflict.theirs_commit.author for conflict in conflicts(main, dev)}
+    assert found == {1: "eve", 3: "copies too"}

@@ -84,16 +84,14 @@ class Merges:
         Rows merge by their ids, cells by their columns; new rows with one primary key have to be alike. What can't be
         merged is a conflict, of one row or of one part of an object. With the strategy `fail` it is a `Conflict`, whose
         `conflicts` list all; `ours` and `theirs` settle each disputed cell, row or part alone. `resolve` settles them
-        one by one: a function of a conflict that answers "ours", "theirs", a row or None, or decisions by table and
-        key. Rows that both sides changed are read here, or by Spark if there is a session. A dry run changes nothing
-        and answers the conflicts. With `keep_conflicts` a merge that has any is not refused but kept: see
-        `merge_in_progress`. Merging again adds nothing: `commit` is None then. The branch of an unfinished pipeline run
-        is only merged with `force`.
+        one by one: a function of a conflict that answers "ours", "theirs", a row or None, decisions by table and key,
+        or rows with a column `decision`. Rows that both sides changed are read here, or by Spark if there is a session.
+        A dry run changes nothing and answers the conflicts. With `keep_conflicts` a merge that has any is not refused
+        but kept: see `merge_in_progress`. Merging again adds nothing: `commit` is None then. The branch of an
+        unfinished pipeline run is only merged with `force`.
         """
         self._line.check_unshared("merge")
-        decisions, theirs = deciding.parse_decisions(resolve), _line(source)
-        engine = row_engine(spark)
-        settling = settled.Settling(merging.parse_strategy(strategy), engine, decisions, engine)
+        settling, theirs = _settling(strategy, resolve, spark), _line(source)
         if check_flag("dry_run", dry_run):
             return merging.dry_run(self._scope.read(), theirs._head(), settling)
         pin = None if theirs._line.version is None else int(theirs._line.version)
@@ -122,6 +120,8 @@ class Merges:
         self,
         commit: Commit | str,
         *,
+        strategy: str = "fail",
+        resolve: "Decisions | None" = None,
         spark: "SparkSession | None" = None,
         force: bool = False,
         message: str | None = None,
@@ -130,17 +130,18 @@ class Merges:
     ) -> Commit | None:
         """Do here what a commit of another branch did there, to all tables that it changed.
 
-        Commits of the branch of an unfinished pipeline run are only picked with `force`.
+        `strategy` and `resolve` settle conflicts as in `merge`: ours is this line, theirs is the commit. Commits of the
+        branch of an unfinished pipeline run are only picked with `force`.
         """
         self._line.check_live("cherry_pick")
         picked = merging.find_commit(self._line.context, commit)
-        request = Request("cherry_pick", (picked.id,), message, author, event_id)
+        request = Request("cherry_pick", _asked(picked.id, strategy), message, author, event_id)
 
         def pick() -> Commit | None:
             if picked.line != self._line.ref.line.id:
                 line = merging.line_of(self._scope, picked)
                 check_open(self._line.context, line, force=check_flag("force", force))
-            return merging.cherry_pick(self._scope, picked, request, _settling(spark))
+            return merging.cherry_pick(self._scope, picked, request, _settling(strategy, resolve, spark))
 
         return once(self._scope, request, pick)  # whatever became of the branch since
 
@@ -148,16 +149,21 @@ class Merges:
         self,
         commit: Commit | str,
         *,
+        strategy: str = "fail",
+        resolve: "Decisions | None" = None,
         spark: "SparkSession | None" = None,
         message: str | None = None,
         author: str | None = None,
         event_id: str | UUID | None = None,
     ) -> Commit | None:
-        """Undo what a commit did, to all tables that it changed; what came later stays, or is a `Conflict`."""
+        """Undo what a commit did, to all tables that it changed; what came later stays, or is a `Conflict`.
+
+        `strategy` and `resolve` settle conflicts as in `merge`: ours is this line, theirs the state before the commit.
+        """
         self._line.check_live("revert")
         undone = merging.find_commit(self._line.context, commit)
-        request = Request("revert", (undone.id,), message, author, event_id)
-        return merging.revert(self._scope, undone, request, _settling(spark))
+        request = Request("revert", _asked(undone.id, strategy), message, author, event_id)
+        return merging.revert(self._scope, undone, request, _settling(strategy, resolve, spark))
 
     def reset(
         self,
@@ -198,9 +204,14 @@ class Merges:
         return found
 
 
-def _settling(spark: "SparkSession | None") -> "Settling":
-    engine = row_engine(spark)
-    return settled.Settling(merger=engine, checker=engine)
+def _asked(commit: str, strategy: str) -> tuple[str, ...]:
+    """What a pick or a revert was asked for; without a strategy as it was before there were any."""
+    return (commit,) if strategy == "fail" else (commit, strategy)
+
+
+def _settling(strategy: str, resolve: "Decisions | None", spark: "SparkSession | None") -> "Settling":
+    decisions, engine = deciding.parse_decisions(resolve), row_engine(spark)
+    return settled.Settling(merging.parse_strategy(strategy), engine, decisions, engine)
 
 
 def _with_rows(found: "ObjectDifference", states: "States") -> "Difference":

@@ -209,6 +209,21 @@ def test_a_commit_is_reverted_and_picked_elsewhere(cli: Cli, apart: lakebed.Lake
     assert (price(cli, 2), price(cli, 4)) == (13.0, 1.0)
 
 
+def test_a_strategy_settles_what_a_revert_and_a_pick_dispute(cli: Cli, apart: lakebed.Lake) -> None:
+    [undone, *_] = cli("log", "--json").json
+    apart.catalog().table("sales.orders").update({"price": "99"}, where="id = 2")
+    refused = cli("revert", str(undone["version"]))
+    assert refused.code == 5
+    assert "Use --strategy" in refused.err
+    assert cli("revert", str(undone["version"]), "--strategy", "theirs").code == 0
+    assert price(cli, 2) == 12.0
+    apart.catalog().table("sales.orders").update({"price": "77"}, where="id = 2")
+    [picked, *_] = cli("log", "--on", "dev", "--json").json
+    assert cli("cherry-pick", str(picked["version"])).code == 5
+    assert cli("cherry-pick", str(picked["version"]), "--strategy", "theirs").code == 0
+    assert price(cli, 2) == 13.0
+
+
 def test_reset_asks_first_and_restore_brings_one_table_back(cli: Cli, lake: lakebed.Lake) -> None:
     lake.catalog().table("sales.orders").truncate()
     assert cli("restore", "sales.orders", "4").code == 0

@@ -70,8 +70,8 @@ class Gone:
 class ThreeWayRows:
     """What becomes of the rows that both sides changed.
 
-    `kept` are places that rows keep although a copy there would go. `pairs` are the copies of rows that both sides have, `replaced` for
-    each side the ids of rows that it deleted and wrote again with their keys.
+    `kept` are places that rows keep although a copy there would go. `pairs` are the copies of rows that both sides have,
+    `replaced` for each side the ids of rows that it deleted and wrote again with their keys.
     """
 
     schema: Schema

@@ -220,7 +220,7 @@ def _affected_objects(work: Work, commit: StoredCommit, apart: Divergence) -> Co
 
 
 _MERGE_ADVICE = 'Look at the error\'s `conflicts`; change one side, or merge with strategy="ours" or "theirs".'
-_PICK_ADVICE = "Look at the error's `conflicts`, and settle them first."
+_PICK_ADVICE = "Look at the error's `conflicts`; settle them first, or by strategy= or resolve=."
 
 
 def _refuse_conflicts(merge_plan: Plan, subject: str, advice: str) -> None:

@@ -1,6 +1,7 @@
 """A merge whose conflicts are kept: it is finished later, perhaps by somebody else.
 
     (line, catalog's properties) "lakebed.merge" -> JSON: the source line and its version, and the decisions so far
+    (catalog, "merge_decisions", id)             -> JSON: decisions that have no room there; the property has the ids
 
 It is a property of the line, so that it commits, and is gone with the commit that finishes the merge. Conflicts are not
 stored: they are found again from the two states. A branch that forks meanwhile sees the property of another line, which
@@ -8,7 +9,7 @@ means nothing to it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -23,7 +24,13 @@ from lakebed.catalog.transaction.work import Work
 from lakebed.errors import Corrupt, Invalid, TooLarge
 
 LARGEST: Final = 60_000
-"""The most bytes of decisions that a line keeps; a value of the store has at most 100,000."""
+"""The most bytes of decisions in one value; a value of the store has at most 100,000."""
+
+LARGEST_CALL: Final = 8_000_000
+"""The most bytes of decisions in one commit, which has at most 10 million."""
+
+BODY_KIND: Final = "merge_decisions"
+"""The kind of the catalog's bodies that have decisions. They stay when the merge is finished, and nobody reads them."""
 
 _UNREADABLE: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What a text that is not JSON raises, one whose values are none of their types, and one that is nested too deeply."""
@@ -31,13 +38,18 @@ _UNREADABLE: Final = (ValueError, LookupError, TypeError, AttributeError, Arithm
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A merge in progress into a line: its source, and the decisions by the conflict's id."""
+    """A merge in progress into a line: its source, and the decisions by the conflict's id.
+
+    `stored` are those of them that the bodies with these ids have.
+    """
 
     line: str
     source: str
     source_name: str
     version: int
     decisions: Mapping[str, Choice] = field(default_factory=dict)
+    stored: Mapping[str, Choice] = field(default_factory=dict)
+    stored_ids: tuple[int, ...] = ()
 
 
 def conflict_id(conflict: AnyConflict) -> str:
@@ -54,7 +66,7 @@ def kept_merge(work: Work) -> Kept | None:
     if text is None:
         return None
     try:
-        kept = _kept(json.loads(text))
+        kept = _kept(work, json.loads(text))
     except _UNREADABLE as error:
         advice = f"catalog.unset_properties([{IN_PROGRESS!r}]) gives it up."
         raise Corrupt(
@@ -63,9 +75,22 @@ def kept_merge(work: Work) -> Kept | None:
     return kept if kept.line == work.ref.line.id else None
 
 
-def _kept(found: Any) -> Kept:
-    decisions = {f"{name}": _decoded(choice) for name, choice in found["decisions"].items()}
-    return Kept(f"{found['line']}", f"{found['source']}", f"{found['name']}", int(found["version"]), decisions)
+def _kept(work: Work, found: Any) -> Kept:
+    ids = tuple(int(number) for number in found.get("stored", ()))
+    stored = {name: choice for body in _bodies(work, ids) for name, choice in _choices(json.loads(body)).items()}
+    line, source, name = (f"{found[part]}" for part in ("line", "source", "name"))
+    decisions = {**stored, **_choices(found["decisions"])}
+    return Kept(line, source, name, int(found["version"]), decisions, stored, ids)
+
+
+def _choices(found: Mapping[str, Any]) -> dict[str, Choice]:
+    return {f"{name}": _decoded(choice) for name, choice in found.items()}
+
+
+def _bodies(work: Work, ids: Sequence[int]) -> list[bytes]:
+    new = work.bodies(work.top, BODY_KIND)
+    known = work.context.metastore.bodies([(work.top, BODY_KIND, number) for number in ids]) if ids else []
+    return [new.get(number) or body or b"" for number, body in zip(ids, known, strict=True)]
 
 
 def keep_merge(work: Work, kept: Kept | None) -> None:
@@ -74,24 +99,70 @@ def keep_merge(work: Work, kept: Kept | None) -> None:
     if kept is None:
         put_properties(work, work.top, others)
         return
+    new = {name: choice for name, choice in kept.decisions.items() if kept.stored.get(name) != choice}
+    text = _document(kept, new, kept.stored_ids)
+    if len(text.encode()) > LARGEST:
+        text = _document(kept, {}, (*kept.stored_ids, *_put_bodies(work, new)))
+    put_properties(work, work.top, {**others, IN_PROGRESS: text})
+
+
+def _document(kept: Kept, decisions: Mapping[str, Choice], stored: Sequence[int]) -> str:
     document = {
         "line": kept.line,
         "source": kept.source,
         "name": kept.source_name,
         "version": kept.version,
-        "decisions": {name: _encoded(choice) for name, choice in kept.decisions.items()},
+        "decisions": {name: _encoded(choice) for name, choice in decisions.items()},
+        **({"stored": list(stored)} if stored else {}),
     }
-    text = json.dumps(document, ensure_ascii=False, sort_keys=True)
+    return _checked(json.dumps(document, ensure_ascii=False, sort_keys=True))
+
+
+def _checked(text: str) -> str:
     if not is_text(text):
         raise Invalid("a decision has text that can't be stored", expected="UTF-8", found=f"{text!r:.80}")
-    if (size := len(text.encode())) > LARGEST:
+    return text
+
+
+def _put_bodies(work: Work, decisions: Mapping[str, Choice]) -> range:
+    """Store decisions in bodies of the catalog, each as large as one may be."""
+    bodies = list(_chunks(decisions))
+    size = sum(map(len, bodies))
+    if size > LARGEST_CALL:
         raise TooLarge(
-            "a merge in progress keeps only so many decisions",
-            expected=f"at most {LARGEST:,} bytes",
+            "one call stores only so many decisions",
+            expected=f"at most {LARGEST_CALL:,} bytes",
             found=f"{size:,}",
-            advice="Settle the rest with merge(…, resolve=) or a strategy.",
+            advice="Decide in several calls, or settle the rest with merge(…, resolve=) or a strategy.",
         )
-    put_properties(work, work.top, {**others, IN_PROGRESS: text})
+    first = work.context.metastore.allocate(work.top, BODY_KIND, len(bodies))
+    ids = range(first, first + len(bodies))
+    for number, body in zip(ids, bodies, strict=True):
+        work.put_body(work.top, BODY_KIND, number, body)
+    return ids
+
+
+def _chunks(decisions: Mapping[str, Choice]) -> Iterator[bytes]:
+    """Decisions as JSON objects of at most `LARGEST` bytes."""
+    parts: list[str] = []
+    size = 0
+    for name, choice in decisions.items():
+        part = _checked(f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(_encoded(choice), ensure_ascii=False)}")
+        length = len(part.encode()) + 2
+        if length > LARGEST:
+            raise TooLarge(
+                "a row that was decided for is too large",
+                subject=name,
+                expected=f"at most {LARGEST:,} bytes",
+                found=f"{length:,}",
+                advice='Decide "ours" or "theirs", and change the row after the merge.',
+            )
+        if size + length > LARGEST:
+            yield f"{{{', '.join(parts)}}}".encode()
+            parts, size = [], 0
+        parts.append(part)
+        size += length
+    yield f"{{{', '.join(parts)}}}".encode()
 
 
 def to_json(value: object) -> str:

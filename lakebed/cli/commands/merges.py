@@ -20,6 +20,10 @@ from lakebed.errors import Conflict
 
 CONFLICT = 5
 
+_strategy = click.option(
+    "--strategy", type=click.Choice(["fail", "ours", "theirs"]), default="fail", help="How to settle conflicts."
+)
+
 
 @word(
     "lakebed merge dev",
@@ -29,9 +33,7 @@ CONFLICT = 5
 )
 @click.argument("source", metavar="REF")
 @click.option("--dry-run", is_flag=True, help="Change nothing: only show the conflicts.")
-@click.option(
-    "--strategy", type=click.Choice(["fail", "ours", "theirs"]), default="fail", help="How to settle conflicts."
-)
+@_strategy
 @click.option("--keep-conflicts", is_flag=True, help="Keep them, to be decided by `lakebed conflicts`.")
 @arguments.described
 @with_session
@@ -84,32 +86,35 @@ def _in_dispute(found: Commit) -> Iterator[None]:
     except Conflict as error:
         error.subject = error.subject.replace(found.id, f"version {found.version}")
         error.advice = (
-            f"Nothing was changed. Settle this first; `lakebed show {found.version}` shows what the commit did."
+            f"Nothing was changed. Use --strategy, or settle this first; "
+            f"`lakebed show {found.version}` shows what the commit did."
         )
         raise
 
 
-@word("lakebed cherry-pick 17", "lakebed cherry-pick 17 --on main")
+@word("lakebed cherry-pick 17", "lakebed cherry-pick 17 --on main", "lakebed cherry-pick 17 --strategy theirs")
 @click.argument("commit", metavar="VERSION_OR_ID")
+@_strategy
 @arguments.described
 @with_session
-def cherry_pick_word(session: Session, commit: str, **by: Any) -> None:
+def cherry_pick_word(session: Session, commit: str, strategy: str, **by: Any) -> None:
     """Do here what a commit of another branch did there."""
     found = find_commit(session, commit)
     with _in_dispute(found):
-        made = session.line.cherry_pick(found, **by)
+        made = session.line.cherry_pick(found, strategy=strategy, **by)
     session.output.commit(made, f"did again what version {found.version} did")
 
 
-@word("lakebed revert", "lakebed revert 17 -m 'a mistake'", "lakebed revert -1")
+@word("lakebed revert", "lakebed revert 17 -m 'a mistake'", "lakebed revert -1", "lakebed revert 17 --strategy ours")
 @click.argument("commit", required=False, metavar="[VERSION_OR_ID]")
+@_strategy
 @arguments.described
 @with_session
-def revert_word(session: Session, commit: str | None, **by: Any) -> None:
+def revert_word(session: Session, commit: str | None, strategy: str, **by: Any) -> None:
     """Undo what a commit did, the newest unless another is named, by a new one; what came later stays."""
     found = find_commit(session, commit)
     with _in_dispute(found):
-        made = session.line.revert(found, **by)
+        made = session.line.revert(found, strategy=strategy, **by)
     session.output.commit(made, f"undid version {found.version}")
 
 

@@ -1,6 +1,6 @@
 """A merge in progress: its conflicts are kept, decided one by one, and finished, by whoever opens the lake."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -9,8 +9,8 @@ from uuid import UUID
 from lakebed.catalog.merge import merge
 from lakebed.catalog.merge.merge import MergeResult
 from lakebed.catalog.merge.merge_base import Head
-from lakebed.catalog.merge.progress import Kept, conflict_id, from_json, keep_merge, kept_merge, to_json
-from lakebed.catalog.merge.rows import OURS, THEIRS, Choice
+from lakebed.catalog.merge.progress import Kept, conflict_id, keep_merge, kept_merge, to_json
+from lakebed.catalog.merge.rows import Choice
 from lakebed.catalog.merge.settling import AnyConflict, Settling
 from lakebed.catalog.transaction.commits import Commit, Request
 from lakebed.catalog.transaction.conflicts import RowConflict
@@ -19,7 +19,7 @@ from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.work import Work
 from lakebed.errors import AlreadyExists, Invalid, NotFound
 from lakebed.lake.engines import row_engine
-from lakebed.lake.merging.decisions import Decisions, parse_decisions
+from lakebed.lake.merging.decisions import Decisions, choice_of, decided_rows, parse_decisions
 from lakebed.metastore import Operation
 from lakebed.store import Version
 
@@ -87,13 +87,14 @@ class MergeInProgress:
 
         engine = row_engine()
         found = merge.dry_run(self._scope.read(), self._head, Settling(merger=engine, checker=engine))
-        rows = [self._row(conflict) for conflict in found.conflicts]
+        decided = self._kept.decisions
+        rows = [_row(conflict, decided.get(conflict_id(conflict))) for conflict in found.conflicts]
         arrays = {name: pyarrow.array([row[name] for row in rows], pyarrow.string()) for name in _COLUMNS}
         return pyarrow.table(arrays)
 
     def decide(
         self,
-        decisions: "Decisions | pyarrow.Table | Iterable[Mapping[str, Any]]",
+        decisions: Decisions,
         *,
         message: str | None = None,
         author: str | None = None,
@@ -103,8 +104,12 @@ class MergeInProgress:
 
         `Invalid`, and nothing is kept, if a row does not fit its table.
         """
-        given = _of_rows(decisions)
-        new = given if given is not None else self._answers(parse_decisions(decisions))  # type: ignore[arg-type]
+        rows = decided_rows(decisions)
+        has_ids = rows is not None and all(isinstance(row.get("id"), str) for row in rows)
+        if rows is not None and has_ids:  # what is decided before there is such a conflict counts too
+            new = {row["id"]: choice_of(row) for row in rows}
+        else:
+            new = self._answers(parse_decisions(decisions))
         self._check_rows(new)
 
         def do(work: Work) -> None:
@@ -181,23 +186,23 @@ class MergeInProgress:
     def _to_decide(self) -> tuple[AnyConflict, ...]:
         """The conflicts that are left; all of them if rows that were given repeat a key or break a check."""
         left = self.conflicts
-        if not any(isinstance(one, RowConflict) and one.what not in ("row", "key") for one in left):
+        if not any(isinstance(one, RowConflict) and one.what not in ("row", "key", "overwrite") for one in left):
             return left
         return merge.dry_run(self._scope.read(), self._head, replace(self._settling(), resolve=None)).conflicts
 
-    def _row(self, conflict: AnyConflict) -> dict[str, str | None]:
-        is_row = isinstance(conflict, RowConflict)
-        decision = self._kept.decisions.get(conflict_id(conflict))
-        return {
-            "id": conflict_id(conflict),
-            "name": conflict.name,
-            "type": conflict.type,
-            "what": conflict.what,
-            "key": to_json(dict(conflict.key)) if isinstance(conflict, RowConflict) else None,
-            "columns": ", ".join(conflict.columns) if isinstance(conflict, RowConflict) else None,
-            **{side: _text(getattr(conflict, side), is_row) for side in ("base", "ours", "theirs")},
-            "decision": decision if decision is None or isinstance(decision, str) else to_json(dict(decision)),
-        }
+
+def _row(conflict: AnyConflict, decision: Choice) -> dict[str, str | None]:
+    is_row = isinstance(conflict, RowConflict)
+    return {
+        "id": conflict_id(conflict),
+        "name": conflict.name,
+        "type": conflict.type,
+        "what": conflict.what,
+        "key": to_json(dict(conflict.key)) if isinstance(conflict, RowConflict) else None,
+        "columns": ", ".join(conflict.columns) if isinstance(conflict, RowConflict) else None,
+        **{side: _text(getattr(conflict, side), is_row) for side in ("base", "ours", "theirs")},
+        "decision": decision if decision is None or isinstance(decision, str) else to_json(dict(decision)),
+    }
 
 
 def _text(value: Any, is_row: bool) -> str | None:
@@ -209,24 +214,3 @@ def _required(work: Work) -> Kept:
     if kept is None:
         raise NotFound("no merge is in progress", advice="merge(source, keep_conflicts=True) begins one.")
     return kept
-
-
-def _of_rows(given: object) -> dict[str, Choice] | None:
-    """Decisions of an edited table of conflicts; None if it is something else."""
-    rows = given.to_pylist() if hasattr(given, "to_pylist") else given
-    if callable(rows) or isinstance(rows, Mapping | str) or not isinstance(rows, Iterable):
-        return None
-    found = [row for row in rows if isinstance(row, Mapping) and row.get("decision") is not None]
-    for row in found:
-        if not isinstance(row.get("id"), str):
-            raise Invalid("a decision names its conflict", expected="a row of to_arrow(), with its id", found=dict(row))
-    return {row["id"]: _choice(row["decision"]) for row in found}
-
-
-def _choice(given: Any) -> Choice:
-    if given in (OURS, THEIRS):
-        return str(given)
-    choice = from_json(given) if isinstance(given, str) else given
-    if not isinstance(choice, Mapping):
-        raise Invalid("this is not a decision", expected='"ours", "theirs", or a row', found=repr(given))
-    return dict(choice)

@@ -136,9 +136,7 @@ class _Search:
                 place = _address(row, PLACE, self.pieces)
                 assert place is not None
                 row_id = row["id"] if row["known"] is None else row["known"]
-                yield _Found(
-                    phantom_row(merging.schema, self.side, row_id, (values_now, place), was, changed), is_moved
-                )
+                yield phantom_row(merging.schema, self.side, row_id, (values_now, place), was, changed)
 
 
 def _address(row: Mapping[str, int], names: Sequence[str], pieces: Sequence[Piece]) -> Place | None:

@@ -237,3 +237,34 @@ def test_a_decided_row_takes_no_other_value_than_an_appended_one(lines):
     merging.finish()
     rows = main.table("t").scan("id = 1").to_arrow().to_pylist()
     assert [(row["price"], row["note"]) for row in rows] == [(Decimal(7), "7")]
+
+
+def test_a_merge_in_progress_took_few_decisions(main):
+    """Of 3,000 conflicts 750 could be decided: all were in one property."""
+    table = main.create_table("many", {"id": "long", "v": "long"}, primary_key=["id"])
+    table.append([{"id": number, "v": 0} for number in range(3000)])
+    dev = main.create_branch("dev")
+    main.table("many").update({"v": "id + 1"})
+    dev.table("many").update({"v": "id + 2"})
+    main.merge(dev, keep_conflicts=True)
+    merging = main.merge_in_progress()
+    merging.decide(lambda conflict: "theirs")
+    assert merging.conflicts == ()
+    rows = merging.to_arrow().to_pylist()
+    assert rows[8]["decision"] == "theirs"
+    merging.decide([{**rows[7], "decision": "ours"}, {**rows[8], "decision": {"v": 80}}])  # a later decision counts
+    merging.decide([{**row, "decision": "ours"} for row in rows[1000:2000]])
+    decided = merging.to_arrow()["decision"].to_pylist()
+    assert (decided.count("ours"), decided.count("theirs")) == (1001, 1998)
+    merging.finish()
+    rows = {row["id"]: row["v"] for row in main.table("many").to_arrow().to_pylist()}
+    assert [rows[number] for number in (0, 7, 8, 999, 1000, 1999, 2000)] == [2, 8, 80, 1001, 1001, 2000, 2002]
+
+
+def test_one_call_stores_only_so_many_decisions_and_else_nothing(lines):
+    main, dev = lines
+    main.merge(dev, keep_conflicts=True)
+    merging = main.merge_in_progress()
+    with pytest.raises(TooLarge, match="8,000,000 bytes"):
+        merging.decide([{"id": f"{number:0100}", "decision": "ours"} for number in range(80_000)])
+    assert len(merging.conflicts) == 2

@@ -5,7 +5,7 @@ import pytest
 
 import lakebed
 from lakebed import Catalog, Conflict, Invalid
-from tests.support.changed_files import append_file, compact, live, overwrite
+from tests.support.changed_files import append_file, compact, live
 
 
 @pytest.fixture
@@ -152,9 +152,9 @@ def test_an_overwrite_of_other_rows_lets_an_append_in(main, unchanged):
     main.create_table("t", {"id": "long"}).append(rows(1))
     dev = main.create_branch("dev")
     dev.table("t").append(rows(50))
-    overwrite(main.table("t"), where="id < 10")
+    main.table("t").overwrite(rows(2), where="id < 10")
     main.merge(dev)
-    assert len(live(main.table("t"))) == 2
+    assert ids(main, "t") == [2, 50]
     dev.table("t").append(rows(5))
     with unchanged(), pytest.raises(Conflict):
         main.merge(dev)
@@ -164,7 +164,7 @@ def test_an_overwrite_of_other_rows_lets_an_append_in(main, unchanged):
 def test_an_overwrite_that_came_by_merge_still_meets_appends(main, unchanged, where):
     main.create_table("t", {"id": "long"}).append(rows(1))
     dev, late = main.create_branch("dev"), main.create_branch("late")
-    overwrite(dev.table("t"), where=where)
+    dev.table("t").overwrite(rows(2), where=where)
     main.merge(dev)
     late.table("t").append(rows(50))
     if where is None:
@@ -175,7 +175,7 @@ def test_an_overwrite_that_came_by_merge_still_meets_appends(main, unchanged, wh
     late.table("t").append(rows(5))
     with unchanged(), pytest.raises(Conflict) as caught:
         main.merge(late)
-    assert [row.what for row in caught.value.conflicts] == ["overwrite"]
+    assert {row.what for row in caught.value.conflicts} == {"overwrite"}
 
 
 def test_a_commit_of_another_line_is_not_reverted(grown, unchanged):
@@ -258,3 +258,66 @@ def test_what_was_reverted_is_picked_again(main, change, form, key):
     assert sorted(table.scan().to_arrow().to_pylist(), key=str) != changed
     main.cherry_pick(commit)
     assert sorted(table.scan().to_arrow().to_pylist(), key=str) == changed
+
+
+def disputed(main: Catalog) -> tuple[Catalog, lakebed.Commit]:
+    """A commit of dev, and a later change of main: one row in dispute, and two that nobody disputes."""
+    columns = {"id": "long", "a": "string", "b": "string"}
+    main.create_table("t", columns, primary_key=["id"]).append([{"id": id, "a": "a", "b": "b"} for id in range(3)])
+    dev = main.create_branch("dev")
+    made = dev.table("t").update({"a": "'theirs'"}, "id < 2")
+    main.table("t").update({"a": "'ours'", "b": "'kept'"}, "id = 1")
+    return dev, made
+
+
+def cells(line: Catalog) -> list[tuple[str, str]]:
+    rows = sorted(line.table("t").scan().to_arrow().to_pylist(), key=lambda row: row["id"])
+    return [(row["a"], row["b"]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"strategy": "ours"}, ("ours", "kept")),
+        ({"strategy": "theirs"}, ("theirs", "kept")),
+        ({"resolve": lambda found: {"a": f"{found.ours['a']}+{found.theirs['a']}"}}, ("ours+theirs", "kept")),
+        ({"resolve": {"t": {1: "theirs"}}}, ("theirs", "kept")),
+        ({"resolve": [{"name": "t", "key": 1, "decision": "theirs"}]}, ("theirs", "kept")),
+        ({"resolve": pa.table({"name": ["t"], "key": [1], "decision": ["theirs"]})}, ("theirs", "kept")),
+        ({"resolve": lambda found: None, "strategy": "ours"}, ("ours", "kept")),
+    ],
+    ids=["ours", "theirs", "a function", "a mapping", "rows", "a table", "nothing, then ours"],
+)
+def test_a_pick_settles_the_disputed_row_alone(main, given, expected):
+    _, made = disputed(main)
+    with pytest.raises(Conflict):
+        main.cherry_pick(made)
+    main.cherry_pick(made, **given)
+    assert cells(main) == [("theirs", "b"), expected, ("a", "b")]
+
+
+@pytest.mark.parametrize(("strategy", "expected"), [("ours", "later"), ("theirs", "a")])
+def test_a_revert_settles_the_disputed_row_alone(main, strategy, expected):
+    main.create_table("t", {"id": "long", "a": "string", "b": "string"}, primary_key=["id"]).append(
+        [{"id": id, "a": "a", "b": "b"} for id in range(3)]
+    )
+    made = main.table("t").update({"a": "'wrong'"})
+    main.table("t").update({"a": "'later'", "b": "'kept'"}, "id = 1")
+    with pytest.raises(Conflict):
+        main.revert(made)
+    main.revert(made, strategy=strategy)
+    assert cells(main) == [("a", "b"), (expected, "kept"), ("a", "b")]
+
+
+@pytest.mark.parametrize("call", ["cherry_pick", "revert"])
+def test_an_unknown_strategy_of_a_pick_or_revert_is_refused(main, call):
+    _, made = disputed(main)
+    with pytest.raises(Invalid, match="not a strategy"):
+        getattr(main, call)(made, strategy="mine")
+
+
+def test_a_pick_with_an_event_id_is_done_once_whatever_its_strategy(main):
+    _, made = disputed(main)
+    event = "0191d1f0-0000-7000-8000-000000000001"
+    first = main.cherry_pick(made, strategy="theirs", event_id=event)
+    assert main.cherry_pick(made, strategy="theirs", event_id=event) == first

@@ -195,6 +195,13 @@ class Metastore(ABC):
         """The first of `count` new ids of a table, shared by all lines and never reused; gaps are fine."""
 
     @abstractmethod
+    def reserve(self, table: str, kind: str, body: bytes) -> bytes:
+        """The body that was reserved first under a kind of a table: this one, or an earlier caller's on any line.
+
+        It is kept at once, whatever becomes of the caller's commit.
+        """
+
+    @abstractmethod
     def bodies(self, wanted: Sequence[tuple[str, str, int]]) -> list[bytes | None]:
         """The immutable bodies of (table, kind, id), readable from every line."""
 

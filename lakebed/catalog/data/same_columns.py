@@ -11,6 +11,7 @@ from functools import partial
 from typing import cast
 
 from lakebed.catalog.data.deltas import history, record_of, stored_manifest
+from lakebed.catalog.tables.ids import KnownName
 from lakebed.catalog.transaction.bodies import DROPPED_FIELD, SCHEMA
 from lakebed.catalog.transaction.work import Work
 from lakebed.metastore import State
@@ -27,10 +28,11 @@ from lakebed.table.types.types import Field, leaves, walk
 LOOKED_AT = 1000
 """How many of the newest schemas of other lines are looked at: a table that evolves without end does not get slower."""
 
-_FROM_ELSEWHERE = (pb.MERGE_BRANCH, pb.CHERRY_PICK)
+_FROM_ELSEWHERE = (pb.MERGE_BRANCH,)
+"""What brings files with values of a column that lost a conflict. Rows that were picked show the values they have."""
 
 
-def column_of_another_line(work: Work, table: str, below: int, above: int | None, new: Field) -> Field | None:
+def column_of_another_line(work: Work, table: str, below: int, above: int | None, new: Field) -> KnownName:
     """The column that another line has in the same struct, with the name and the type of a new one, if there is one.
 
     `below` is a number above those of all schemas of the table, `above` the id of the struct.
@@ -41,7 +43,15 @@ def column_of_another_line(work: Work, table: str, below: int, above: int | None
     stored = [body for body in bodies if body is not None]
     known = [*work.bodies(table, SCHEMA).values(), *_bodies(work, table, own)]
     found = (one for one in _alike(stored, above, new) if not _is_dropped(work, table, one))
-    return next((one for one in found if not _was_here(work, table, known, one)), None)
+    column = next((one for one in found if not _was_here(work, table, known, one)), None)
+    return KnownName(column, _newest_named([*stored, *known], above, new.name))
+
+
+def _newest_named(bodies: Iterable[bytes], above: int | None, name: str) -> int:
+    """The highest id of a column with a name in a struct; 0 if there is none."""
+    text = json.dumps(name, ensure_ascii=False).encode()
+    named = (schema_from_json(body) for body in bodies if text in body)
+    return max((one.id for schema in named for one in _fields_in(schema, above) if one.name == name), default=0)
 
 
 def _is_dropped(work: Work, table: str, column: Field) -> bool:

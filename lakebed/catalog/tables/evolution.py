@@ -178,7 +178,8 @@ def add_column(
                 known=known,
             )
 
-        known = ids.known_column(*evolution.new_column(state.schema, path, type))
+        above_id, new = evolution.new_column(state.schema, path, type)
+        known = ids.known_column(above_id, new)
         if known is not None:
             return replace(state, schema=added(iter(()), (), known))
         first, used = ids.take(FIELD, count), set(ids.first_names())
@@ -186,8 +187,10 @@ def add_column(
             schema = added(iter(range(first, first + count)), used, None)
             name = folded_column(schema.field_by_id(first).physical_name)
             if ids.claim(name):
-                return replace(state, schema=schema)
+                break
             used.add(name)
+        first_added = ids.reserve(above_id, schema.field_by_id(first))
+        return replace(state, schema=schema if first_added.id == first else added(iter(()), (), first_added))
 
     above = path.rpartition(".")[0] if isinstance(path, str) else path[:-1]
     given = (path, str(type), required, _default_argument(default), comment, _position_argument(position))

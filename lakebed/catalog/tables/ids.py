@@ -6,8 +6,9 @@ They come from the table's allocators, which all lines share, before the commit;
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from typing import cast
 
 from lakebed.catalog.tables.tables import schema_of
@@ -19,12 +20,27 @@ from lakebed.metastore.pages import every
 from lakebed.records import records_pb2 as pb
 from lakebed.records.layout import Attribute
 from lakebed.table.schema.evolution import is_like
-from lakebed.table.schema.json import schema_from_json
-from lakebed.table.schema.schema import physical_names
+from lakebed.table.schema.json import schema_from_json, schema_to_json
+from lakebed.table.schema.schema import Schema, physical_names
 from lakebed.table.types.types import Field, walk
 
-KnownColumn = Callable[[Work, str, int, int | None, Field], Field | None]
+
+@dataclass(frozen=True, slots=True)
+class KnownName:
+    """What a table knows of a new column's name: the column of another line that it is, if there is one.
+
+    `newest` is the highest id of a column that has or had the name in the same struct, on any line; 0 if none had.
+    """
+
+    column: Field | None = None
+    newest: int = 0
+
+
+KnownColumn = Callable[[Work, str, int, int | None, Field], KnownName]
 """Finds the column of another line that a new one is: `same_columns.column_of_another_line`."""
+
+_ADDED = "added_column:"
+"""(table, "added_column:" and a digest of struct, name, type and `newest`, 1) -> the column that a change adds first"""
 
 _NAME = "column_name:"
 """Each folded physical name has an allocator of its own: the change that gets its first id owns the name."""
@@ -56,6 +72,10 @@ class TableIds(ABC):
     @abstractmethod
     def known_column(self, above: int | None, new: Field) -> Field | None:
         """The column of another line that a new one is: it keeps that one's ids and names in files."""
+
+    @abstractmethod
+    def reserve(self, above: int | None, column: Field) -> Field:
+        """The column that a new one is: it, or that of another change which adds the same one at the same moment."""
 
     @abstractmethod
     def adopt(self, path: str, column: Field) -> Field | None:
@@ -96,6 +116,9 @@ class DraftIds(TableIds):
     def known_column(self, above: int | None, new: Field) -> Field | None:
         return None
 
+    def reserve(self, above: int | None, column: Field) -> Field:
+        return column
+
     def adopt(self, path: str, column: Field) -> Field | None:
         return None
 
@@ -113,7 +136,8 @@ class TakenIds(TableIds):
         self._table = table
         self._find_known = find_known
         self._given: dict[tuple[str, int, int], int] = {}
-        self._known: dict[int, Field | None] = {}
+        self._known: dict[int, KnownName | None] = {}
+        self._reserved: dict[int, Field] = {}
         self._asked: Counter[str] = Counter()
         self._work: Work
 
@@ -146,7 +170,22 @@ class TakenIds(TableIds):
             is_new = _new_table(self._work, self._table) is not None
             below = 0 if is_new else self.schema_number()
             self._known[place] = None if is_new else self._find_known(self._work, self._table, below, above, new)
-        return self._known[place]
+        known = self._known[place]
+        return None if known is None else known.column
+
+    def reserve(self, above: int | None, column: Field) -> Field:
+        place = self._asked[_KNOWN] - 1
+        known = self._known[place]
+        if known is None:  # nobody else knows the table
+            return column
+        if place not in self._reserved:
+            bare = replace(column, comment="", initial_default=None, write_default=None)
+            asked = repr((above, column.name, str(column.type), known.newest)).encode()
+            kind = f"{_ADDED}{sha256(asked).hexdigest()}"
+            body = schema_to_json(Schema([bare], 1))
+            kept = self._work.context.metastore.reserve(self._table, kind, body)
+            self._reserved[place] = column if kept == body else schema_from_json(kept).fields[0]
+        return self._reserved[place]
 
     def adopt(self, path: str, column: Field) -> Field | None:
         wanted = {way[-1].id: way[-1] for way in walk((column,))}

@@ -159,6 +159,23 @@ class RecordsMetastore(Metastore):
                 advice="Check the disk, then run again.",
             ) from error
 
+    def reserve(self, table: str, kind: str, body: bytes) -> bytes:
+        def first(transaction: Transaction) -> bytes:
+            [known] = bodies.load_bodies(transaction, [(table, kind, 1)])
+            if known is None:
+                bodies.save_body(transaction, table, kind, 1, body)
+            return body if known is None else known
+
+        try:
+            return self._store.run_idempotent(first).value
+        except OutcomeUnknown as error:  # it may be kept, which is fine; no commit was tried
+            raise Unavailable(
+                f"a {kind} could not be reserved; nothing was committed",
+                subject=table,
+                found=error.problem,
+                advice="Check the disk, then run again.",
+            ) from error
+
     def bodies(self, wanted: Sequence[tuple[str, str, int]]) -> list[bytes | None]:
         return self._store.read(lambda transaction: bodies.load_bodies(transaction.snapshot, wanted))
 

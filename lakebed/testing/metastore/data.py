@@ -143,6 +143,15 @@ class DataSuite:
         given = sorted(first + offset for many in firsts for first in many for offset in range(3))
         assert len(set(given)) == 240
 
+    def test_what_is_reserved_first_is_what_all_others_get_however_many_ask_at_once(self, metastore: Metastore) -> None:
+        table = new_id()
+        kept = in_threads(8, lambda number: metastore.reserve(table, "column", b"%d" % number))
+        assert len(set(kept)) == 1
+        assert metastore.reserve(table, "column", b"later") == kept[0]
+        assert metastore.bodies([(table, "column", 1)]) == [kept[0]]
+        assert metastore.reserve(table, "another", b"later") == b"later"
+        assert metastore.reserve(new_id(), "column", b"later") == b"later"
+
     @pytest.mark.parametrize("size", [0, 1, 89_999, 90_000, 90_001, 100_001, 1_000_000])
     def test_a_body_of_any_size_is_read_back_from_every_line(self, metastore: Metastore, size: int) -> None:
         writer = Writer(metastore, trunk())

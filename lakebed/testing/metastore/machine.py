@@ -303,6 +303,13 @@ class MetastoreMachine(RuleBasedStateMachine):
         for side in self.sides:
             side.versions.append(side.metastore.newest())
 
+    @rule(thing=objects, kind=st.sampled_from(["column", "other"]), body=st.binary(min_size=1, max_size=2))
+    def reserve(self, thing: int, kind: str, body: bytes) -> None:
+        kept = [side.metastore.reserve(self.object(thing), kind, body) for side in self.sides]
+        assert kept[0] == kept[1]
+        for side in self.sides:
+            side.versions.append(side.metastore.newest())
+
     @rule(line=lines, thing=objects, bodies=st.booleans())
     def erase(self, line: int, thing: int, bodies: bool) -> None:
         object_id = self.object(thing)

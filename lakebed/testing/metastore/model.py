@@ -165,6 +165,12 @@ class ModelMetastore(CheckpointModel):
         entry = self._events.get(event_id)
         return entry.commit if entry else None
 
+    def reserve(self, table: str, kind: str, body: bytes) -> bytes:
+        check_ids([table])
+        with self._lock:
+            self._tick()
+            return self._bodies.setdefault((table, kind, 1), body)
+
     def bodies(self, wanted: Sequence[tuple[str, str, int]]) -> list[bytes | None]:
         check_ids(table for table, _, _ in wanted)
         return [self._bodies.get(one) for one in wanted]

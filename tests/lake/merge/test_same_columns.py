@@ -155,26 +155,67 @@ def test_what_a_line_has_dropped_does_not_come_back_in_a_column_of_the_same_name
     assert values(other, "n")[1] == 1
 
 
-@pytest.mark.parametrize("way", ["merged", "picked", "staged"])
+@pytest.mark.parametrize("type", ["int", "list<int>"])
+def test_rows_that_were_picked_without_their_column_were_in_the_way_of_one_column(lines, type):
+    """A pick brings rows and no column. A column of that name and type that is added later is theirs."""
+    main, dev = lines
+    value = 1 if type == "int" else [1]
+    add(dev, "n", type)
+    main.cherry_pick(dev.table("t").append([{"id": 9, "a": "z", "b": 0, "n": value}]))
+    dev.table("t").append([{"id": 10, "a": "z", "b": 0, "n": value}])
+    add(main, "n", type)
+    main.table("t").append([{"id": 8, "a": "z", "b": 0, "n": value}])
+    assert values(main, "n")[9] == value  # which the row has had since it was made
+    assert main.merge(dev).conflicts == ()
+    assert {id: found for id, found in values(main, "n").items() if found} == {8: value, 9: value, 10: value}
+
+
+@pytest.mark.parametrize("type", ["int", "struct<x: int, y: list<string>>"])
+def test_a_column_that_two_lines_add_in_the_same_moment_was_two_columns(lines, type):
+    main, dev = lines
+    with main.transaction("together") as tx:
+        with tx.table("t").evolve() as change:
+            change.add_column("n", type, comment="ours")
+        add(dev, "n", type, default=None)
+    assert main.table("t").schema.field("n").id == dev.table("t").schema.field("n").id
+    value = 1 if type == "int" else {"x": 1, "y": ["z"]}
+    for id, line in enumerate(lines, 8):
+        line.table("t").append([{"id": id, "a": "z", "b": 0, "n": value}])
+    assert main.merge(dev).conflicts == ()
+    assert {id: found for id, found in values(main, "n").items() if found} == {8: value, 9: value}
+
+
+def test_a_column_that_nobody_committed_gives_its_place_to_the_next(lines):
+    main, dev = lines
+    with pytest.raises(ZeroDivisionError), main.transaction("given up") as tx:
+        with tx.table("t").evolve() as change:
+            change.add_column("n", "int")
+        raise ZeroDivisionError
+    for line in lines:
+        add(line, "n", "int")
+        with line.table("t").evolve() as change:
+            change.drop_column("n")
+    add(main, "n", "int")  # another one: what both have dropped does not come back
+    ids = {way[-1].id for way in dev.table("t").schema.ways.values()}
+    assert main.table("t").schema.field("n").id > max(ids) + 1
+
+
+@pytest.mark.parametrize("way", ["merged", "staged"])
 @pytest.mark.parametrize("type", ["int", "list<int>"])
 def test_values_that_came_from_another_line_without_their_column_stay_hidden(lines, way, type):
-    """A pick brings rows and no column; a merge leaves out a column whose name is taken, if ours wins."""
+    """A merge leaves out a column whose name is taken, if ours wins."""
     main, dev = lines
     row = {"id": 9, "a": "z", "b": 0, "n": 1 if type == "int" else [1]}
-    if way != "picked":
-        add(main, "n", "string")
+    add(main, "n", "string")
     add(dev, "n", type)
     if way == "staged":
         stream = dev.table("t").stage_stream()
         stream.append([row])
     else:
-        brought = dev.table("t").append([row])
-    if way == "picked":
-        main.cherry_pick(brought)
-    else:
-        main.merge(dev, strategy="ours")
-        with main.table("t").evolve() as change:
-            change.drop_column("n")
+        dev.table("t").append([row])
+    main.merge(dev, strategy="ours")
+    with main.table("t").evolve() as change:
+        change.drop_column("n")
     add(main, "n", type)
     if way == "staged":
         main.table("t").stream(stream.locator.stream).commit(seen=main.version)

@@ -10,11 +10,12 @@ from lakebed.catalog.feed.counts import TableChanges, table_changes
 from lakebed.catalog.feed.ends import End, end_at
 from lakebed.catalog.feed.feed import Feed, feed_of
 from lakebed.catalog.objects.naming import about
+from lakebed.catalog.transaction.lines import check_kept
 from lakebed.catalog.transaction.names import spelled
 from lakebed.catalog.transaction.objects import name_of
 from lakebed.catalog.transaction.scopes import Scope
 from lakebed.catalog.transaction.versions import Moment
-from lakebed.errors import Invalid
+from lakebed.errors import Invalid, NotFound
 from lakebed.html import ROWS, Text, pre_html, table_html
 from lakebed.lake.arguments import check_flag, check_not_staged, version_of
 from lakebed.lake.engines import arrow_engine, check_session, spark_engine
@@ -218,8 +219,17 @@ def _end(scope: Scope, table: str, given: Since) -> End:
             )
         check_not_staged(given.id, "changes()", _STAGED)
         other = given._scope
-        return end_at(other, given.id, other.read().base)
+        return end_at(other, given.id, _newest(other))
     return end_at(scope, table, version_of(scope, cast("Moment", given), table=table))
+
+
+def _newest(scope: Scope) -> Version:
+    """The version that a handle shows; `Expired` if its branch was purged, as for every feed without a past."""
+    try:
+        return scope.read().base
+    except NotFound:
+        check_kept(scope.context, scope.ref)
+        raise
 
 
 def _check_where(where: Where, feed: Feed) -> None:

@@ -443,3 +443,17 @@ def test_rows_that_are_only_staged_are_not_counted_as_changes(main, orders):
         ("s.days", 1, 1, 0),
         ("s.orders", 1, 1, 5),
     ]
+
+
+@pytest.mark.parametrize("pinned", [False, True], ids=["newest", "at a version"])
+def test_a_feed_since_a_handle_of_a_purged_branch_is_expired(main, orders, pinned):
+    dev = main.create_branch("dev")
+    dev.table(orders.name).append([{"id": 99}])
+    handle = dev.at(dev.version).table(orders.name) if pinned else dev.table(orders.name)
+    main.drop_branch("dev")
+    if not pinned:
+        with pytest.raises(NotFound):
+            orders.changes(since=handle)  # it can still be undropped
+    main.purge_branch("dev")
+    with pytest.raises(Expired):
+        orders.changes(since=handle).count()

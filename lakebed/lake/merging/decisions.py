@@ -16,7 +16,7 @@ class DecidedRows(Protocol):
     def to_pylist(self) -> list[dict[str, Any]]: ...
 
 
-Decisions = Resolve | Mapping[str, Mapping[object, Choice]] | DecidedRows | Iterable[Mapping[str, Any]]
+Decisions = Resolve | Mapping[str, Mapping[Any, Choice]] | DecidedRows | Iterable[Mapping[str, Any]]
 """A function of a conflict, decisions by the table's name and the row's key, or rows with a `decision`.
 
 A key of several columns is a tuple. In a table without a primary key, rows are known by their ids. A row names its

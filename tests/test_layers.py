@@ -86,7 +86,7 @@ DRAWINGS = {
         casting | foreign_columns | foreign_names | given_files | python_rows | read
         expression | shape | validation
         transforms
-        types
+        from_numpy | types
     """,
     "lakebed.spark": """
         attachment | engine | streaming

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy
 import pyarrow
 
+from lakebed.arrow.from_numpy import int64_array
 from lakebed.arrow.read.pieces import Mask, Numbers, may_have_ids, read_pieces, row_places, rows_at, same_values
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.feed.steps import Piece
@@ -93,7 +94,7 @@ class KnownRows:
 
     def differing(self, other: "KnownRows") -> dict[int, tuple[tuple[str, int], frozenset[str]]]:
         """By id: the place of each row, and the columns in which it differs from the same row of the other."""
-        places = pyarrow.array(numpy.searchsorted(other.copies.ids, self.copies.ids))
+        places = int64_array(numpy.searchsorted(other.copies.ids, self.copies.ids))
         same = [
             same_values(self.values.column(name), other.values.column(name).take(places))
             for name in self.values.column_names

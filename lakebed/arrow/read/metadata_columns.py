@@ -6,6 +6,7 @@ import numpy
 import pyarrow
 import pyarrow.compute
 
+from lakebed.arrow.from_numpy import int64_array
 from lakebed.arrow.types import FIELD_ID
 from lakebed.table.manifest.manifest_pb2 import DataFileRef
 from lakebed.table.schema.metadata_columns import FILE, LAST_UPDATED, METADATA_IDS, POSITION, ROW_ID
@@ -56,7 +57,7 @@ def metadata_column(field: Field, place: Place, own: pyarrow.Array | None) -> py
 
 
 def _count(first: int, rows: int) -> pyarrow.Array:
-    return pyarrow.array(numpy.arange(first, first + rows, dtype=numpy.int64))
+    return int64_array(numpy.arange(first, first + rows, dtype=numpy.int64))
 
 
 def _id(field: pyarrow.Field) -> int | None:

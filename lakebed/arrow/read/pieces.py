@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import numpy
 import pyarrow
@@ -10,6 +10,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 from pyroaring import BitMap64, FrozenBitMap64
 
+from lakebed.arrow.from_numpy import bool_values, int64_array, int64_values
 from lakebed.arrow.read.ahead import in_threads
 from lakebed.arrow.read.metadata_columns import holds_lineage
 from lakebed.arrow.read.read import read_except
@@ -51,7 +52,7 @@ def row_places(sources: Sources, piece: Piece, ids_within: range | None = None) 
     """
     if _has_own_ids(sources, piece):
         for batch in read_pieces(sources, [piece], _PLACES):
-            ids, positions = (column.to_numpy(zero_copy_only=False) for column in batch.columns)
+            ids, positions = map(int64_values, batch.columns)
             yield ids, positions
     elif ids_within is None or _meets(piece, ids_within):
         positions = _positions(piece)
@@ -102,7 +103,7 @@ def rows_at(
     found = pyarrow.Table.from_batches(_read_ahead(sources, chosen, schema), arrow_schema(schema))
     places = numpy.empty(len(order), numpy.int64)
     places[order] = numpy.cumsum(is_first) - 1
-    return found.take(pyarrow.array(places))
+    return found.take(int64_array(places))
 
 
 def _read_ahead(sources: Sources, pieces: Sequence[Piece], schema: Schema) -> Iterator[pyarrow.RecordBatch]:
@@ -124,13 +125,17 @@ def same_values(one: pyarrow.ChunkedArray, other: pyarrow.ChunkedArray) -> Mask:
     if pyarrow.types.is_nested(one.type) or isinstance(one.type, pyarrow.BaseExtensionType):
         values = zip(one.to_pylist(), other.to_pylist(), strict=True)
         return numpy.array([repr(before) == repr(after) for before, after in values], numpy.bool_)
-    equal = pyarrow.compute.equal(one, other).fill_null(False)
+    equal = _true(pyarrow.compute.equal(one, other))
     equal = pyarrow.compute.or_(equal, pyarrow.compute.and_(one.is_null(), other.is_null()))
     if pyarrow.types.is_floating(one.type):
-        both_nan = pyarrow.compute.and_(pyarrow.compute.is_nan(one), pyarrow.compute.is_nan(other)).fill_null(False)
+        both_nan = _true(pyarrow.compute.and_(pyarrow.compute.is_nan(one), pyarrow.compute.is_nan(other)))
         equal = pyarrow.compute.or_(equal, both_nan)
-    found: NDArray[Any] = equal.combine_chunks().to_numpy(zero_copy_only=False)
-    return found
+    return bool_values(equal.combine_chunks())
+
+
+def _true(flags: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+    """Null is false. `fill_null` makes a scalar, and so imports pandas."""
+    return pyarrow.compute.and_kleene(flags.is_valid(), flags)
 
 
 def row_values(rows: pyarrow.Table, place: int) -> dict[str, object]:

@@ -9,6 +9,7 @@ import pyarrow
 from pyroaring import BitMap64, FrozenBitMap64
 
 from lakebed.arrow.expression.evaluate import passing_mask, where_true
+from lakebed.arrow.from_numpy import bool_array
 from lakebed.arrow.read.metadata_columns import Place, holds_lineage, is_metadata, metadata_column
 from lakebed.arrow.read.stored import Group, InlineRows, StoredRows, damage, damaged, inline_rows, opened
 from lakebed.arrow.shape import AS_STORED, misfits, shaped
@@ -221,7 +222,7 @@ def _without_deleted(batch: pyarrow.RecordBatch, vector: FrozenBitMap64 | None, 
     inside &= vector
     is_live = numpy.ones(batch.num_rows, numpy.bool_)
     is_live[numpy.frombuffer(inside.to_array(), numpy.uint64) - numpy.uint64(start)] = False
-    return batch.filter(pyarrow.array(is_live))
+    return batch.filter(bool_array(is_live))
 
 
 def _deleted_count(vector: FrozenBitMap64, start: int, rows: int) -> int:

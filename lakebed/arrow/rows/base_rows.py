@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy
 import pyarrow
 
+from lakebed.arrow.from_numpy import int64_array
 from lakebed.arrow.read.copies import Copies, copies_of
 from lakebed.arrow.read.pieces import Mask, Numbers, same_values
 from lakebed.catalog.merge.rows import RowSides
@@ -56,7 +57,7 @@ class BaseRows:
         if not is_twice.any():
             return values
         rows = numpy.flatnonzero(is_twice)
-        own = values.take(pyarrow.array(rows))
+        own = values.take(int64_array(rows))
         twins, older = (copies.of(self.ids[rows]).values(schema) for copies in (self.twins, self.older))
         columns = []
         for name, column in zip(values.column_names, values.columns, strict=True):
@@ -64,7 +65,7 @@ class BaseRows:
             is_old = same_values(own.column(name), older.column(name))
             taken[rows[is_old]] = values.num_rows + numpy.flatnonzero(is_old)
             both = pyarrow.chunked_array([*column.chunks, *twins.column(name).chunks], column.type)
-            columns.append(both.take(pyarrow.array(taken)))
+            columns.append(both.take(int64_array(taken)))
         return pyarrow.Table.from_arrays(columns, schema=values.schema)
 
 

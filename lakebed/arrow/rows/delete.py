@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pyarrow
 from pyroaring import BitMap64
 
+from lakebed.arrow.from_numpy import int64_values
 from lakebed.arrow.read.scan import Scan
 from lakebed.arrow.types import arrow_schema
 from lakebed.catalog.data.row_changes import Deletion, RowChange, Written, rows_deleted
@@ -63,7 +64,7 @@ def placed_rows(
 
 def add_positions(positions: defaultdict[str, BitMap64], paths: pyarrow.Array, places: pyarrow.Array) -> None:
     """Add the positions of rows of one file."""
-    positions[paths[0].as_py()] |= BitMap64(places.to_numpy().tolist())
+    positions[paths[0].as_py()] |= BitMap64(int64_values(places).tolist())
 
 
 def deletion_of(positions: Positions, files: Iterable[PlannedFile]) -> Deletion:

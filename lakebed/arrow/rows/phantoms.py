@@ -7,6 +7,7 @@ import numpy
 import pyarrow
 
 from lakebed.arrow.expression.evaluate import passing_mask
+from lakebed.arrow.from_numpy import bool_values, int64_values
 from lakebed.arrow.read.copies import Copies, copies_of
 from lakebed.arrow.read.pieces import Mask, Numbers, read_pieces, row_values
 from lakebed.arrow.rows.three_way import ThreeWayRows, equal_cells
@@ -86,8 +87,8 @@ def _places(sides: RowSides, side: str, overwritten: Overwritten) -> Iterator[tu
         read_as = Schema([*fields_of(overwritten.filter), ROW_ID, POSITION])
         for batch in read_pieces(sides.sources, [piece], read_as):
             tested = pyarrow.RecordBatch.from_arrays(batch.columns[:-2], batch.schema.names[:-2])
-            passes = passing_mask(overwritten.filter, tested).to_numpy(zero_copy_only=False)
-            ids, positions = (column.to_numpy(zero_copy_only=False)[passes] for column in batch.columns[-2:])
+            passes = bool_values(passing_mask(overwritten.filter, tested))
+            ids, positions = (int64_values(column)[passes] for column in batch.columns[-2:])
             yield ids, numpy.full(len(ids), number), positions
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy
 import pyarrow
 
+from lakebed.arrow.from_numpy import int64_array
 from lakebed.arrow.read.pieces import Numbers, read_pieces, row_values, rows_at, with_bodies
 from lakebed.arrow.read.read import read_except
 from lakebed.arrow.rows.keys import filter_of_keys, key_columns, keys_in
@@ -29,7 +30,7 @@ class WrittenRows:
     rekeyed: Numbers
 
     def keys(self, schema: Schema, rows: Numbers) -> pyarrow.Table:
-        return _placed(keys_in(self.rows.take(pyarrow.array(rows)), schema), WRITTEN, self.ids[rows])
+        return _placed(keys_in(self.rows.take(int64_array(rows)), schema), WRITTEN, self.ids[rows])
 
     def row(self, id: int) -> Row:
         [place] = numpy.flatnonzero(self.ids == id).tolist()
@@ -78,7 +79,7 @@ def _of_file(rows: pyarrow.Table, schema: Schema, piece: Piece) -> pyarrow.Table
 
 def _placed(keys: pyarrow.Table, file: str, positions: Numbers) -> pyarrow.Table:
     files = pyarrow.repeat(file, keys.num_rows)
-    return keys.append_column(_FILE, files).append_column(_POSITION, pyarrow.array(positions, pyarrow.int64()))
+    return keys.append_column(_FILE, files).append_column(_POSITION, int64_array(positions))
 
 
 def _pairs(keys: pyarrow.Table, others: Iterator[pyarrow.Table]) -> Iterator[tuple[Place, Place]]:

@@ -12,6 +12,7 @@ import pyarrow
 from pyroaring import BitMap64
 
 from lakebed.arrow.fit import typed_rows
+from lakebed.arrow.from_numpy import int64_array
 from lakebed.arrow.read.copies import Copies, copies_of
 from lakebed.arrow.read.pieces import Mask, Numbers, positions_in, read_pieces, row_values, same_values
 from lakebed.arrow.rows.base_rows import BaseRows, base_rows
@@ -70,8 +71,8 @@ class Gone:
 class ThreeWayRows:
     """What becomes of the rows that both sides changed.
 
-    `kept` are places that rows keep although a copy there would go. `pairs` are the copies of rows that both sides have,
-    `replaced` for each side the ids of rows that it deleted and wrote again with their keys.
+    `kept` are places that rows keep although a copy there would go. `pairs` are the copies of rows that both sides
+    have, `replaced` for each side the ids of rows that it deleted and wrote again with their keys.
     """
 
     schema: Schema
@@ -105,7 +106,7 @@ class ThreeWayRows:
 
     @property
     def written_rows(self) -> pyarrow.Table:
-        return pyarrow.concat_tables([arrow_schema(self.schema).empty_table(), *self.rows])
+        return pyarrow.concat_tables([pyarrow.Table.from_batches([], arrow_schema(self.schema)), *self.rows])
 
     @property
     def is_rekeyed(self) -> bool:
@@ -125,7 +126,7 @@ class ThreeWayRows:
         if not rows.num_rows:
             return Written()
         written_as = target.with_columns(ROW_ID)
-        ids = pyarrow.chunked_array([pyarrow.array(numpy.concatenate(self.ids), pyarrow.int64())])
+        ids = pyarrow.chunked_array([int64_array(numpy.concatenate(self.ids))])
         form = arrow_schema(written_as.schema)
         return write_rows(written_as, pyarrow.Table.from_arrays([*rows.columns, ids], schema=form))
 
@@ -310,7 +311,7 @@ def _cells(schema: Schema, base: BaseRows | None, ours: pyarrow.Table, theirs: p
         return cells
     places = numpy.flatnonzero(~same.all(axis=1)).tolist()
     before = base.chosen(rows).values(schema.select([schema.names[place] for place in places]))
-    chosen = pyarrow.array(rows)
+    chosen = int64_array(rows)
     for place, column in zip(places, before.columns, strict=True):
         cells.ours_kept[place, rows] |= same_values(column, ours.column(place).take(chosen))
         cells.theirs_kept[place, rows] |= same_values(column, theirs.column(place).take(chosen))
@@ -336,7 +337,7 @@ def _combine(
     merged.theirs.add(their_copies, rows)
     columns = [
         pyarrow.chunked_array([*one.chunks, *other.chunks], one.type).take(
-            pyarrow.array(numpy.where(from_theirs[place, rows], rows + here.num_rows, rows))
+            int64_array(numpy.where(from_theirs[place, rows], rows + here.num_rows, rows))
         )
         for place, (one, other) in enumerate(zip(here.columns, there.columns, strict=True))
     ]
@@ -346,7 +347,7 @@ def _combine(
 
 def _have_other_keys(schema: Schema, ours: pyarrow.Table, theirs: pyarrow.Table, rows: Numbers) -> Mask:
     """Which of these rows differ between the sides in a column of the key."""
-    found, chosen = numpy.zeros(len(rows), numpy.bool_), pyarrow.array(rows)
+    found, chosen = numpy.zeros(len(rows), numpy.bool_), int64_array(rows)
     for name in key_columns(schema):
         found |= ~same_values(ours.column(name).take(chosen), theirs.column(name).take(chosen))
     return found
@@ -411,7 +412,7 @@ def _merge_all_written(merged: ThreeWayRows, sides: RowSides) -> None:
     """Find new rows of both sides whose key a row to write has got: only files are read that may have such a row."""
     for pieces, theirs in ((sides.ours, False), (sides.theirs, True)):
         if merged.is_rekeyed:
-            keys = keys_in(merged.written_rows.take(pyarrow.array(merged.rekeyed_rows)), merged.schema)
+            keys = keys_in(merged.written_rows.take(int64_array(merged.rekeyed_rows)), merged.schema)
             filter = filter_of_keys(merged.schema, keys)
             near = [piece for piece in pieces if filter is None or may_match(filter, piece.file)]
             _merge_written(merged, copies_of(sides.sources, near), theirs=theirs)
@@ -443,7 +444,7 @@ def _merge_written(merged: ThreeWayRows, side: Copies, *, theirs: bool) -> None:
         return
     written, rekeyed = merged.written_rows, merged.rekeyed_rows
     is_gone = (merged.theirs if theirs else merged.ours).has(side)
-    keys = keys_in(written.take(pyarrow.array(rekeyed)), merged.schema)
+    keys = keys_in(written.take(int64_array(rekeyed)), merged.schema)
     pairs = numpy.stack(_pairs(keys, _keys(merged.schema, side)))
     pairs = pairs[:, ~is_gone[pairs[1]]]
     if not pairs.size:
@@ -463,7 +464,7 @@ def _merge_written(merged: ThreeWayRows, side: Copies, *, theirs: bool) -> None:
             given.append((choice, int(ids[written_row]), disputed))
     kept = numpy.setdiff1d(numpy.arange(written.num_rows), numpy.array(chosen, numpy.int64))
     is_rekeyed = numpy.concatenate(merged.rekeyed)
-    merged.rows, merged.ids, merged.rekeyed = [written.take(pyarrow.array(kept))], [ids[kept]], [is_rekeyed[kept]]
+    merged.rows, merged.ids, merged.rekeyed = [written.take(int64_array(kept))], [ids[kept]], [is_rekeyed[kept]]
     for row_given in given:
         merged.put_given(*row_given)
 
@@ -498,8 +499,10 @@ def _keys(schema: Schema, copies: Copies) -> pyarrow.Table:
 
 def _pairs(one: pyarrow.Table, other: pyarrow.Table) -> tuple[Numbers, Numbers]:
     """The rows of two tables of keys that have the same key, in the order of the first."""
-    left = one.append_column("left", pyarrow.array(numpy.arange(one.num_rows)))
-    right = other.append_column("right", pyarrow.array(numpy.arange(other.num_rows)))
+    if not one.num_rows or not other.num_rows:  # Arrow's join loads pandas, which takes 0.4 s
+        return numpy.empty(0, numpy.int64), numpy.empty(0, numpy.int64)
+    left = one.append_column("left", int64_array(numpy.arange(one.num_rows)))
+    right = other.append_column("right", int64_array(numpy.arange(other.num_rows)))
     found = left.join(right, keys=one.column_names, join_type="inner", use_threads=False)
     rows, others = found["left"].to_numpy(), found["right"].to_numpy()
     order = numpy.lexsort((others, rows))

@@ -164,6 +164,10 @@ class Output:
         if found is not None and found[2]:
             self.note(f"on {found[0]}")
 
+    def flush(self) -> None:
+        """Let whoever reads a pipe or a log see what was written so far."""
+        sys.stdout.flush()
+
     def skip_head(self) -> None:
         """Show no line that says where this is: what comes says it."""
         self._is_headed = True

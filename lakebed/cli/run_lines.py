@@ -48,7 +48,7 @@ def shown(output: Output, lake: Lake) -> Iterator[Listener]:
         with _board() as listener:
             yield listener
     else:
-        yield _Lines(output.text)
+        yield _Lines(output)
 
 
 def _board() -> AbstractContextManager[Listener]:
@@ -60,9 +60,13 @@ def _board() -> AbstractContextManager[Listener]:
 class _Lines:
     """A line for each step and each check that has ended."""
 
-    def __init__(self, write: Callable[[str], None]) -> None:
-        self._write = write
+    def __init__(self, output: Output) -> None:
+        self._output = output
         self._width = 0
+
+    def _write(self, line: str) -> None:
+        self._output.text(line)
+        self._output.flush()
 
     def __call__(self, event: "Event") -> None:
         if event.kind == "begin":
@@ -184,6 +188,7 @@ def _write_json(output: Output, lake: Lake, event: "Event") -> None:
             output.json(run_fields(lake, event.run))
     else:
         output.json({"event": event.kind, "run": event.run.id, "about": event.about, **_details(event)})
+    output.flush()
 
 
 def _details(event: "Event") -> dict[str, object]:

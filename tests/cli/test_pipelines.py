@@ -377,3 +377,13 @@ def test_advice_of_pipelines_speaks_of_options(cli: Cli, lake: Lake, etl: str, s
         met = cli("run", etl)
     assert (met.code, "or use --wait" in met.err, "wait=True" in met.err) == (6, True, False)
     assert "--full-refresh marts.kept" in in_words("Make all rows again: full_refresh='marts.kept'.")
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["lines", "json"])
+def test_who_reads_a_pipe_sees_what_happens_when_it_happens(
+    cli: Cli, lake: Lake, etl: str, folder: Path, spark: Any, form: tuple[str, ...]
+) -> None:
+    """What it did: all lines came when the run had ended."""
+    seen = 'assert b"run/1" in __import__("sys").stdout.buffer.getvalue() or not rows.count()'
+    (folder / etl).write_text(ETL.replace("    if least > 5:", f"    {seen}\n    if least > 5:"))
+    assert cli("run", etl, "--select", "kept", *form).code == 0

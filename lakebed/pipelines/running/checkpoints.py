@@ -53,6 +53,20 @@ def copy(old: Path, new: Path) -> None:
     shutil.copytree(old, new, copy_function=_linked)
 
 
+def make_durable(table: Table[Any], name: str, batch: int | None = None) -> None:
+    """Sync a checkpoint, or what Spark has noted of a batch: what a commit says was read must not be read again.
+
+    Spark syncs nothing. If the power fails, a commit would be there, and the note of what its batch had read would not.
+    """
+    files, place = table._scope.read().context.files, place_of(table, name)
+    if batch is None:
+        found = list(place.rglob("*"))
+    else:
+        notes = [*place.glob("offsets/*"), *place.glob("sources/*/*")]
+        found = [place / _BEGUN, *(path for path in notes if path.name in (f"{batch}", f"{batch}.compact"))]
+    files.sync(files.path_of(str(path)) for path in found if path.is_file())
+
+
 def remove(table: Table[Any], name: str) -> None:
     """Delete a checkpoint that no branch has any more."""
     shutil.rmtree(place_of(table, name), ignore_errors=True)  # what is left, a later run prunes

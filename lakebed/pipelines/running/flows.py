@@ -195,6 +195,7 @@ class FlowsOfStep:
             raise
 
     def _write(self, flow: Flow, rows: DataFrame, batch: Batch, output: Output, checkpoint: str) -> None:
+        checkpoints.make_durable(self.branch.table(output.name), checkpoint, batch.number)
         event = event_id(self.part.run, self.part.step.name, checkpoint, batch.number)
         if self.branch._scope.replayed(Request("transaction", event_id=event)) is not None:
             return
@@ -253,13 +254,16 @@ class FlowsOfStep:
     def _closed(self, output: Output) -> Made:
         """Note that all was read, unless more rows than are allowed have failed in all batches together."""
         step = self.part.step
-        found = positions_of(self.branch.table(output.name))
+        table = self.branch.table(output.name)
+        found = positions_of(table)
         own = {flow.name: found[flow.name] for flow in step.flows}
         counts = _summed(list(own.values()), [one.name for one in output.expectations])
         checks = tuple(checks_of(output.name, counts, output.expectations))
         failed = [check for check in checks if check.is_error]
         if failed:
             raise too_many(step, output.name, checks)
+        for position in own.values():
+            checkpoints.make_durable(table, position.checkpoint)
         done = {property_of(name): replace(position, is_done=True).text() for name, position in own.items()}
         event = event_id(self.part.run, step.name, "done", *(own[name].checkpoint for name in sorted(own)))
         with self.branch.transaction(self._message("done"), event_id=event) as tx:

@@ -15,6 +15,8 @@ import pytest
 import lakebed
 from lakebed import pipelines as lp
 from lakebed.errors import CheckFailed, StepFailed
+from lakebed.files import LocalFiles
+from lakebed.metastore import RecordsMetastore
 from lakebed.pipelines.records import journal
 from tests.pipelines.conftest import order
 from tests.pipelines.test_crashes import Died, dies
@@ -121,6 +123,28 @@ def test_a_run_that_failed_after_its_streams_is_repaired_and_reads_the_same_rows
     assert rows("sales.copied", "id") == IDS
     assert load(folder).run(lake, spark).raise_for_status().steps[0].rows == 1
     assert rows("sales.copied", "id") == [*IDS, (4,)]
+
+
+STATEFUL = """
+@dp.table
+def items():
+    return spark.readStream.table("raw.orders").select("item").dropDuplicates()
+"""
+
+
+def test_what_a_stream_remembers_is_copied_with_its_position(
+    project: Any, load: Any, lake: Any, spark: Any, raw: Any, rows: Rows
+) -> None:
+    """The state of a query is in its checkpoint: that of a run that fails is not what the next one goes on with."""
+    shop = load(project(items_py=STATEFUL))
+    shop.run(lake, spark).raise_for_status()
+    assert rows("sales.items") == [("jam",), ("tea",)]
+    raw.append([order(4, "oil"), order(5, "tea")], cast=True)
+    failing = load(project())
+    failing.check(lp.accepted("sales.items", "item", ["tea", "jam"]))
+    assert failing.run(lake, spark).status == "check_failed"
+    assert shop.run(lake, spark).raise_for_status().steps[0].rows == 1
+    assert rows("sales.items") == [("jam",), ("oil",), ("tea",)]
 
 
 def test_a_resumed_run_with_other_code_takes_back_what_its_streams_wrote(
@@ -270,6 +294,30 @@ def test_checkpoints_that_no_branch_goes_on_with_are_deleted_after_a_while(
     assert rows("sales.copied", "id", ref="dev") == IDS
     raw.append([order(6)], cast=True)
     assert shop.run(lake, spark).raise_for_status().steps[0].rows == 1
+
+
+def test_what_a_batch_has_read_is_durable_before_its_commit(
+    project: Any, run: Any, raw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark syncs nothing: after a power failure the rows would be there, and be read again."""
+    done: list[str] = []
+    sync, commit = LocalFiles.sync, RecordsMetastore.commit
+
+    def noting(self: Any, paths: Any) -> None:
+        listed = list(paths)
+        done.extend("/".join(path.split("/")[-2:]) for path in listed if "/checkpoints/" in path)
+        sync(self, listed)
+
+    def committing(self: Any, *arguments: Any, **named: Any) -> Any:
+        done.append("commit")
+        return commit(self, *arguments, **named)
+
+    monkeypatch.setattr(LocalFiles, "sync", noting)
+    monkeypatch.setattr(RecordsMetastore, "commit", committing)
+    run(project(one_py=ONE)).raise_for_status()
+    begun = done.index("offsets/0")
+    assert set(done[begun:]) >= {"0/0", "commit", "commits/0"}
+    assert done.index("commit", begun) < done.index("commits/0") < len(done) - 1 - done[::-1].index("commit")
 
 
 BOUNDARIES = 22

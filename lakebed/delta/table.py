@@ -39,7 +39,7 @@ class DeltaSource:
         self.place = place
         if not os.path.isdir(os.path.join(place, "_delta_log")):
             raise NotFound("there is no Delta table", subject=place, expected="a folder with _delta_log")
-        self._newest = self._opened(None)
+        self._newest = self._kept = self._loaded(None)
 
     @property
     def id(self) -> str:
@@ -85,7 +85,13 @@ class DeltaSource:
         with _explained(self.place):
             return {done["version"]: done for done in self._newest.history()}
 
-    def _opened(self, number: int | None) -> DeltaTable:
+    def _opened(self, number: int) -> DeltaTable:
+        """The table at a version; the one that was opened last is kept, since it is asked for twice."""
+        if number != self._kept.version():
+            self._kept = self._loaded(number)
+        return self._kept
+
+    def _loaded(self, number: int | None) -> DeltaTable:
         try:
             with _explained(self.place):
                 return DeltaTable(self.place, version=number)

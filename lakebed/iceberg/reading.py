@@ -14,7 +14,6 @@ from pyroaring import BitMap64, FrozenBitMap64
 
 from lakebed.catalog.data.foreign import EMPTY, ForeignFile
 from lakebed.errors import Expired, Invalid
-from lakebed.files.external import absolute_path
 from lakebed.table.filter.filter import Value
 from lakebed.table.manifest.deletion_vectors import decode_vector
 from lakebed.table.partition.spec import PartitionSpec
@@ -40,9 +39,11 @@ class Places:
         inside = address.removeprefix(f"{self.location}/")
         if inside != address:
             return os.path.normpath(os.path.join(self.folder, inside))
-        if address.startswith("/"):
-            return os.path.normpath(address)
-        return os.path.normpath(absolute_path(address.replace("file:/", "file:///", 1).replace("/////", "///", 1)))
+        path = address.removeprefix("file:")  # Iceberg's addresses are not percent-encoded
+        if not path.startswith("/") or (path == address and "://" in address):
+            advice = "Copy the table to this machine."
+            raise Invalid("the Iceberg table has files that are not on this machine", subject=address, advice=advice)
+        return os.path.normpath("/" + path.lstrip("/"))
 
 
 @dataclass(frozen=True, slots=True)

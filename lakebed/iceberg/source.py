@@ -142,17 +142,27 @@ class IcebergSource:
         return _Form(int(self._snapshots.get(number, {}).get("schema-id", newest)), None)
 
     def _schema(self, id: int) -> Schema:
-        if id not in self._schemas:
+        found = self._schemas.get(id)
+        if found is None:
             raise Expired("the source no longer has these columns", subject=self.place, expected=f"schema {id}")
-        return self._schemas[id]
+        if isinstance(found, Invalid):
+            raise found
+        return found
 
     @cached_property
-    def _schemas(self) -> Mapping[int, Schema]:
-        """The schemas by their ids; what is in the oldest files is known of columns that were widened."""
+    def _schemas(self) -> Mapping[int, Schema | Invalid]:
+        """The schemas by their ids, or why one can't be a table's; an old one need not matter.
+
+        What is in the oldest files is known of columns that were widened.
+        """
         bodies = self._body.get("schemas") or [{**self._body["schema"], "schema-id": 0}]
-        found, first = dict[int, Schema](), dict[int, Type]()
+        found, first = dict[int, Schema | Invalid](), dict[int, Type]()
         for body in sorted(bodies, key=lambda body: int(body["schema-id"])):
-            schema = _schema_of(self.place, body)
+            try:
+                schema = _schema_of(self.place, body)
+            except Invalid as error:
+                found[int(body["schema-id"])] = error
+                continue
             for way in walk(schema.fields):
                 first.setdefault(way[-1].id, way[-1].type)
             found[schema.id] = Schema(_widened(schema.fields, first), schema.id)

@@ -14,6 +14,7 @@ from lakebed.databases.address import parse_address
 from lakebed.errors import Invalid, LakebedError, NotFound, Unavailable
 from tests.lake.imports.conftest import contents, rows
 from tests.lake.imports.postgres import PASSWORD, server
+from tests.lake.imports.test_import_crashes import killed
 
 TYPES = {"at": "timestamp", "price": "decimal(10, 2)"}
 
@@ -171,6 +172,19 @@ def test_without_the_driver_the_extra_is_named(main, url, monkeypatch):
     monkeypatch.setattr("lakebed.lake.engines.find_spec", lambda package: None)
     with pytest.raises(Unavailable, match=r"lakebed\[databases\]"):
         main.import_database("t", url, table="orders")
+
+
+@pytest.mark.long
+def test_an_import_of_a_database_that_is_killed_has_done_nothing_or_all(tmp_path, theirs, url):
+    asked = {"name": "t", "url": url, "table": "orders", "since": "id", "primary_key": ["id"]}
+    seen = set()
+    for place in killed(tmp_path, "import_database", **asked):
+        with lakebed.connect(place, author="ada") as lake:
+            main = lake.catalog()
+            seen.add(main.import_database(**asked).rows)
+            assert rows(main.table("t"), "id") == [(1,), (2,)]
+            assert lake.check() == []
+    assert seen == {0, 2}
 
 
 # Passwords

@@ -40,6 +40,11 @@ def table(catalog):
     return catalog.create_table("s.t", COLUMNS)
 
 
+@pytest.fixture(params=["1", "2"])
+def any_table(catalog, request):
+    return catalog.create_table("s.t", COLUMNS, properties={"format-version": request.param})
+
+
 def data(*values, **more):
     count = len(values)
     columns = {"id": pyarrow.array(values, pyarrow.int64()), "k": [f"k{value}" for value in values]}
@@ -191,7 +196,8 @@ def test_a_second_call_brings_what_the_iceberg_table_did_since(main, table):
     main.table("t").compact()
 
 
-def test_each_snapshot_is_a_commit_with_the_rows_that_it_had(main, table):
+def test_each_snapshot_is_a_commit_with_the_rows_that_it_had(main, any_table):
+    table = any_table
     table.append(data(1, 2))
     table.append(data(3))
     table.delete("id = 1")
@@ -305,6 +311,20 @@ def test_a_document_that_is_not_a_tables_is_refused(main, source, text):
         main.import_iceberg("t", path)
     with pytest.raises(NotFound, match="no Iceberg table"):
         main.import_iceberg("t", source)
+
+
+def test_a_type_that_only_old_snapshots_have_refuses_their_history_alone(main, table):
+    table.append(data(1))
+    with table.update_schema() as change:
+        change.add_column("n", LongType())
+    table.append(data(2, n=3))
+    path = Path(table.metadata_location.removeprefix("file://"))
+    body = json.loads(path.read_text())
+    body["schemas"][0]["fields"][1]["type"] = "geometry"
+    path.write_text(json.dumps(body))
+    with pytest.raises(Invalid, match="no table here can have"):
+        main.import_iceberg("t", path, history=True)
+    assert main.import_iceberg("t", path).rows == 2
 
 
 def test_a_folder_whose_newest_document_is_unclear_is_not_guessed_at(main, table):

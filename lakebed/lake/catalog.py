@@ -30,7 +30,7 @@ from lakebed.lake.namespace import Namespace
 from lakebed.lake.shares import Shares
 from lakebed.lake.shown import Listing, counted, safely, safely_html
 from lakebed.lake.sql.current import current
-from lakebed.lake.sql.names import Attribution, Places
+from lakebed.lake.sql.names import Attribution, Line, Places
 from lakebed.lake.sql.statement import Args, run_statement
 from lakebed.lake.streaming.transactions import run_by
 from lakebed.lake.table import Table
@@ -71,7 +71,7 @@ else:
     feed = deferred("lakebed.lake.rows.changes")
 
 
-class Catalog(Imports, Shares):
+class Catalog(Line, Imports, Shares):
     """One line of a catalog, or a share of it. Every call is a transaction of its own; `transaction` makes one of many.
 
     Names are dotted text, or tuples of parts when a part has a dot. A handle of a tag is its line at its version.
@@ -149,11 +149,7 @@ class Catalog(Imports, Shares):
         if token is not None:
             check_page(limit, token, recursive=False)
         work = self._scope.read()
-        if isinstance(table, Table | View | Namespace):
-            object_id: str | None = subject_of(table.id)
-        else:
-            object_id = None if table is None else _logged_id(work, parse_name(table))
-        asked = Asked(object_id, author, since, until)
+        asked = Asked(_logged_id(work, table), author, since, until)
         return Listing(log(work, asked)) if limit is None else Listing(*log_page(work, limit, asked, token))
 
     def changes(self, since: Moment, until: Moment | None = None) -> Listing["TableChanges"]:
@@ -293,6 +289,9 @@ class Catalog(Imports, Shares):
         self._line.check_unshared("sql")
         return open_catalog(self._line.context, f"{self.name}{place}" if place.startswith("@") else place)
 
+    def _imported_into(self) -> "Catalog":
+        return self
+
     def _pinned(self, version: "Version") -> "Catalog":
         return self if self._line.version is not None else self.at(version=version)
 
@@ -354,8 +353,11 @@ def _opened_place(context: Context, own: str, ref: str | None) -> Catalog:
     return Catalog(line).share(ref)
 
 
-def _logged_id(work: Work, name: tuple[str, ...]) -> str:
+def _logged_id(work: Work, given: Name | Table | View | Namespace | None) -> str | None:
     """The id under which the commits to an object are logged, by its name; an edition has a name too."""
+    if given is None or isinstance(given, Table | View | Namespace):
+        return None if given is None else subject_of(given.id)
+    name = parse_name(given)
     return subject_of(edition_named(work, name) or find_any(work, name))
 
 

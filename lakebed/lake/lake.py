@@ -397,8 +397,6 @@ class Lake:
         `catalog` takes.
         """
         line = catalog if isinstance(catalog, Catalog) else self.catalog(catalog)
-        if not isinstance(attempts, int) or isinstance(attempts, bool) or attempts < 1:
-            raise Invalid("attempts are counted", expected="1 or more", found=repr(attempts))
 
         def begin() -> Transaction:
             return line.transaction(message, author=author, event_id=event_id, isolation=isolation)

@@ -91,6 +91,8 @@ class Transaction(Objects[None]):
 
 def run(begin: Callable[[], Transaction], function: Callable[[Transaction], T], attempts: int) -> T:
     """The function's result in a transaction that committed; run again in a new one if the commit is a `Conflict`."""
+    if not isinstance(attempts, int) or isinstance(attempts, bool) or attempts < 1:
+        raise Invalid("attempts are counted", expected="1 or more", found=repr(attempts))
     lost: Conflict | None = None
 
     def attempt() -> T:

@@ -1,5 +1,6 @@
 """The calls on a catalog that import what others wrote."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
@@ -48,12 +49,16 @@ else:
     foreign = deferred("lakebed.catalog.data.foreign")
 
 
-class Imports(Line):
+class Imports(ABC):
     """Imports: the source is never changed, one commit has all of it, and a second call brings what is new."""
 
     __slots__ = ()
 
     _line: OpenLine
+
+    @abstractmethod
+    def _imported_into(self) -> Line:
+        """The line that the tables are on."""
 
     def import_parquet(
         self,
@@ -95,7 +100,7 @@ class Imports(Line):
         )
         given = (asked.source.text, *asked.into.arguments, copy, asked.folders, asked.terms, asked.leave_out)
         request = Request("import_parquet", given, message, author, event_id)
-        return batches.imported(self, asked, request, check_flag("dry_run", dry_run))
+        return batches.imported(self._imported_into(), asked, request, check_flag("dry_run", dry_run))
 
     def import_delta(
         self,
@@ -179,7 +184,9 @@ class Imports(Line):
             raise Invalid("since= is of a history", advice="Pass history=True with it.")
         given = (asked.table.place, *asked.into.arguments, asked.copy)
         request = Request(f"import_{asked.kind}", given, message, author, event_id)
-        return versions.imported_table(self, asked, request, history=history, dry_run=check_flag("dry_run", dry_run))
+        return versions.imported_table(
+            self._imported_into(), asked, request, history=history, dry_run=check_flag("dry_run", dry_run)
+        )
 
     def import_database(
         self,
@@ -228,7 +235,7 @@ class Imports(Line):
         )
         given = (*asked.place, since, asked.replace, dict(asked.types), asked.leave_out, *asked.into.arguments)
         request = Request("import_database", given, message, author, event_id)
-        return database.imported_rows(self, asked, request, check_flag("dry_run", dry_run))
+        return database.imported_rows(self._imported_into(), asked, request, check_flag("dry_run", dry_run))
 
     def import_csv(
         self,
@@ -315,7 +322,7 @@ class Imports(Line):
         how = (form.delimiter, form.names, form.nulls, sorted(form.without), dict(asked.types), asked.quarantine)
         given = (asked.source.text, *asked.into.arguments, *how)
         request = Request(f"import_{asked.kind}", given, message, author, event_id)
-        return batches.imported(self, asked, request, check_flag("dry_run", dry_run))
+        return batches.imported(self._imported_into(), asked, request, check_flag("dry_run", dry_run))
 
     def _into(
         self,

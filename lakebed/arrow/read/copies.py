@@ -1,13 +1,23 @@
 """Rows of files by their ids, with the place of each: which rows to read is decided before their values are read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy
 import pyarrow
+from pyroaring import BitMap64
 
 from lakebed.arrow.from_numpy import int64_array
-from lakebed.arrow.read.pieces import Mask, Numbers, may_have_ids, read_pieces, row_places, rows_at, same_values
+from lakebed.arrow.read.pieces import (
+    Mask,
+    Numbers,
+    may_have_ids,
+    positions_in,
+    read_pieces,
+    row_places,
+    rows_at,
+    same_values,
+)
 from lakebed.catalog.data.row_sources import Sources
 from lakebed.catalog.feed.steps import Piece
 from lakebed.catalog.merge.rows import Numbered
@@ -49,6 +59,16 @@ class Copies:
         numbers = {piece.file.path: number for number, piece in enumerate(self.pieces)}
         known = numpy.array([numbers.get(piece.file.path, -1) for piece in other.pieces], numpy.int64)
         found: Mask = (known[other.numbers] == self.numbers) & (other.positions == self.positions)
+        return found
+
+    def is_in(self, places: Mapping[str, BitMap64]) -> Mask:
+        """Which rows are in these places."""
+        found = numpy.zeros(self.count, numpy.bool_)
+        for number in numpy.unique(self.numbers).tolist():
+            wanted = places.get(self.pieces[number].file.path)
+            if wanted is not None:
+                rows = numpy.flatnonzero(self.numbers == number)
+                found[rows] = numpy.isin(self.positions[rows], positions_in(wanted))
         return found
 
     def place(self, row: int) -> tuple[str, int]:

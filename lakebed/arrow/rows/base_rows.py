@@ -1,6 +1,6 @@
 """The rows that both sides of a merge follow from, each once, with the values that count."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 import pyarrow
@@ -8,7 +8,7 @@ import pyarrow
 from lakebed.arrow.from_numpy import int64_array
 from lakebed.arrow.read.copies import Copies, copies_of
 from lakebed.arrow.read.pieces import Mask, Numbers, same_values
-from lakebed.catalog.merge.rows import RowSides
+from lakebed.catalog.merge.rows import Places, RowSides, places_of
 from lakebed.table.schema.schema import Schema
 
 
@@ -17,12 +17,14 @@ class BaseRows:
     """Rows of the base. Where merges crossed, a row may have a twin: both were made of an older copy, each in its way.
 
     A cell that differs from the older copy is the newer one; if both do, the row's own counts. A row with an older copy
-    and without a twin was deleted by one of the commits that both sides follow from: it is in dispute no more.
+    and without a twin, in a `single` place, was deleted by one of the commits that both sides follow from: it is in
+    dispute no more.
     """
 
     rows: Copies
     twins: Copies
     older: Copies
+    single: Places
 
     @property
     def count(self) -> int:
@@ -33,11 +35,11 @@ class BaseRows:
         return self.rows.ids
 
     def chosen(self, rows: Numbers) -> "BaseRows":
-        return BaseRows(self.rows.chosen(rows), self.twins, self.older)
+        return replace(self, rows=self.rows.chosen(rows))
 
     def of(self, ids: Numbers) -> "BaseRows":
         """The rows with these ids, in this order; all are there."""
-        return BaseRows(self.rows.of(ids), self.twins, self.older)
+        return replace(self, rows=self.rows.of(ids))
 
     def place(self, row: int) -> tuple[str, int]:
         return self.rows.place(row)
@@ -48,7 +50,9 @@ class BaseRows:
 
     def was_deleted(self) -> Mask:
         """Which rows were deleted on the way to one of the sides, and are there again because somebody decided so."""
-        return numpy.isin(self.ids, self.older.ids) & ~numpy.isin(self.ids, self.twins.ids)
+        has_older, has_twin = (numpy.isin(self.ids, copies.ids) for copies in (self.older, self.twins))
+        found: Mask = has_older & ~has_twin & self.rows.is_in(self.single)
+        return found
 
     def values(self, schema: Schema) -> pyarrow.Table:
         """The rows' values, in the order of the rows."""
@@ -80,7 +84,7 @@ def base_rows(sides: RowSides, shared: Copies) -> BaseRows:
     rows, others = _youngest(found)
     older, _ = _youngest(copies_of(sides.sources, sides.older))
     twins, _ = _youngest(others.chosen(numpy.flatnonzero(numpy.isin(others.ids, older.ids))))
-    return BaseRows(rows, twins, older)
+    return BaseRows(rows, twins, older, places_of(sides.single))
 
 
 def _youngest(copies: Copies) -> tuple[Copies, Copies]:

@@ -14,7 +14,7 @@ from pyroaring import BitMap64
 from lakebed.arrow.fit import typed_rows
 from lakebed.arrow.from_numpy import int64_array
 from lakebed.arrow.read.copies import Copies, copies_of
-from lakebed.arrow.read.pieces import Mask, Numbers, positions_in, read_pieces, row_values, same_values
+from lakebed.arrow.read.pieces import Mask, Numbers, read_pieces, row_values, same_values
 from lakebed.arrow.rows.base_rows import BaseRows, base_rows
 from lakebed.arrow.rows.keys import filter_of_keys, key_columns, keys_in
 from lakebed.arrow.rows.repeated_keys import WrittenRows, repeated_keys
@@ -58,13 +58,7 @@ class Gone:
 
     def has(self, copies: Copies) -> Mask:
         """Which of the copies go."""
-        found = numpy.zeros(copies.count, numpy.bool_)
-        for number in numpy.unique(copies.numbers).tolist():
-            gone = self.places.get(copies.pieces[number].file.path)
-            if gone is not None:
-                rows = numpy.flatnonzero(copies.numbers == number)
-                found[rows] = numpy.isin(copies.positions[rows], positions_in(gone))
-        return found
+        return copies.is_in(self.places)
 
 
 @dataclass(slots=True)

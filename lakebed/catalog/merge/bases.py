@@ -75,17 +75,18 @@ class Bases:
         for path in dict.fromkeys((*common, *mine.files, *other.files)):
             files = [side.get(path) for side in (common, mine.files, other.files)]
             if len({state(file) for file in files}) == 1 and path not in {*before.left_out, *past.left_out}:
-                merged.put(files[1])
+                merged.put(files[1], single=past.single.get(path))
                 continue
             states = zip((before, past, Past({})), files, strict=True)
             base, ours, theirs = (rows_of.live(self.context.files, file) for rows_of, file in states)
             live = (ours & theirs) | ((ours | theirs) - base)
-            merged.put(files[1] or files[2], live)
+            single = live & ((live - (ours & theirs)) | past.single.get(path, BitMap64()))
+            merged.put(files[1] or files[2], live, single)
             if files[0] is not None and (gone := base - ours - theirs):
                 older.append(Piece(files[0], FrozenBitMap64(every(files[0]) - gone)))
         for side in (mine, other):
             merged.compact_again(side)
-        return Past(merged.files, merged.left_out, tuple(older))
+        return Past(merged.files, merged.left_out, tuple(older), merged.single)
 
     def _at(self, head: Head, object_id: str) -> tuple[TableState | None, Past | None]:
         work = Work(self.context, head.ref, head.version)
@@ -122,15 +123,18 @@ class _Merged:
     def __init__(self, context: Context) -> None:
         self.files: dict[str, DataFileRef] = {}
         self.left_out: dict[str, BitMap64] = {}
+        self.single: dict[str, BitMap64] = {}  # places that only one of the states has
         self._store = context.files
 
-    def put(self, file: DataFileRef | None, live: BitMap64 | None = None) -> None:
-        """Add a file with all its rows, or with these."""
+    def put(self, file: DataFileRef | None, live: BitMap64 | None = None, single: BitMap64 | None = None) -> None:
+        """Add a file with all its rows, or with these, of which one state alone has the `single` ones."""
         if file is None or live == BitMap64():
             return
         self.files[file.path] = file
         if live is not None and live != live_rows(self._store, file):
             self.left_out[file.path] = every(file) - live
+        if single:
+            self.single[file.path] = single
 
     def compact_again(self, side: Uncompacted) -> None:
         """Do the compactions of a side again whose inputs are as they were."""
@@ -142,6 +146,8 @@ class _Merged:
         return path not in self.left_out and state(self.files.get(path)) == state(file)
 
     def _replace(self, group: Group) -> None:
+        had_single = [path for path in group.inputs if self.single.pop(path, None)]
         for path in group.inputs:
             del self.files[path]
-        self.files.update((path, file) for path, file in group.outputs.items() if file is not None)
+        for file in group.outputs.values():
+            self.put(file, single=every(file) if had_single and file is not None else None)

@@ -7,7 +7,7 @@ rows, and answers which copies go and which rows to write (`RowMerger`). docs/in
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -97,8 +97,9 @@ class RowSides:
     merged schema. `shared` are files that both sides got since, so that they count as the base's: a row that is also
     there left its older place on both sides together. `check_keys` says that new rows of both sides may have a primary
     key in common, `check_ids` that they may be the same rows: one side got or restored what the base does not have.
-    `all_ids`: these are all rows that the sides do not both have in one place; `older` are those of the `Past`.
-    `phantoms` are by the side that has them.
+    `all_ids`: these are all rows that the sides do not both have in one place; `older` are those of the `Past`, and
+    `single` the contested rows that only one of its commits has in their places. `phantoms` are by the side that has
+    them.
     """
 
     sources: Sources
@@ -111,6 +112,7 @@ class RowSides:
     check_ids: bool
     all_ids: bool = False
     older: tuple[Piece, ...] = ()
+    single: tuple[Piece, ...] = ()
     phantoms: Mapping[str, Phantoms] = field(default_factory=dict)
 
     def new_rows(self, side: str) -> tuple[Piece, ...]:
@@ -128,12 +130,14 @@ class Past:
     """The rows that both sides follow from: files, and positions that are left out of some, whatever their vectors say.
 
     `older` are rows from before, in places that two of the newest common ancestors left: a row that is now in one place
-    was deleted by the other, and one that is in two places was changed by either.
+    was deleted by the other, and one that is in two places was changed by either. But a row that both have in one place
+    was only moved: it is not among `single`, the places that one of them has.
     """
 
     files: Files
     left_out: Places = field(default_factory=dict)
     older: tuple[Piece, ...] = ()
+    single: Places = field(default_factory=dict)
 
     def live(self, store: FileStore, file: DataFileRef | None) -> BitMap64:
         """The positions of a file that have rows."""
@@ -397,7 +401,7 @@ def plan_rows(
     moved = _moves(sources.files, base, theirs)
     left, new = places_of(moved.left), places_of(moved.new)
     own = _moves(sources.files, base, ours)
-    contested = _contested(moved.left, places_of(own.left))
+    contested = tuple(_among(moved.left, places_of(own.left)))
     share_ids = share_ids and bool(own.new and moved.new)
     phantoms = _phantoms(overwritten, own, moved)
     if not contested and not share_keys and not share_ids and not phantoms:
@@ -447,6 +451,7 @@ def _plan_by_ids(
         all_ids=True,
         older=past.older,
         phantoms=_phantoms(overwritten, Moves(tuple(contested), ours_only), Moves(tuple(contested), theirs_only)),
+        single=tuple(_among(contested, past.single)) if past.older else (),
     )
     return RowMerge(ours, theirs, {}, places_of(theirs_only), merger.merge_sides(compared, decide))
 
@@ -464,6 +469,13 @@ def _phantoms(overwritten: Mapping[str, Sequence[Filter]], ours: Moves, theirs: 
     return found
 
 
+def _among(pieces: Iterable[Piece], places: Places) -> Iterator[Piece]:
+    """The rows of pieces that are in these places."""
+    for piece in pieces:
+        if found := positions_of(piece) & places.get(piece.file.path, _NONE):
+            yield Piece(piece.file, FrozenBitMap64(every(piece.file) - found))
+
+
 def new_pieces(store: FileStore, base: Files, side: Files) -> tuple[Piece, ...]:
     """The rows that a side has where the base has none."""
     return _moves(store, base, side).new
@@ -471,16 +483,6 @@ def new_pieces(store: FileStore, base: Files, side: Files) -> tuple[Piece, ...]:
 
 def _moves(store: FileStore, base: Files, side: Files) -> Moves:
     return Moves(*differing(store, base, side))
-
-
-def _contested(left: Iterable[Piece], others: Places) -> tuple[Piece, ...]:
-    """The rows of the base that left their places on both sides."""
-    found = []
-    for piece in left:
-        both = positions_of(piece) & others.get(piece.file.path, _NONE)
-        if both:
-            found.append(Piece(piece.file, FrozenBitMap64(every(piece.file) - both)))
-    return tuple(found)
 
 
 def places_of(pieces: Iterable[Piece]) -> dict[str, BitMap64]:

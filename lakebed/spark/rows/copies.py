@@ -131,13 +131,15 @@ def youngest(copies: DataFrame) -> DataFrame:
     return copies.groupBy("id").agg(last).select("id", "row.*")
 
 
-def twins_of(rows: DataFrame, copies: DataFrame, older: DataFrame) -> DataFrame:
-    """The places of the older copies of rows, and of their twins: a line for each row that has an older one.
+def twins_of(rows: DataFrame, copies: DataFrame, older: DataFrame, single: DataFrame) -> DataFrame:
+    """The places of the older copies of rows, and of their twins: a line for each row that has both.
 
-    A row without a twin was deleted by one of the commits that both sides follow from.
+    So has a row without a twin that only one of the commits has that both sides follow from: the other deleted it.
     """
     twins = youngest(copies.join(rows.select(*PLACE), [*PLACE], "left_anti"))
-    return _of_side(youngest(older), OLDER).join(_of_side(twins, TWIN), "id", "left")
+    found = _of_side(youngest(older), OLDER).join(_of_side(twins, TWIN), "id", "left")
+    is_single = single.select("id", F.lit(True).alias("single")).distinct()
+    return found.join(is_single, "id", "left").where(has(TWIN) | F.col("single")).drop("single")
 
 
 def with_replaced(base: DataFrame, side: DataFrame, shared: DataFrame | None, keys: Sequence[str]) -> DataFrame:

@@ -319,7 +319,8 @@ def _copies(reader: PieceReader, scratch: HeldRows, sides: RowSides) -> _Copies:
             ordinals = [place for place, piece in enumerate(sides.contested) if piece.file.path in paths]
             found = contested_copies(base, shared, ordinals)
         base = scratch.hold(youngest(found))
-        twins = scratch.hold(twins_of(base, found, reader.copies(sides.older))) if sides.older else None
+        if sides.older:
+            twins = scratch.hold(twins_of(base, found, reader.copies(sides.older), reader.copies(sides.single)))
         count = base.count()
     if reader.keys:  # they are read more than once
         ours, theirs = scratch.hold(ours), scratch.hold(theirs)

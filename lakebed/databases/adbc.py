@@ -9,7 +9,7 @@ from adbc_driver_manager import Error, OperationalError
 from adbc_driver_manager.dbapi import Connection, Cursor
 
 from lakebed.databases.address import Address
-from lakebed.databases.relation import Behind, Column, Mark, Relation, condition, quoted
+from lakebed.databases.relation import MOST_TIED, Behind, Column, Mark, Relation, condition, digest, quoted
 from lakebed.errors import Invalid, LakebedError, NotFound, Unavailable
 from lakebed.table.types import types
 from lakebed.table.types.types import Decimal, Field, Type
@@ -70,6 +70,13 @@ class AdbcRows:
         largest = f"max({quoted(name)})"
         found: Mark | None = self._one(largest if is_number else f"CAST({largest} AS TEXT)", "")
         return found
+
+    def tied(self, mark: Mark) -> str | None:
+        where = condition(self._relation, Behind(mark, again=True))
+        if int(self._one("count(*)", where)) > MOST_TIED:
+            return None
+        found = self._asked(lambda: self._reader(where).read_all())
+        return digest(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
     def data(self, names: Sequence[str]) -> pyarrow.RecordBatchReader:
         reader = self._asked(lambda: self._reader(self._where))

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession, functions
 from pyspark.sql.types import NumericType
 
 from lakebed.databases.address import Address
-from lakebed.databases.relation import Behind, Column, Mark, Relation
+from lakebed.databases.relation import MOST_TIED, Behind, Column, Mark, Relation, digest
 from lakebed.errors import Corrupt, Invalid, LakebedError
 from lakebed.spark.types import schema_of
 from lakebed.table.schema.schema import Schema
@@ -64,6 +64,13 @@ class JdbcRows:
 
         found = self._asked(asked)
         return found if found is None or isinstance(found, str | int | float) else str(found)
+
+    def tied(self, mark: Mark) -> str | None:
+        column = functions.col(self._since)
+        value = functions.lit(mark).cast(self._all.schema[self._relation.since or ""].dataType)
+        rows = self._new.where((column == value) | column.isNull())
+        found = self._asked(lambda: rows.limit(MOST_TIED + 1).collect())
+        return None if len(found) > MOST_TIED else digest(map(tuple, found))
 
     def data(self, names: Sequence[str]) -> DataFrame:
         return self._new.select(*(functions.col(_quoted(name)) for name in names))

@@ -1,8 +1,9 @@
 """What is read of a database: a table or a query, and of it the rows behind those that came before."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from hashlib import blake2b
+from typing import Any, Final, Protocol
 
 from lakebed.errors import Invalid
 from lakebed.table.types.types import Field
@@ -64,11 +65,24 @@ class Rows(Protocol):
     def mark(self) -> Mark | None:
         """The highest value of that column."""
 
+    def tied(self, mark: Mark) -> str | None:
+        """A digest of the rows that will come again, with this mark or none; None if they are too many to look at."""
+
     def data(self, names: Sequence[str]) -> Any:
         """The new rows, in these columns: Arrow's, or a DataFrame."""
 
     def close(self) -> None:
         """Let the database go."""
+
+
+MOST_TIED: Final = 10_000
+"""Of how many rows with one mark it is remembered that they came."""
+
+
+def digest(rows: Iterable[tuple[Any, ...]]) -> str:
+    """Equal for equal rows, in any order."""
+    whole = sum(int.from_bytes(blake2b(repr(row).encode(), digest_size=16).digest(), "big") for row in rows)
+    return f"{whole % (1 << 128):032x}"
 
 
 def quoted(name: str) -> str:

@@ -1,6 +1,7 @@
 """Rows of a database as rows of a table: all of them, or those behind the ones that came before.
 
-(the table's property) "database", [where it is, what is read] -> {"source": text, "column": name, "since": mark}
+(the table's property) "database", [where it is, what is read]
+    -> {"source": text, "column": name, "since": mark, "tied": digest}
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -109,8 +110,11 @@ class _Import:
         if not counted and not self._created and not self._asked.replace:
             return self._answer(0, 0)
         mark = rows.mark() if self._asked.relation.since is not None else None
+        tied = rows.tied(mark) if mark is not None and self._comes_again else None
+        if tied is not None and self._came(mark, tied):
+            return self._answer(0, 0)
         gained = None if self._dry_run else self._write(rows, counted)
-        self._remember(mark)
+        self._remember(mark, tied)
         return self._answer(counted, gained)
 
     def _check_again(self) -> None:
@@ -230,11 +234,18 @@ class _Import:
     def _summary(self) -> dict[str, str]:
         return {"import.kind": KIND, "import.source": self._asked.source[:1000]}
 
-    def _remember(self, mark: Mark | None) -> None:
+    def _came(self, mark: Mark | None, tied: str) -> bool:
+        """Whether there are only rows that came before, and as they were."""
+        before = {} if self._before is None or self._asked.replace else self._before
+        return (before.get("since"), before.get("tied")) == (mark, tied)
+
+    def _remember(self, mark: Mark | None, tied: str | None) -> None:
         since = self._asked.relation.since
         if mark is None and self._before is not None and not self._asked.replace:
             mark = self._before.get("since")
         position = {"source": self._asked.source[:1000], "column": since, "since": mark}
+        if tied is not None:
+            position["tied"] = tied
         remember_position(self._work, self._table, KIND, self._asked.place, position)
 
     def _answer(self, source_rows: int | None, gained: int | None) -> Import:

@@ -82,6 +82,7 @@ def test_a_second_call_upserts_rows_that_were_changed_since(main, theirs, url):
     change(theirs, "UPDATE orders SET name = 'd' WHERE id = 3")
     main.import_database("t", url, **asked)
     assert rows(main.table("t"), "id", "name")[2] == (3, "d")
+    assert not main.import_database("t", url, **asked).is_new
 
 
 def test_without_a_key_rows_behind_the_last_are_appended_once(main, theirs, url):
@@ -273,6 +274,7 @@ def test_postgresql_gives_its_types_and_one_moment(main, shop, postgres, caplog)
     again = main.import_database("crm.orders", postgres, **asked)
     assert (again.source_rows, again.rows) == (2, 0)
     assert rows(main.table("crm.orders"), "id", "small") == [(1, 9), (2, None)]
+    assert not main.import_database("crm.orders", postgres, **asked).is_new
     shown = f"{found}{again!r}{main.table('crm.orders').properties}{main.log()}{caplog.text}"
     assert PASSWORD not in shown
     assert "s3cr" not in shown
@@ -323,6 +325,7 @@ def test_spark_reads_any_database_that_has_a_driver(main, spark, monkeypatch):
     again = main.import_database("t", url, **asked)
     assert (again.source_rows, again.rows) == (2, 0)
     assert rows(main.table("t"), "ID", "NAME", "PRICE") == [(1, "b", Decimal("1.20")), (2, None, None)]
+    assert not main.import_database("t", url, **asked).is_new
     query = "SELECT id + 10 AS ten FROM orders"
     assert main.import_database("q", url, query=query, spark=spark).rows == 2
     for text in (f"{found}{found!r}", str(main.table("t").properties), str(main.log())):

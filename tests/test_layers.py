@@ -125,7 +125,7 @@ DRAWINGS = {
         transaction
     """,
     "lakebed.metastore": """
-        records
+        files | records
         kinds | metastore
         change
         line | pages

@@ -90,6 +90,9 @@ WAITING = {
 }
 """Calls of files that backends implement already, and what will call them."""
 
+UNOPENED = {"SlotStore": "a lake on nothing but files"}
+"""Classes that pass their suites, and what will open them."""
+
 
 def methods(modules: dict[str, str]) -> Iterator[tuple[str, str]]:
     """The public methods of internal classes: nobody outside calls them, and no base that is not ours."""
@@ -124,4 +127,6 @@ def test_no_method_is_there_for_tests_alone() -> None:
 
 def test_nothing_is_there_for_tests_alone() -> None:
     modules, used = sources(), every_use()
-    assert [f"{path}: {name}" for path, name in names(modules) if not used[name]] == []
+    found = [(path, name) for path, name in names(modules) if not used[name]]
+    assert [f"{path}: {name}" for path, name in found if name not in UNOPENED] == []
+    assert {name for _, name in found} == UNOPENED.keys(), "something opens it now: take it out of UNOPENED"

@@ -4,6 +4,7 @@ import time
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from lakebed import forks
 from lakebed.errors import Invalid
@@ -23,7 +24,7 @@ class MemoryStore(Store):
     url = "memory:"
 
     def __init__(self) -> None:
-        self._lock = forks.lock()
+        self._lock: AbstractContextManager[bool] = forks.lock()
         self._keys: list[bytes] = []
         self._values: dict[bytes, _Values] = {}
         self._commits: list[Committed] = []
@@ -59,8 +60,9 @@ class MemoryStore(Store):
             newest = self._newest()
             if since is not None and since != newest:
                 self._validate(reads, since)
-            stamp = (int.from_bytes(newest) + 1).to_bytes(STAMP_BYTES)
-            return self._write(writes.batch(stamp), stamp)
+            stamp = next_stamp(newest)
+            earlier = self._commits[-1].time if self._commits else 0
+            return self._write(writes.batch(stamp), stamp, max(earlier, time.time_ns() // 1000))
 
     def _require_open(self) -> None:
         if self._closed:
@@ -75,7 +77,7 @@ class MemoryStore(Store):
         if any(stamp > since and reads.meets(written) for stamp, written in self._log):
             raise Stale("a key or range that was read has changed")
 
-    def _write(self, batch: Batch, stamp: bytes) -> Committed:
+    def _write(self, batch: Batch, stamp: bytes, moment: int) -> Committed:
         for range in batch.cleared_ranges:
             for key in self._keys[bisect_left(self._keys, range.begin) : bisect_left(self._keys, range.end)]:
                 self._put(key, None, stamp)
@@ -84,8 +86,7 @@ class MemoryStore(Store):
         for key, value in batch.entries.items():
             self._put(key, value, stamp)
         self._log.append((stamp, batch.written))
-        earlier = self._commits[-1].time if self._commits else 0
-        self._commits.append(Committed(stamp, max(earlier, time.time_ns() // 1000)))
+        self._commits.append(Committed(stamp, moment))
         return self._commits[-1]
 
     def _put(self, key: bytes, value: bytes | None, stamp: bytes) -> None:
@@ -96,6 +97,10 @@ class MemoryStore(Store):
         if values and values[-1][0] == stamp:
             values.pop()
         values.append((stamp, value))
+
+
+def next_stamp(stamp: bytes) -> bytes:
+    return (int.from_bytes(stamp) + 1).to_bytes(STAMP_BYTES)
 
 
 class _MemorySnapshot(Snapshot):

@@ -12,21 +12,13 @@ from uuid import uuid4
 import obstore
 import pytest
 from obstore.exceptions import GenericError
-from obstore.store import MemoryStore, ObjectStore
+from obstore.store import ObjectStore
 
 from lakebed.errors import AlreadyExists, Forbidden, Invalid, OutcomeUnknown, Unavailable
 from lakebed.files import Files, open_files
 from lakebed.files.objects import PART, ObjectFiles
 from lakebed.testing.files import FilesSuite, Outside, paths_of
-
-STORES: dict[str, ObjectStore] = {}
-
-
-class InMemory(ObjectFiles):
-    """Objects of this process; the bucket names them, so that a pickled handle finds them again."""
-
-    def _opened_store(self) -> ObjectStore:
-        return STORES.setdefault(self._place.bucket, MemoryStore())
+from tests.support.objects_in_memory import STORES, InMemory
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def place_of(url: str) -> Place:
             "this is not the URL of an object store",
             subject=scheme if found else url,
             expected="a URL such as s3://bucket/lake, gs://bucket/lake or az://container/lake",
-            advice="Pass credentials and the endpoint by storage={…} or by the environment.",
+            advice="Credentials and the endpoint belong in the options or in the environment.",
         )
     prefix = prefix.strip("/")
     return Place(SCHEMES[scheme], bucket, f"{check_path(prefix)}/" if prefix else "")

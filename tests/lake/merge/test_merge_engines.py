@@ -133,7 +133,7 @@ def merged(line: Catalog, source: Catalog, **given) -> tuple:
         result = copy.merge(source, **given)
     except Conflict as error:
         return ("conflict", shown(error.conflicts), live(copy))
-    return ("merged", shown(result.conflicts), live(copy), result.rows_read)
+    return ("merged", shown(result.conflicts), live(copy))
 
 
 GIVEN = (
@@ -147,7 +147,8 @@ GIVEN = (
 def check_engines_agree(one: Catalog, other: Catalog, spark, *given: dict) -> None:
     before = held(spark)
     here, there = one.merge(other, dry_run=True), one.merge(other, dry_run=True, spark=spark)
-    assert (shown(here.conflicts), here.rows_read) == (shown(there.conflicts), there.rows_read)
+    assert shown(here.conflicts) == shown(there.conflicts)
+    assert here.rows_read <= there.rows_read  # here files are left out whose ids nobody asks for
     assert held(spark) <= before  # what other tests held may be collected meanwhile
     for settled in given if here.conflicts else given[:1]:
         assert merged(one, other, **settled) == merged(one, other, **settled, spark=spark), settled

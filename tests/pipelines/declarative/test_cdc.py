@@ -60,7 +60,7 @@ def histories(events: Iterable[Event], tracked: tuple[str, ...]) -> list[tuple[A
 
 def shuffled(seed: int, keys: int = 3, changes: int = 24) -> list[list[Event]]:
     """Batches of changes: in any order, some twice and late."""
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # of a history, those that are tested bring starts of versions that go again
     made = [
         event(
             chance.randrange(keys),
@@ -116,10 +116,9 @@ def test_the_last_change_of_each_key_counts_in_whatever_order_they_come(
 
 
 @has_auto_cdc
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.sampled(8)
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 4, 5, 6))])
 def test_a_history_is_what_all_changes_say_in_whatever_order_they_come(
-    seed: int, project: Any, run: Any, events: Any, rows: Rows
+    seed: int, project: Any, run: Any, events: Any, rows: Rows, main: Any
 ) -> None:
     tracked = [("name", "town"), ("name",)][seed % 2]
     more = "" if seed % 2 == 0 else ', track_history_except_column_list=["town"]'
@@ -127,6 +126,7 @@ def test_a_history_is_what_all_changes_say_in_whatever_order_they_come(
     folder = project(cdc_py=ONE_BY_ONE + text.replace("raw.events", "changes"))
     known = deliver(events, run, folder, shuffled(seed))
     assert rows("sales.people") == histories(known, tracked)
+    assert main.table("sales.people__cdc").scan().count() == len({(one["id"], one["seq"]) for one in known})
 
 
 SQL = """

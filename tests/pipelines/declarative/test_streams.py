@@ -18,6 +18,7 @@ from lakebed.errors import CheckFailed, StepFailed
 from lakebed.files import LocalFiles
 from lakebed.metastore import RecordsMetastore
 from lakebed.pipelines.records import journal
+from lakebed.pipelines.running.flows import FlowsOfStep
 from tests.pipelines.conftest import order
 from tests.pipelines.test_crashes import Died, dies
 
@@ -257,6 +258,25 @@ def test_a_checkpoint_that_is_gone_fails_instead_of_reading_everything_again(
         run(project()).raise_for_status()
     load(project()).run(lake, spark, full_refresh="copied").raise_for_status()
     assert rows("sales.copied", "id") == [*IDS, (4,)]
+
+
+def test_a_run_is_not_resumed_with_a_checkpoint_that_is_gone(
+    project: Any, load: Any, lake: Any, spark: Any, raw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it would do: the batches that are on the branch would be read again, and appended once more."""
+
+    def dies(*_: Any) -> None:
+        raise Died
+
+    shop = load(project(one_py=ONE))
+    with monkeypatch.context() as patch:
+        patch.setattr(FlowsOfStep, "_closed", dies)
+        with pytest.raises(Died):
+            shop.run(lake, spark)
+    [checkpoint] = (tmp_path / "lake").rglob("streaming/checkpoints/*")
+    shutil.rmtree(checkpoint)
+    with pytest.raises(StepFailed, match="the checkpoint of a flow is missing"):
+        shop.run(lake, spark, resume=True).raise_for_status()
 
 
 def test_a_lake_that_was_moved_says_that_its_streams_have_to_begin_again(

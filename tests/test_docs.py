@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from textwrap import dedent
@@ -179,7 +180,8 @@ def leads_to_internal(dotted: str) -> bool:
     module, _, name = dotted.rpartition(".")
     if module not in PUBLIC or dotted in PUBLIC:
         return False
-    return isinstance(getattr(importlib.import_module(module), name, None), ModuleType)
+    found = getattr(importlib.import_module(module), name, None)
+    return isinstance(found, ModuleType) or (found is None and find_spec(dotted) is not None)  # one not loaded yet
 
 
 def make_targets() -> set[str]:

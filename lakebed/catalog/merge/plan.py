@@ -15,9 +15,10 @@ from lakebed.catalog.data.levels import entering
 from lakebed.catalog.data.row_changes import Written
 from lakebed.catalog.data.target import target_of
 from lakebed.catalog.merge.bases import Bases
+from lakebed.catalog.merge.contents import SeenAs, as_it_is
 from lakebed.catalog.merge.fields import with_fields
 from lakebed.catalog.merge.merge_base import Head
-from lakebed.catalog.merge.objects import SeenAs, ThreeWay, as_it_is
+from lakebed.catalog.merge.objects import ThreeWay
 from lakebed.catalog.merge.outcome import Outcome
 from lakebed.catalog.merge.settling import AnyConflict, Settling
 from lakebed.catalog.merge.sides import ACTIVE, FIELDS, STATE, STREAM, MergeSide

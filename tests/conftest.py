@@ -4,6 +4,7 @@ import ast
 import gc
 import os
 import shutil
+import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -45,6 +46,9 @@ MEMORY = Path("/dev/shm")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Shells let what they start in the background ignore it, and its children too: tests of Ctrl-C would wait for ever.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if "not long" not in config.option.markexpr:
         settings.load_profile("long")
         return

@@ -26,6 +26,12 @@ def append_file(table: Table) -> str:
     return _added(table, "insert")
 
 
+def overwrite(table: Table) -> None:
+    """Replace all files by one."""
+    new = new_file()
+    _change(table, "overwrite", lambda files: {"removed": files, "added": (new,)})
+
+
 def delete_rows(table: Table, path: str, vector: str = "a.puffin") -> None:
     """Give a file a vector of deletes."""
 

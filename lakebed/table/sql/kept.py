@@ -43,8 +43,8 @@ BETWEEN CASE WHEN THEN ELSE USING VALUES WITH QUALIFY
 _UNFINISHED = frozenset(_LEADING.split())
 """Words that a query goes on after. Spark's parser would take some of them for the name of a column or a table."""
 
-_CLOSED = (")", "]", "*", "?")
-"""Signs that a query may end with."""
+_CLOSED = (")", "]", "*", "?", "}")
+"""Signs that a query may end with; the last ends what `check_kept_query` refuses."""
 
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE", "(")
 _WORD = re.compile(r"\w+")

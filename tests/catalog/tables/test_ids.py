@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakebed.catalog.tables.ids import DraftIds, TakenIds
+from lakebed.catalog.tables.ids import DraftIds, KnownName, TakenIds
 from lakebed.catalog.transaction.bodies import FIELD, SCHEMA, SORT_ORDER, SPEC
 from lakebed.table.partition.json import order_from_json, spec_from_json
 from lakebed.table.types.types import Field
@@ -41,7 +41,7 @@ def test_a_change_that_is_made_anew_gets_the_ids_that_it_had(table):
 
 def test_a_change_that_is_made_again_keeps_what_it_knew_of_a_column(table):
     """Rows may have been written with the ids of the first time."""
-    answers = iter([None, Field("note", "string", id=7), Field("note", "string", id=8)])
+    answers = iter([KnownName(), *(KnownName(Field("note", "string", id=number), number) for number in (7, 8))])
     asked = []
 
     def find(work, table, below, above, new):

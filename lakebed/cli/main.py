@@ -178,7 +178,8 @@ def _close(stream: TextIO) -> None:
 
 
 def _interrupted() -> int:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not disturb the end
+    if lakebed.has_process:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not disturb the end
     click.echo("interrupted", err=True)
     return INTERRUPTED
 

@@ -1,6 +1,7 @@
 """Pipelines from the command line: plans, graphs, runs and what they noted; exit codes for Airflow and cron."""
 
 import re
+import signal
 from datetime import datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -202,7 +203,9 @@ def test_an_interrupted_run_has_an_end_among_its_events(
     (folder / etl).write_text(
         ETL.replace("    if least > 5:\n", "    if rows.count():\n        raise KeyboardInterrupt\n")
     )
+    before = signal.getsignal(signal.SIGINT)
     stopped = cli("run", etl, "--json")
+    assert signal.getsignal(signal.SIGINT) is before, "Ctrl-C would be ignored for good by whoever runs words inside"
     assert (stopped.code, stopped.json[-1]["event"], stopped.json[-1]["status"]) == (130, "end", "interrupted")
     assert cli("run", etl).lines[-1] == "interrupted; run/2 is kept. Go on: lakebed runs resume 2"
 

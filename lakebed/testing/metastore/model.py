@@ -168,7 +168,8 @@ class ModelMetastore(CheckpointModel):
     def reserve(self, table: str, kind: str, body: bytes) -> bytes:
         check_ids([table])
         with self._lock:
-            self._tick()
+            if (table, kind, 1) not in self._bodies:  # what is kept already is read, and nothing is written
+                self._tick()
             return self._bodies.setdefault((table, kind, 1), body)
 
     def bodies(self, wanted: Sequence[tuple[str, str, int]]) -> list[bytes | None]:

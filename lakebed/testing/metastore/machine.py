@@ -307,8 +307,7 @@ class MetastoreMachine(RuleBasedStateMachine):
     def reserve(self, thing: int, kind: str, body: bytes) -> None:
         kept = [side.metastore.reserve(self.object(thing), kind, body) for side in self.sides]
         assert kept[0] == kept[1]
-        for side in self.sides:
-            side.versions.append(side.metastore.newest())
+        self.allocate(thing, 1)  # where it is kept already there is no new version
 
     @rule(line=lines, thing=objects, bodies=st.booleans())
     def erase(self, line: int, thing: int, bodies: bool) -> None:

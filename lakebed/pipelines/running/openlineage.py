@@ -36,7 +36,7 @@ from lakebed.pipelines.graph import Graph
 from lakebed.pipelines.running.run import CheckRun, Run, StepRun
 from lakebed.pipelines.running.runner import Event
 
-PRODUCER = "https://pypi.org/project/lakebed"
+PRODUCER = "urn:lakebed"
 
 JOBS = "lakebed"
 """The namespace of jobs, unless the variable `OPENLINEAGE_NAMESPACE` names another."""

@@ -132,7 +132,7 @@ class AdbcRows:
             return ask()
         except (Error, pyarrow.ArrowException, OSError) as error:
             refused = _refusal(self._address, self._relation, error, is_opening)
-        raise refused  # outside of the `except`: the driver's error is no part of it
+        raise refused  # outside of the `except`: the driver's error is not chained to it
 
 
 def _connected(address: Address) -> Connection:

@@ -15,13 +15,14 @@ from uuid import uuid4
 import obstore
 from obstore.store import ObjectStore, from_url
 
-from lakebed.errors import Corrupt, Invalid, LakebedError, NotFound, OutcomeUnknown
+from lakebed.errors import LakebedError, NotFound, OutcomeUnknown
 from lakebed.files.external import check_not_external
 from lakebed.files.files import Contents, Data, DeleteFailure, DeleteFailures, FileInfo, Files, pieces
 from lakebed.files.object_errors import ABSENT, FAILURES, TAKEN, change_error, changing, error_for, path_taken, reading
 from lakebed.files.object_urls import place_of
 from lakebed.files.os_errors import negative
 from lakebed.files.paths import check_prefix
+from lakebed.files.ranges import check_start, too_short
 
 WRITER = "lakebedwriter"
 """The attribute of an object that names its writer. Azure allows letters and digits alone."""
@@ -100,7 +101,7 @@ class ObjectFiles(Files):
         contents = [bytes(next(found)) if length else b"" for _, length in ranges]
         for (start, length), content in zip(ranges, contents, strict=True):
             if len(content) < length:
-                raise _too_short(path, start, length, start + len(content))
+                raise too_short(path, start, length, len(content))
         return contents
 
     def head(self, path: str) -> FileInfo:
@@ -231,10 +232,10 @@ class ObjectFiles(Files):
             if not isinstance(error, ABSENT):
                 size = self._size_from(path, start)
                 if start + length > size:
-                    raise _too_short(path, start, length, size) from None
+                    raise too_short(path, start, length, max(size - start, 0)) from None
             raise error_for(error, path) from None
         if len(found) < length:
-            raise _too_short(path, start, length, start + len(found))
+            raise too_short(path, start, length, len(found))
         return found
 
     def _ranges(self, key: str, wanted: Sequence[tuple[int, int]]) -> Sequence[Any]:
@@ -246,14 +247,7 @@ class ObjectFiles(Files):
     def _size_from(self, path: str, start: int) -> int:
         """The file's size; `Invalid` if a range begins beyond it."""
         size = self.size(path)
-        if start > size:
-            raise Invalid(
-                "the range starts beyond the end of the file",
-                subject=path,
-                expected=f"a start of at most {size}",
-                found=start,
-                advice="Ask for its size first.",
-            )
+        check_start(path, start, size)
         return size
 
     def _listed(self, folder: str, prefix: str, after: str) -> Iterator[FileInfo]:
@@ -328,13 +322,3 @@ def _offset(text: str) -> str:
 
 def _batches(paths: Sequence[str], size: int) -> Iterator[Sequence[str]]:
     return (paths[start : start + size] for start in range(0, len(paths), size))
-
-
-def _too_short(path: str, start: int, length: int, size: int) -> Corrupt:
-    return Corrupt(
-        "the file is too short",
-        subject=path,
-        expected=f"{length} bytes from {start} on",
-        found=f"{max(size - start, 0)} bytes",
-        advice="The file was truncated or replaced: restore it from a copy.",
-    )

@@ -9,6 +9,15 @@ from lakebed.files.os_errors import negative
 def read_range(descriptor: int, path: str, size: int, start: int, length: int) -> bytes:
     if start < 0 or length < 0:
         raise negative("range", (start, length), path)
+    check_start(path, start, size)
+    read = _read(descriptor, start, length) if start + length <= size else None
+    if read is None or len(read) < length:
+        raise too_short(path, start, length, size - start if read is None else len(read))
+    return read
+
+
+def check_start(path: str, start: int, size: int) -> None:
+    """`Invalid` if a range begins beyond the end of a file."""
     if start > size:
         raise Invalid(
             "the range starts beyond the end of the file",
@@ -17,16 +26,17 @@ def read_range(descriptor: int, path: str, size: int, start: int, length: int) -
             found=start,
             advice="Ask for its size first.",
         )
-    read = _read(descriptor, start, length) if start + length <= size else None
-    if read is None or len(read) < length:
-        raise Corrupt(
-            "the file is too short",
-            subject=path,
-            expected=f"{length} bytes from {start} on",
-            found=f"{size - start if read is None else len(read)} bytes",
-            advice="The file was truncated or replaced: restore it from a copy.",
-        )
-    return read
+
+
+def too_short(path: str, start: int, length: int, found: int) -> Corrupt:
+    """The error of a range of which only some bytes were found."""
+    return Corrupt(
+        "the file is too short",
+        subject=path,
+        expected=f"{length} bytes from {start} on",
+        found=f"{found} bytes",
+        advice="The file was truncated or replaced: restore it from a copy.",
+    )
 
 
 def _read(descriptor: int, start: int, length: int) -> bytes:

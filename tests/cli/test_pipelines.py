@@ -375,7 +375,7 @@ def test_a_plan_says_where_the_code_is_that_changed(cli: Cli, lake: Lake, etl: s
 
 
 def test_advice_of_pipelines_speaks_of_options(cli: Cli, lake: Lake, etl: str, spark: Any) -> None:
-    """What it did: whoever met a run that goes on was told to pass wait=True."""
+    """What it did: the error about a run that goes on advised wait=True."""
     with held(lake, "shop"):
         met = cli("run", etl)
     assert (met.code, "or use --wait" in met.err, "wait=True" in met.err) == (6, True, False)

@@ -23,7 +23,7 @@ OPERATIONS = (
 
 
 class Ended(Exception):
-    """A conflict was settled: what the rows are known by is no longer simple."""
+    """A conflict was settled: the model no longer knows which rows there are."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,7 +130,7 @@ class _Import:
             )
         if column not in (None, since):
             raise Invalid(
-                "new rows were told by another column before",
+                "new rows were found by another column before",
                 subject=self._asked.source,
                 expected=f"since={column!r}",
                 found=f"since={since!r}",
